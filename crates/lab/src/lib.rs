@@ -1,0 +1,423 @@
+//! Plans an experiment and runs its trials.
+//!
+//! [`Lab::open`] resolves, builds and writes the record's header;
+//! [`Lab::begin`] warms the upstream and proves that contenders answer alike;
+//! [`Lab::run_trial`] runs what is missing, one trial at a time, so that whoever
+//! calls may judge in between and stop.
+
+mod clock;
+mod faults;
+mod participants;
+pub mod plan;
+mod trial;
+mod writer;
+
+pub use participants::{Ready, gather, prove};
+
+use model::catalog::Catalog;
+use model::experiment::{CpuSets, Experiment};
+use model::name::ContenderName;
+use model::problem::Problems;
+use model::record::{self, Answers, Event, Header, Line, Participant, Record, Session, Skipped, Trial, Upstream};
+use model::workload::Workload;
+use runner::needs::Tools;
+use runner::start::{Running, Surroundings};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use writer::Writer;
+
+/// How often a lost upstream is started again in one session.
+const UPSTREAM_RESTARTS: u32 = 3;
+
+/// What is told while a run goes on.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// A contender's artefacts are being made.
+    Building(&'a ContenderName),
+    /// They were made, or were there.
+    Built {
+        /// Whose.
+        name: &'a ContenderName,
+        /// Whether anything had to be done.
+        was_built: bool,
+    },
+    /// A contender does not take part.
+    Skipped(&'a Skipped),
+    /// The upstream starts and is warmed.
+    Warming(&'a ContenderName),
+    /// A contender's answers are being proved.
+    Proving(&'a ContenderName),
+    /// A contender's answers have been proved, or not.
+    Proved(&'a Answers),
+    /// A trial begins.
+    Begins {
+        /// Who.
+        name: &'a ContenderName,
+        /// Its block, from 1.
+        block: u32,
+        /// How many trials are recorded.
+        done: usize,
+        /// How many there will be.
+        total: usize,
+    },
+    /// What the trial under way does: `starts`, `warms up`, the cell's name.
+    Doing(&'a str),
+    /// A trial has ended.
+    Ended(&'a Trial),
+    /// The upstream was lost and is started again.
+    UpstreamLost(&'a str),
+}
+
+/// Is told of progress.
+pub type Watcher<'w> = dyn FnMut(Progress<'_>) + 'w;
+
+/// Why a run cannot begin or go on.
+#[derive(Debug)]
+pub enum LabError {
+    /// Something that was written is wrong.
+    Problems(Problems),
+    /// The record cannot be written.
+    Record(PathBuf, std::io::Error),
+    /// Nobody is left to compare, or nothing to compare with.
+    NobodyLeft(String),
+    /// The upstream does not start or does not stay.
+    Upstream(ContenderName, record::Failure),
+    /// It was asked to stop.
+    Interrupted,
+}
+
+impl From<Problems> for LabError {
+    fn from(problems: Problems) -> Self {
+        LabError::Problems(problems)
+    }
+}
+
+impl std::fmt::Display for LabError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            LabError::Problems(problems) => problems.fmt(f),
+            LabError::Record(path, error) => {
+                write!(
+                    f,
+                    "error: the record {} cannot be written: {error}\nhint: what was measured before is there; make room or name another folder with --out",
+                    path.display()
+                )
+            }
+            LabError::NobodyLeft(why) => {
+                write!(f, "error: {why}\nhint: `faceoff doctor` shows what is missing, `faceoff check` what does not answer")
+            }
+            LabError::Upstream(name, failure) => {
+                write!(f, "error: the upstream {name} failed ({}): {}", failure.stage, failure.cause)?;
+                failure.log.iter().try_for_each(|line| write!(f, "\n  | {line}"))
+            }
+            LabError::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+impl std::error::Error for LabError {}
+
+/// Where a run happens.
+pub struct Place<'a> {
+    /// Systems, workloads, experiments.
+    pub catalog: &'a Catalog,
+    /// Where build logs and stamps are kept.
+    pub cache: &'a Path,
+    /// The version of faceoff, for the record.
+    pub version: &'a str,
+    /// Set when everything must end.
+    pub stop: &'a AtomicBool,
+}
+
+/// A run under way.
+pub struct Lab<'a> {
+    place: &'a Place<'a>,
+    tools: Tools,
+    workloads: BTreeMap<String, Workload>,
+    ready: Vec<Ready>,
+    upstream: Option<Ready>,
+    running_upstream: Option<Running>,
+    upstream_restarts: u32,
+    writer: Writer,
+    record: Record,
+}
+
+impl<'a> Lab<'a> {
+    /// Resolves and builds everybody, and writes the header into a new folder.
+    ///
+    /// # Errors
+    /// Problems of the files; nobody left to compare; a record that cannot be written.
+    pub fn open(
+        place: &'a Place<'a>,
+        experiment: Experiment,
+        quick: bool,
+        folder: &Path,
+        watch: &mut Watcher<'_>,
+    ) -> Result<Lab<'a>, LabError> {
+        let cpus = runner::cpus::choose(experiment.place.cpus.as_ref())?;
+        let id = folder.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_else(|| experiment.name.clone());
+        let tools = Tools::default();
+        let gathered = participants::gather_all(place, &tools, &experiment, &id, watch)?;
+        let names: Vec<ContenderName> = gathered.ready.iter().map(|r| r.contender.name.clone()).collect();
+        let header = Header {
+            schema: record::SCHEMA.into(),
+            id,
+            recorded_at: clock::now(),
+            faceoff: place.version.into(),
+            plan: plan::blocks(&names, experiment.design.blocks, experiment.design.seed),
+            contenders: gathered.ready.iter().map(|r| r.participant.clone()).collect(),
+            upstream: gathered.upstream.as_ref().map(|r| r.participant.clone()),
+            skipped: gathered.skipped,
+            machine: runner::machine::describe(),
+            cpus,
+            experiment,
+            quick,
+        };
+        let writer = Writer::create(folder, &header).map_err(|e| LabError::Record(folder.to_owned(), e))?;
+        let record = Record {
+            folder: folder.to_owned(),
+            header,
+            answers: vec![],
+            upstreams: vec![],
+            trials: vec![],
+            sessions: vec![],
+            torn_lines: 0,
+        };
+        Lab::assemble(place, tools, gathered.ready, gathered.upstream, writer, record)
+    }
+
+    /// Takes up a record where it stopped, by the experiment that stands in it.
+    ///
+    /// # Errors
+    /// As [`Lab::open`]; and when what was built since is not what was measured.
+    pub fn resume(place: &'a Place<'a>, record: Record, watch: &mut Watcher<'_>) -> Result<Lab<'a>, LabError> {
+        let header = &record.header;
+        let tools = Tools::default();
+        let mut experiment = header.experiment.clone();
+        experiment.contenders = header.contenders.iter().map(|p| p.name.clone()).filter(|n| *n != experiment.baseline).collect();
+        let gathered = participants::gather_all(place, &tools, &experiment, &header.id, watch)?;
+        let is_missing = |p: &Participant| !gathered.ready.iter().any(|r| r.contender.name == p.name);
+        if let Some(lost) = header.contenders.iter().find(|p| is_missing(p)) {
+            let why = gathered.skipped.iter().find(|s| s.contender == lost.name).map_or("", |s| s.reason.as_str());
+            return Err(LabError::NobodyLeft(format!("{} took part in this record and cannot now: {why}", lost.name)));
+        }
+        let all_now = gathered.ready.iter().chain(&gathered.upstream);
+        for ready in all_now {
+            let before = header.contenders.iter().chain(&header.upstream).find(|p| p.name == ready.contender.name);
+            if before.is_some_and(|p| p.artifacts != ready.participant.artifacts) {
+                return Err(Problems::plain(
+                    format!("{} was built anew since this record began: its artefacts differ", ready.contender.name),
+                    "bring back the sources as they were, or begin a new record",
+                )
+                .into());
+            }
+        }
+        let writer = Writer::append(&record.folder).map_err(|e| LabError::Record(record.folder.clone(), e))?;
+        let mut lab = Lab::assemble(place, tools, gathered.ready, gathered.upstream, writer, record)?;
+        lab.note(Event::Resumed)?;
+        Ok(lab)
+    }
+
+    fn assemble(
+        place: &'a Place<'a>,
+        tools: Tools,
+        ready: Vec<Ready>,
+        upstream: Option<Ready>,
+        writer: Writer,
+        record: Record,
+    ) -> Result<Lab<'a>, LabError> {
+        let mut workloads = BTreeMap::new();
+        let names = record
+            .header
+            .experiment
+            .cells
+            .iter()
+            .map(|c| &c.workload)
+            .chain(upstream.iter().flat_map(|u| u.contender.system.answers.first()));
+        for name in names {
+            workloads.insert(name.clone(), place.catalog.workload(name)?);
+        }
+        Ok(Lab { place, tools, workloads, ready, upstream, running_upstream: None, upstream_restarts: 0, writer, record })
+    }
+
+    /// The record as it is so far.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    fn experiment(&self) -> &Experiment {
+        &self.record.header.experiment
+    }
+
+    fn cpus(&self) -> &CpuSets {
+        &self.record.header.cpus
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.place.stop.load(Ordering::Relaxed)
+    }
+
+    fn write(&mut self, line: &Line) -> Result<(), LabError> {
+        self.writer.write(line).map_err(|e| LabError::Record(self.record.folder.clone(), e))
+    }
+
+    fn note(&mut self, event: Event) -> Result<(), LabError> {
+        let session = Session { event, at: clock::now() };
+        self.write(&Line::Session(session.clone()))?;
+        self.record.sessions.push(session);
+        Ok(())
+    }
+
+    /// Starts and warms the upstream, then proves every contender that has not
+    /// been proved: started once, asked every workload, stopped.
+    ///
+    /// # Errors
+    /// An upstream that fails; nobody left to compare.
+    pub fn begin(&mut self, watch: &mut Watcher<'_>) -> Result<(), LabError> {
+        self.start_upstream(watch)?;
+        for at in 0..self.ready.len() {
+            let name = self.ready[at].contender.name.clone();
+            if self.record.answers.iter().any(|a| a.contender == name) {
+                continue;
+            }
+            watch(Progress::Proving(&name));
+            let workloads: Vec<&Workload> = self.experiment().cells.iter().map(|c| &self.workloads[&c.workload]).collect();
+            let work = self.work_folder(&format!("proof-{name}"));
+            let answers = prove(&self.ready[at].contender, &workloads, &self.around(&work, &self.cpus().contender));
+            if self.is_stopped() {
+                return Err(LabError::Interrupted);
+            }
+            self.write(&Line::Answers(answers.clone()))?;
+            watch(Progress::Proved(&answers));
+            self.record.answers.push(answers);
+        }
+        let out: Vec<ContenderName> = self.record.dropped().map(|(n, _)| n.clone()).collect();
+        let baseline = &self.experiment().baseline;
+        if out.contains(baseline) {
+            return Err(LabError::NobodyLeft(format!(
+                "the baseline {baseline} does not answer rightly, so there is nothing to compare with"
+            )));
+        }
+        if self.ready.iter().all(|r| r.contender.name == *baseline || out.contains(&r.contender.name)) {
+            return Err(LabError::NobodyLeft("no contender answers rightly, so there is nobody to compare".into()));
+        }
+        Ok(())
+    }
+
+    fn work_folder(&self, name: &str) -> PathBuf {
+        self.record.folder.join("starts").join(name.replace(':', "_"))
+    }
+
+    fn around<'s>(&'s self, work: &'s Path, cpus: &'s [usize]) -> Surroundings<'s> {
+        Surroundings {
+            tools: &self.tools,
+            upstream: self.running_upstream.as_ref().map(|u| u.address),
+            cpus,
+            descriptors: self.experiment().place.descriptors,
+            work,
+            run: &self.record.header.id,
+            stop: self.place.stop,
+        }
+    }
+
+    fn start_upstream(&mut self, watch: &mut Watcher<'_>) -> Result<(), LabError> {
+        let Some(upstream) = &self.upstream else { return Ok(()) };
+        let name = upstream.contender.name.clone();
+        watch(Progress::Warming(&name));
+        let workload = &self.workloads[&upstream.contender.system.answers[0]];
+        let work = self.work_folder(&format!("upstream-{}", self.record.upstreams.len() + 1));
+        let mut around = self.around(&work, &self.cpus().upstream);
+        // The limit of [place] is the contender's.
+        (around.upstream, around.descriptors) = (None, None);
+        let failed = |failure| LabError::Upstream(name.clone(), failure);
+        let running = runner::start::start(&upstream.contender, workload, &around)
+            .map_err(|(failure, _)| if self.is_stopped() { LabError::Interrupted } else { failed(failure) })?;
+        let long = (self.experiment().design.warmup * 2).clamp(Duration::from_secs(2), Duration::from_secs(20));
+        let warmed = trial::warm(running.address, workload, long, &self.cpus().generator, self.place.stop);
+        let line = Upstream { name: name.clone(), ready_after_ns: running.ready_after_ns, warmed_with: warmed };
+        self.running_upstream = Some(running);
+        self.write(&Line::Upstream(line.clone()))?;
+        self.record.upstreams.push(line);
+        if self.is_stopped() { Err(LabError::Interrupted) } else { Ok(()) }
+    }
+
+    /// Runs the next missing trial. `Ok(false)` when there is none.
+    ///
+    /// # Errors
+    /// Interrupted; a record that cannot be written; an upstream that does not stay.
+    pub fn run_trial(&mut self, watch: &mut Watcher<'_>) -> Result<bool, LabError> {
+        let missing = self.record.missing();
+        let Some((block, position, name)) = missing.first().cloned() else { return Ok(false) };
+        let done = self.record.trials.len();
+        watch(Progress::Begins { name: &name, block, done, total: done + missing.len() });
+        let at = self.ready.iter().position(|r| r.contender.name == name).expect("the plan names those who are ready");
+        let work = self.work_folder(&format!("block-{block:03}-{name}"));
+        let trial = {
+            let around = self.around(&work, &self.cpus().contender);
+            let upstream = self.running_upstream.as_ref().map(|u| u.process.pid);
+            let setup = trial::Setup {
+                ready: &self.ready[at],
+                experiment: self.experiment(),
+                workloads: &self.workloads,
+                cpus: self.cpus(),
+                upstream,
+                block,
+                position,
+            };
+            trial::run(&setup, &around, watch)
+        };
+        if self.is_stopped() {
+            return Err(LabError::Interrupted);
+        }
+        let mut trial = trial;
+        let lost = self.running_upstream.as_mut().and_then(|u| u.process.ended().map(|e| e.status.clone()));
+        if let Some(status) = &lost {
+            trial.faults.push(faults::upstream_lost(status));
+        }
+        self.write(&Line::Trial(Box::new(trial.clone())))?;
+        tidy(&work, trial.failure.is_none());
+        watch(Progress::Ended(&trial));
+        self.record.trials.push(trial);
+        if let Some(status) = lost {
+            watch(Progress::UpstreamLost(&status));
+            self.running_upstream = None;
+            self.upstream_restarts += 1;
+            if self.upstream_restarts > UPSTREAM_RESTARTS {
+                self.note(Event::UpstreamLost)?;
+                let name = self.upstream.as_ref().expect("it was lost").contender.name.clone();
+                let cause = format!("lost {} times, last with {status}", self.upstream_restarts);
+                return Err(LabError::Upstream(name, record::Failure { stage: "measure".into(), cause, log: vec![] }));
+            }
+            self.start_upstream(watch)?;
+        }
+        Ok(true)
+    }
+
+    /// Ends the session, stops the upstream, and returns the record.
+    ///
+    /// # Errors
+    /// When the last line cannot be written.
+    pub fn finish(mut self, event: Event) -> Result<Record, LabError> {
+        if let (Some(running), Some(upstream)) = (self.running_upstream.take(), &self.upstream) {
+            let _ = running.stop(&upstream.contender);
+        }
+        let _ = std::fs::remove_dir(self.record.folder.join("starts"));
+        self.note(event)?;
+        Ok(self.record)
+    }
+}
+
+/// Keeps of a start's folder what may be asked for later: the log, of a clean trial only when it says something.
+fn tidy(work: &Path, is_clean: bool) {
+    let log = work.join("output.log");
+    for entry in std::fs::read_dir(work).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let keep = path == log && (!is_clean || entry.metadata().is_ok_and(|m| m.len() > 0));
+        if !keep {
+            let _ = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        }
+    }
+    let _ = std::fs::remove_dir(work);
+}

@@ -1,0 +1,158 @@
+//! Who takes part: resolved, with its needs met, built, and proved to answer.
+
+use crate::{LabError, Place, Progress, Watcher};
+use load::ask;
+use model::experiment::Experiment;
+use model::name::ContenderName;
+use model::problem::Problems;
+use model::record::{Answers, Failure, Participant, Skipped};
+use model::system::{Contender, Kind};
+use model::workload::Workload;
+use runner::build::build;
+use runner::needs::Tools;
+use runner::start::{Surroundings, start};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How many times each workload is asked for the proof.
+const PROOF_PASSES: usize = 3;
+
+/// A contender that can start.
+pub struct Ready {
+    /// How.
+    pub contender: Contender,
+    /// As the record describes it.
+    pub participant: Participant,
+}
+
+pub(crate) struct Gathered {
+    pub ready: Vec<Ready>,
+    pub upstream: Option<Ready>,
+    pub skipped: Vec<Skipped>,
+}
+
+/// Resolves and builds everybody of an experiment.
+pub(crate) fn gather_all(
+    place: &Place<'_>,
+    tools: &Tools,
+    experiment: &Experiment,
+    run: &str,
+    watch: &mut Watcher<'_>,
+) -> Result<Gathered, LabError> {
+    // All that can be wrong in files is said before the first build.
+    let contenders = experiment.everybody().map(|name| place.catalog.contender(name)).collect::<Result<Vec<_>, _>>()?;
+    let upstream = experiment.upstream.as_ref().map(|name| place.catalog.contender(name)).transpose()?;
+    for cell in &experiment.cells {
+        place.catalog.workload(&cell.workload)?;
+    }
+    if let Some(upstream) = &upstream
+        && upstream.system.answers.is_empty()
+    {
+        return Err(Problems::plain(
+            format!("the upstream {} answers no workload", upstream.name),
+            "name one in its `answers`, so that it can be warmed and proved",
+        )
+        .into());
+    }
+    if let (Some(proxy), None) = (contenders.iter().find(|c| c.system.kind == Kind::Proxy), &upstream) {
+        return Err(Problems::plain(
+            format!("{} is a proxy, and the experiment names no upstream", proxy.name),
+            "write `upstream = \"...\"`",
+        )
+        .into());
+    }
+    let (mut ready, mut skipped) = (Vec::new(), Vec::new());
+    for contender in contenders {
+        match gather(place, tools, contender, run, watch)? {
+            Ok(participant) => ready.push(participant),
+            Err(reason) => skipped.push(reason),
+        }
+    }
+    let explain = |skipped: &[Skipped], name: &ContenderName| {
+        skipped.iter().find(|s| s.contender == *name).map_or(String::new(), |s| format!(": {}", s.reason))
+    };
+    if !ready.iter().any(|r| r.contender.name == experiment.baseline) {
+        let why = explain(&skipped, &experiment.baseline);
+        return Err(LabError::NobodyLeft(format!("the baseline {} cannot take part{why}", experiment.baseline)));
+    }
+    if ready.len() < 2 && !experiment.contenders.is_empty() {
+        return Err(LabError::NobodyLeft("no contender but the baseline can take part".into()));
+    }
+    let upstream = match upstream {
+        None => None,
+        Some(contender) => match gather(place, tools, contender, run, watch)? {
+            Ok(participant) => Some(participant),
+            Err(skipped) => {
+                return Err(LabError::NobodyLeft(format!("the upstream {} cannot take part: {}", skipped.contender, skipped.reason)));
+            }
+        },
+    };
+    Ok(Gathered { ready, upstream, skipped })
+}
+
+/// Looks at a contender's needs and builds it. The inner error says why it is skipped.
+///
+/// # Errors
+/// [`LabError::Interrupted`].
+pub fn gather(
+    place: &Place<'_>,
+    tools: &Tools,
+    contender: Contender,
+    run: &str,
+    watch: &mut Watcher<'_>,
+) -> Result<Result<Ready, Skipped>, LabError> {
+    let found = tools.of(&contender);
+    let missing: Vec<String> = found.iter().filter(|f| f.version.is_none()).map(|f| format!("needs {} ({})", f.tool, f.hint)).collect();
+    let skip = |reason: String, failed| Skipped { contender: contender.name.clone(), reason, failed };
+    if !missing.is_empty() {
+        let skipped = skip(missing.join("; "), false);
+        watch(Progress::Skipped(&skipped));
+        return Ok(Err(skipped));
+    }
+    watch(Progress::Building(&contender.name));
+    let built = match build(&contender, tools, place.cache, run, place.stop) {
+        Ok(built) => built,
+        Err(_) if place.stop.load(Ordering::Relaxed) => return Err(LabError::Interrupted),
+        Err(failure) => {
+            let log: String = failure.log.iter().map(|line| format!("\n  | {line}")).collect();
+            let skipped = skip(format!("its build failed: {}{log}", failure.cause), true);
+            watch(Progress::Skipped(&skipped));
+            return Ok(Err(skipped));
+        }
+    };
+    watch(Progress::Built { name: &contender.name, was_built: built.was_built });
+    let participant = Participant {
+        name: contender.name.clone(),
+        summary: contender.summary.clone(),
+        facts: contender.system.facts.clone(),
+        versions: found.into_iter().filter_map(|f| Some((f.tool, f.version?))).collect(),
+        artifacts: built.artifacts,
+    };
+    Ok(Ok(Ready { contender, participant }))
+}
+
+/// Starts a contender, asks every workload some times over, and stops it.
+pub fn prove(contender: &Contender, workloads: &[&Workload], around: &Surroundings<'_>) -> Answers {
+    let mut answers = Answers { contender: contender.name.clone(), ready_after_ns: None, failure: None };
+    let Some(first) = workloads.first() else { return answers };
+    let running = match start(contender, first, around) {
+        Ok(running) => running,
+        Err((failure, _)) => {
+            answers.failure = Some(failure);
+            return answers;
+        }
+    };
+    answers.ready_after_ns = Some(running.ready_after_ns);
+    let host = running.address.to_string();
+    for workload in workloads.iter().cycle().take(PROOF_PASSES * workloads.len()) {
+        if let Err(wrong) = ask(running.address, &host, workload, Duration::from_secs(10)) {
+            let cause = format!("workload {}: {wrong}", workload.name);
+            answers.failure = Some(Failure { stage: "answers".into(), cause, log: running.process.last_lines(20) });
+            break;
+        }
+    }
+    let (_, failure) = running.stop(contender);
+    answers.failure = answers.failure.or(failure);
+    crate::tidy(around.work, answers.failure.is_none());
+    answers
+}

@@ -1,0 +1,54 @@
+//! In which order trials and cells run: random within each block, fixed by the seed.
+
+use model::experiment::Cell;
+use model::name::ContenderName;
+
+/// Streams of the seed from here on shuffle cells; those below shuffle blocks.
+const CELL_STREAMS: u64 = 1 << 32;
+
+/// For each block, everybody once in random order.
+pub fn blocks(everybody: &[ContenderName], blocks: u32, seed: u64) -> Vec<Vec<ContenderName>> {
+    (0..u64::from(blocks))
+        .map(|block| {
+            let mut order = everybody.to_vec();
+            stats::shuffle(&mut order, seed, block);
+            order
+        })
+        .collect()
+}
+
+/// The order of cells within one trial, given its block and position, both from 1.
+pub fn cells(cells: &[Cell], seed: u64, block: u32, position: u32) -> Vec<&Cell> {
+    let mut order: Vec<&Cell> = cells.iter().collect();
+    stats::shuffle(&mut order, seed, CELL_STREAMS + u64::from(block) * 1_000 + u64::from(position));
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(all: &[&str]) -> Vec<ContenderName> {
+        all.iter().map(|n| n.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn every_block_has_everybody_once_and_the_seed_fixes_the_order() {
+        let everybody = names(&["a", "b", "c:x"]);
+        let plan = blocks(&everybody, 20, 7);
+        assert_eq!(plan, blocks(&everybody, 20, 7));
+        assert_ne!(plan, blocks(&everybody, 20, 8));
+        for block in &plan {
+            let mut sorted = block.clone();
+            sorted.sort();
+            assert_eq!(sorted, everybody);
+        }
+        assert!(everybody.iter().all(|n| plan.iter().any(|b| b[0] == *n)), "nobody is always late");
+    }
+
+    #[test]
+    fn a_longer_plan_begins_like_a_shorter_one() {
+        let everybody = names(&["a", "b", "c", "d"]);
+        assert_eq!(blocks(&everybody, 12, 1)[..6], blocks(&everybody, 6, 1)[..]);
+    }
+}

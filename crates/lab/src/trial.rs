@@ -1,0 +1,197 @@
+//! One trial: a fresh start of one contender, warm-up, every cell, stop.
+
+use crate::clock;
+use crate::faults;
+use crate::participants::Ready;
+use crate::plan;
+use crate::{Progress, Watcher};
+use load::{Measured, Plan};
+use model::experiment::{Cell, CpuSets, Experiment, Load};
+use model::record::{Failure, Generator, Host, Measurement, Trial};
+use model::workload::Workload;
+use runner::start::{Running, Surroundings, start};
+use runner::usage::{Sampler, tree_cpu_ns};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Connections of the warm-up: enough to make the hot path hot, few enough to
+/// leave a compiler some time.
+const WARM_CONNECTIONS: u32 = 8;
+
+/// The last part of a warm-up is a pause, in which compilers catch up with what they queued.
+const WARM_PAUSE_SHARE: f64 = 0.2;
+
+/// Between one cell and the next.
+const SETTLE: Duration = Duration::from_millis(200);
+
+pub(crate) struct Setup<'a> {
+    pub ready: &'a Ready,
+    pub experiment: &'a Experiment,
+    pub workloads: &'a BTreeMap<String, Workload>,
+    pub cpus: &'a CpuSets,
+    /// Process id of the upstream.
+    pub upstream: Option<u32>,
+    pub block: u32,
+    pub position: u32,
+}
+
+/// Runs a trial. What fails is in it; a stop from outside leaves it unfinished.
+pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watcher<'_>) -> Trial {
+    let contender = &setup.ready.contender;
+    let experiment = setup.experiment;
+    let mut trial = Trial {
+        contender: contender.name.clone(),
+        block: setup.block,
+        position: setup.position,
+        started_at: clock::now(),
+        command: Vec::new(),
+        artifact_sha256: Vec::new(),
+        ready_after_ns: None,
+        warmed_with: 0,
+        measurements: Vec::new(),
+        stop: None,
+        failure: None,
+        faults: Vec::new(),
+        host: Host { steal_share: 0.0, load_average: runner::load_average() },
+    };
+    match &contender.system.build {
+        None => {}
+        Some(build) => match runner::build::artifacts(build, &contender.system.folder) {
+            Ok(now) if now == setup.ready.participant.artifacts => trial.artifact_sha256 = now.into_iter().map(|a| a.sha256).collect(),
+            _ => {
+                let cause = "its artefacts are not those that were built for this run".to_owned();
+                trial.failure = Some(Failure { stage: "start".into(), cause, log: vec![] });
+                return trial;
+            }
+        },
+    }
+    let ticks_before = runner::machine::cpu_ticks();
+    watch(Progress::Doing("starts"));
+    let first = &setup.workloads[&experiment.cells[0].workload];
+    let mut running = match start(contender, first, around) {
+        Ok(running) => running,
+        Err((failure, command)) => {
+            (trial.failure, trial.command) = (Some(failure), command);
+            return trial;
+        }
+    };
+    trial.ready_after_ns = Some(running.ready_after_ns);
+    trial.command = running.command.clone();
+    watch(Progress::Doing("warms up"));
+    trial.warmed_with = warm(running.address, first, experiment.design.warmup, &setup.cpus.generator, around.stop);
+    if let Some(failure) = died(&mut running, "warm-up") {
+        trial.failure = Some(failure);
+    } else {
+        let cells = plan::cells(&experiment.cells, experiment.design.seed, setup.block, setup.position);
+        for (position, cell) in (1..).zip(cells) {
+            if around.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            watch(Progress::Doing(&cell.name));
+            std::thread::sleep(SETTLE);
+            match measure(setup, cell, position, &running, around.stop) {
+                Ok(measurement) => trial.measurements.push(measurement),
+                Err(cause) => trial.faults.push(model::record::Fault {
+                    kind: "generator".into(),
+                    evidence: format!("cell {}: {cause}", cell.name),
+                    hint: "mend what it names, then run again".into(),
+                }),
+            }
+            if let Some(failure) = died(&mut running, "measure") {
+                trial.failure = Some(failure);
+                break;
+            }
+        }
+    }
+    let (stopped, failure) = running.stop(contender);
+    trial.stop = Some(stopped);
+    trial.failure = trial.failure.or(failure);
+    let ticks = runner::machine::cpu_ticks();
+    let passed = ticks.0.saturating_sub(ticks_before.0).max(1);
+    trial.host.steal_share = ticks.1.saturating_sub(ticks_before.1) as f64 / passed as f64;
+    trial.faults.extend(faults::of_host(&trial.host));
+    trial
+}
+
+fn died(running: &mut Running, stage: &str) -> Option<Failure> {
+    let status = running.process.ended()?.status.clone();
+    Some(Failure { stage: stage.into(), cause: format!("it ended with {status}"), log: running.process.last_lines(20) })
+}
+
+/// Runs a load on a thread that is kept on the generator's CPUs.
+fn on_generator_cpus(plan: &Plan<'_>, cpus: &[usize]) -> Result<Measured, String> {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            runner::cpus::pin_this_thread(cpus).map_err(|e| format!("the generator cannot be kept on its CPUs: {e}"))?;
+            load::run(plan).map_err(|e| e.to_string())
+        });
+        thread.join().unwrap_or_else(|_| Err("the generator panicked".into()))
+    })
+}
+
+/// Makes requests without measuring, then pauses; returns how many were answered rightly.
+pub(crate) fn warm(address: SocketAddr, workload: &Workload, long: Duration, cpus: &[usize], stop: &AtomicBool) -> u64 {
+    let pause = long.mul_f64(WARM_PAUSE_SHARE);
+    let plan = Plan {
+        address,
+        host: &address.to_string(),
+        workload,
+        load: Load::Closed { connections: WARM_CONNECTIONS },
+        duration: long - pause,
+        requests: None,
+        timeout: Duration::from_secs(10),
+        stop,
+        settled: None,
+    };
+    let warmed = if long.is_zero() { 0 } else { on_generator_cpus(&plan, cpus).map_or(0, |m| m.counts.correct) };
+    if !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(pause);
+    }
+    warmed
+}
+
+fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, stop: &AtomicBool) -> Result<Measurement, String> {
+    let host = running.address.to_string();
+    let plan = Plan {
+        address: running.address,
+        host: &host,
+        workload: &setup.workloads[&cell.workload],
+        load: cell.load,
+        duration: setup.experiment.design.measure,
+        requests: None,
+        timeout: cell.timeout,
+        stop,
+        settled: None,
+    };
+    let upstream_before = setup.upstream.map(tree_cpu_ns);
+    let sampler = Sampler::start(running.process.pid, &setup.cpus.generator);
+    let measured = on_generator_cpus(&plan, &setup.cpus.generator);
+    let usage = sampler.stop();
+    let upstream_after = setup.upstream.map(tree_cpu_ns);
+    let measured = measured?;
+    let mut measurement = Measurement {
+        cell: cell.name.clone(),
+        position,
+        duration_ns: measured.duration_ns,
+        latency: measured.latency,
+        service: measured.service,
+        counts: measured.counts,
+        statuses: measured.statuses,
+        received_bytes: measured.received_bytes,
+        examples: measured.examples,
+        seconds: measured.seconds,
+        usage,
+        upstream_cpu_ns: upstream_before.zip(upstream_after).map(|(before, after)| after.saturating_sub(before)),
+        generator: Generator {
+            lag: measured.lag,
+            cpu_ns: measured.cpu_ns,
+            in_flight_max: measured.in_flight_max,
+            connections_opened: measured.connections_opened,
+        },
+        faults: Vec::new(),
+    };
+    measurement.faults = faults::of_measurement(&measurement, &cell.load, setup.cpus);
+    Ok(measurement)
+}

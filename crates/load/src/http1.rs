@@ -1,0 +1,491 @@
+//! HTTP/1.1 as bytes: requests written once, answers read as they come. No I/O.
+
+use crate::check::{BodyState, Expected, Judgement};
+use model::workload::Step;
+use std::fmt;
+
+/// Longest head of an answer that is read, in bytes.
+const HEAD_MAX: usize = 64 << 10;
+
+/// Most headers of an answer.
+const HEADERS_MAX: usize = 128;
+
+/// A request as it goes over the wire.
+pub fn request_bytes(step: &Step, host: &str) -> Vec<u8> {
+    let mut bytes = format!("{} {} HTTP/1.1\r\nHost: {host}\r\n", step.method, step.path).into_bytes();
+    for (name, value) in &step.headers {
+        bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
+    }
+    let body = step.body.as_deref().unwrap_or_default();
+    if step.body.is_some() || matches!(step.method.as_str(), "POST" | "PUT" | "PATCH") {
+        bytes.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
+    }
+    bytes.extend_from_slice(b"\r\n");
+    bytes.extend_from_slice(body.as_bytes());
+    bytes
+}
+
+/// Why bytes are no HTTP/1.1 answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// The head cannot be read.
+    Head(String),
+    /// The head is longer than 64 KiB.
+    HeadTooLong,
+    /// Content-Length is no number, or two that differ, or stands beside chunked.
+    Length,
+    /// A transfer coding other than chunked.
+    TransferCoding,
+    /// A chunk without a valid size or end.
+    Chunk,
+    /// The connection ended in the middle.
+    CutShort,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Malformed::Head(cause) => write!(f, "not an HTTP answer: {cause}"),
+            Malformed::HeadTooLong => f.write_str("a head of more than 64 KiB"),
+            Malformed::Length => f.write_str("an ambiguous Content-Length"),
+            Malformed::TransferCoding => f.write_str("a transfer coding that is not chunked"),
+            Malformed::Chunk => f.write_str("a malformed chunk"),
+            Malformed::CutShort => f.write_str("closed in the middle of an answer"),
+        }
+    }
+}
+
+/// An answer that was read whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// Its status.
+    pub status: u16,
+    /// What it turned out to be.
+    pub judgement: Judgement,
+    /// Bytes of head and body, framing included.
+    pub bytes: u64,
+    /// Whether another request may follow on the connection.
+    pub keep_alive: bool,
+}
+
+enum Phase {
+    Head,
+    /// So many bytes of body are left.
+    Length(u64),
+    ChunkSize {
+        size: u64,
+        digits: u8,
+        in_extension: bool,
+    },
+    ChunkData(u64),
+    ChunkEnd,
+    /// Trailer lines; the length of the line so far.
+    Trailer(u32),
+    UntilClose,
+}
+
+/// Reads one answer after the other from a connection's bytes, however they are cut.
+pub struct AnswerReader {
+    phase: Phase,
+    /// A head that came in pieces.
+    partial_head: Vec<u8>,
+    body: BodyState,
+    status: u16,
+    judgement: Judgement,
+    keep_alive: bool,
+    bytes: u64,
+}
+
+impl Default for AnswerReader {
+    fn default() -> Self {
+        AnswerReader {
+            phase: Phase::Head,
+            partial_head: Vec::new(),
+            body: BodyState::default(),
+            status: 0,
+            judgement: Judgement::Right,
+            keep_alive: true,
+            bytes: 0,
+        }
+    }
+}
+
+impl AnswerReader {
+    /// Whether bytes of an unfinished answer were read.
+    pub fn is_within_answer(&self) -> bool {
+        self.bytes > 0 || !self.partial_head.is_empty()
+    }
+
+    /// Reads from `input` until an answer is whole or the input used up. Returns
+    /// how many bytes were used, and the answer.
+    ///
+    /// # Errors
+    /// What makes the bytes no answer; the connection is of no use then.
+    pub fn read(&mut self, input: &[u8], to_head_request: bool, expected: &mut Expected) -> Result<(usize, Option<Finished>), Malformed> {
+        let mut used = 0;
+        loop {
+            let rest = &input[used..];
+            let finished = match &mut self.phase {
+                Phase::Head => {
+                    if rest.is_empty() {
+                        return Ok((used, None));
+                    }
+                    match self.read_head(rest, to_head_request, expected)? {
+                        None => return Ok((input.len(), None)),
+                        Some((taken, has_body)) => {
+                            used += taken;
+                            !has_body
+                        }
+                    }
+                }
+                Phase::Length(left) | Phase::ChunkData(left) => {
+                    if rest.is_empty() {
+                        return Ok((used, None));
+                    }
+                    let take = (*left).min(rest.len() as u64) as usize;
+                    *left -= take as u64;
+                    let is_done = *left == 0;
+                    self.take_body(&rest[..take], expected);
+                    used += take;
+                    match (is_done, &self.phase) {
+                        (true, Phase::Length(_)) => true,
+                        (true, _) => {
+                            self.phase = Phase::ChunkEnd;
+                            false
+                        }
+                        (false, _) => false,
+                    }
+                }
+                Phase::UntilClose => {
+                    self.take_body(rest, expected);
+                    return Ok((input.len(), None));
+                }
+                _ => {
+                    let Some(byte) = rest.first() else { return Ok((used, None)) };
+                    used += 1;
+                    self.bytes += 1;
+                    self.read_chunk_framing(*byte)?
+                }
+            };
+            if finished {
+                return Ok((used, Some(self.finish(expected))));
+            }
+        }
+    }
+
+    /// The connection has ended: an answer that lasts until then is whole now.
+    ///
+    /// # Errors
+    /// [`Malformed::CutShort`] in the middle of any other answer.
+    pub fn end(&mut self, expected: &mut Expected) -> Result<Finished, Malformed> {
+        match self.phase {
+            Phase::UntilClose => Ok(self.finish(expected)),
+            _ => Err(Malformed::CutShort),
+        }
+    }
+
+    /// Forgets an unfinished answer.
+    pub fn reset(&mut self) {
+        self.phase = Phase::Head;
+        self.partial_head.clear();
+        self.bytes = 0;
+        Expected::abandon(&mut self.body);
+    }
+
+    fn take_body(&mut self, bytes: &[u8], expected: &Expected) {
+        self.bytes += bytes.len() as u64;
+        if self.judgement == Judgement::Right {
+            expected.body(&mut self.body, bytes);
+        }
+    }
+
+    fn finish(&mut self, expected: &mut Expected) -> Finished {
+        let judgement = match std::mem::replace(&mut self.judgement, Judgement::Right) {
+            Judgement::Right => expected.finish(&mut self.body),
+            other => other,
+        };
+        let finished = Finished { status: self.status, judgement, bytes: self.bytes, keep_alive: self.keep_alive };
+        self.phase = Phase::Head;
+        self.bytes = 0;
+        finished
+    }
+
+    /// Reads a head, first from what came before. Returns the bytes of `rest`
+    /// that were used and whether a body follows; `None` when the head is not whole.
+    fn read_head(&mut self, rest: &[u8], to_head_request: bool, expected: &Expected) -> Result<Option<(usize, bool)>, Malformed> {
+        if self.partial_head.is_empty() {
+            return match self.parse_head(rest, to_head_request, expected)? {
+                Some((length, has_body)) => Ok(Some((length, has_body))),
+                None if rest.len() > HEAD_MAX => Err(Malformed::HeadTooLong),
+                None => {
+                    self.partial_head.extend_from_slice(rest);
+                    Ok(None)
+                }
+            };
+        }
+        let before = self.partial_head.len();
+        let mut whole = std::mem::take(&mut self.partial_head);
+        whole.extend_from_slice(&rest[..rest.len().min(HEAD_MAX + 1)]);
+        let parsed = self.parse_head(&whole, to_head_request, expected)?;
+        match parsed {
+            Some((length, has_body)) => {
+                whole.clear();
+                self.partial_head = whole;
+                Ok(Some((length - before, has_body)))
+            }
+            None if whole.len() > HEAD_MAX => Err(Malformed::HeadTooLong),
+            None => {
+                self.partial_head = whole;
+                Ok(None)
+            }
+        }
+    }
+
+    fn parse_head(&mut self, bytes: &[u8], to_head_request: bool, expected: &Expected) -> Result<Option<(usize, bool)>, Malformed> {
+        let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+        let mut head = httparse::Response::new(&mut headers);
+        let length = match head.parse(bytes).map_err(|e| Malformed::Head(e.to_string()))? {
+            httparse::Status::Complete(length) => length,
+            httparse::Status::Partial => return Ok(None),
+        };
+        self.bytes += length as u64;
+        let status = head.code.unwrap_or(0);
+        if (100..200).contains(&status) {
+            // An interim answer: the final one follows.
+            return match self.parse_head(&bytes[length..], to_head_request, expected)? {
+                Some((more, has_body)) => Ok(Some((length + more, has_body))),
+                None => {
+                    self.bytes -= length as u64;
+                    Ok(None)
+                }
+            };
+        }
+        let framing = Framing::of(head.headers)?;
+        self.status = status;
+        self.judgement = expected.head(status, head.headers);
+        self.keep_alive = framing.keep_alive.unwrap_or(head.version == Some(1));
+        let has_no_body = to_head_request || matches!(status, 204 | 304);
+        let has_body = if has_no_body {
+            false
+        } else if framing.chunked {
+            self.phase = Phase::ChunkSize { size: 0, digits: 0, in_extension: false };
+            true
+        } else if let Some(body) = framing.length {
+            self.phase = Phase::Length(body);
+            body > 0
+        } else {
+            self.phase = Phase::UntilClose;
+            self.keep_alive = false;
+            true
+        };
+        Ok(Some((length, has_body)))
+    }
+
+    /// One byte of chunked framing; true when the last chunk and the trailers are read.
+    fn read_chunk_framing(&mut self, byte: u8) -> Result<bool, Malformed> {
+        self.phase = match (&self.phase, byte) {
+            (Phase::ChunkSize { size, digits, in_extension: false }, b) if b.is_ascii_hexdigit() && *digits < 15 => {
+                let digit = u64::from((b as char).to_digit(16).expect("a hex digit"));
+                Phase::ChunkSize { size: size * 16 + digit, digits: digits + 1, in_extension: false }
+            }
+            (Phase::ChunkSize { digits: 0, .. }, _) => return Err(Malformed::Chunk),
+            (Phase::ChunkSize { size: 0, .. }, b'\n') => Phase::Trailer(0),
+            (Phase::ChunkSize { size, .. }, b'\n') => Phase::ChunkData(*size),
+            (Phase::ChunkSize { size, digits, .. }, b';' | b' ' | b'\t') => {
+                Phase::ChunkSize { size: *size, digits: *digits, in_extension: true }
+            }
+            (Phase::ChunkSize { size, digits, in_extension }, b) if b == b'\r' || *in_extension => {
+                Phase::ChunkSize { size: *size, digits: *digits, in_extension: true }
+            }
+            (Phase::ChunkEnd, b'\r') => Phase::ChunkEnd,
+            (Phase::ChunkEnd, b'\n') => Phase::ChunkSize { size: 0, digits: 0, in_extension: false },
+            (Phase::Trailer(0), b'\n') => return Ok(true),
+            (Phase::Trailer(_), b'\n') => Phase::Trailer(0),
+            (Phase::Trailer(length), b'\r') => Phase::Trailer(*length),
+            (Phase::Trailer(length), _) if (*length as usize) < HEAD_MAX => Phase::Trailer(length + 1),
+            _ => return Err(Malformed::Chunk),
+        };
+        Ok(false)
+    }
+}
+
+/// What the headers say of the body's length and the connection.
+struct Framing {
+    length: Option<u64>,
+    chunked: bool,
+    keep_alive: Option<bool>,
+}
+
+impl Framing {
+    fn of(headers: &[httparse::Header<'_>]) -> Result<Framing, Malformed> {
+        let mut framing = Framing { length: None, chunked: false, keep_alive: None };
+        for header in headers {
+            // The length tells most names apart before a byte is compared.
+            match header.name.len() {
+                14 if header.name.eq_ignore_ascii_case("content-length") => {
+                    let text = std::str::from_utf8(header.value).map_err(|_| Malformed::Length)?.trim();
+                    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+                    let length = text.parse().ok().filter(|_| digits).ok_or(Malformed::Length)?;
+                    if framing.length.is_some_and(|before| before != length) {
+                        return Err(Malformed::Length);
+                    }
+                    framing.length = Some(length);
+                }
+                17 if header.name.eq_ignore_ascii_case("transfer-encoding") => {
+                    if !header.value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
+                        return Err(Malformed::TransferCoding);
+                    }
+                    framing.chunked = true;
+                }
+                10 if header.name.eq_ignore_ascii_case("connection") => {
+                    for option in header.value.split(|b| *b == b',') {
+                        match option.trim_ascii() {
+                            o if o.eq_ignore_ascii_case(b"close") => framing.keep_alive = Some(false),
+                            o if o.eq_ignore_ascii_case(b"keep-alive") && framing.keep_alive.is_none() => framing.keep_alive = Some(true),
+                            _ => {}
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        if framing.chunked && framing.length.is_some() {
+            return Err(Malformed::Length);
+        }
+        Ok(framing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::Wrong;
+    use model::workload::{Answer, BodyCheck};
+    use proptest::prelude::*;
+
+    fn step(body: BodyCheck) -> Step {
+        Step {
+            method: "GET".into(),
+            path: "/x?y=1".into(),
+            headers: vec![("accept".into(), "*/*".into())],
+            body: None,
+            answer: Answer { status: 200, headers: vec![], body },
+            declined: None,
+        }
+    }
+
+    /// Feeds the bytes cut at the given places, and returns all answers.
+    fn read_all(bytes: &[u8], cuts: &[usize], expected: &mut Expected) -> Result<Vec<Finished>, Malformed> {
+        let mut reader = AnswerReader::default();
+        let mut answers = Vec::new();
+        let mut cuts: Vec<usize> = cuts.iter().map(|c| (*c).min(bytes.len())).chain([0, bytes.len()]).collect();
+        cuts.sort_unstable();
+        for piece in cuts.windows(2) {
+            let mut piece = &bytes[piece[0]..piece[1]];
+            while !piece.is_empty() {
+                let (used, answer) = reader.read(piece, false, expected)?;
+                answers.extend(answer);
+                piece = &piece[used..];
+            }
+        }
+        if reader.is_within_answer() {
+            answers.push(reader.end(expected)?);
+        }
+        Ok(answers)
+    }
+
+    const ANSWERS: [&str; 6] = [
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3;ext=\"1\"\r\nllo\r\n0\r\nTrailer: x\r\n\r\n",
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello",
+        "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\n\r\nhello",
+    ];
+
+    #[test]
+    fn requests_are_written_once() {
+        let mut post = step(BodyCheck::Any);
+        assert_eq!(request_bytes(&post, "h:1"), b"GET /x?y=1 HTTP/1.1\r\nHost: h:1\r\naccept: */*\r\n\r\n");
+        (post.method, post.body) = ("POST".into(), Some("{}".into()));
+        assert_eq!(request_bytes(&post, "h:1"), b"POST /x?y=1 HTTP/1.1\r\nHost: h:1\r\naccept: */*\r\nContent-Length: 2\r\n\r\n{}");
+    }
+
+    #[test]
+    fn every_framing_is_read_and_kept_alive_where_it_may_be() {
+        let keep_alive: Vec<bool> = ANSWERS
+            .iter()
+            .map(|answer| {
+                let found = read_all(answer.as_bytes(), &[], &mut Expected::of(&step(BodyCheck::Text("hello".into())))).unwrap();
+                assert_eq!(found.len(), 1, "{answer}");
+                assert_eq!((&found[0].judgement, found[0].bytes), (&Judgement::Right, answer.len() as u64), "{answer}");
+                found[0].keep_alive
+            })
+            .collect();
+        assert_eq!(keep_alive, [true, true, true, false, false, false]);
+    }
+
+    #[test]
+    fn answers_without_a_body_have_none() {
+        let mut reader = AnswerReader::default();
+        let mut expected = Expected::of(&step(BodyCheck::Any));
+        let (used, answer) = reader.read(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", true, &mut expected).unwrap();
+        assert!(used == 38 && answer.is_some(), "an answer to HEAD");
+        for head in ["HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"] {
+            assert_eq!(read_all(head.as_bytes(), &[], &mut expected).unwrap().len(), 1, "{head}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_answer_is_said() {
+        for (bytes, wanted) in [
+            ("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", Malformed::Length),
+            ("HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\nhello", Malformed::Length),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", Malformed::Length),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", Malformed::Length),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", Malformed::TransferCoding),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", Malformed::Chunk),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhexx", Malformed::Chunk),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n", Malformed::Chunk),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", Malformed::CutShort),
+            ("HTTP/1.1 20", Malformed::CutShort),
+        ] {
+            assert_eq!(read_all(bytes.as_bytes(), &[], &mut Expected::of(&step(BodyCheck::Any))), Err(wanted), "{bytes}");
+        }
+        let garbage = read_all(b"SSH-2.0-OpenSSH\r\n", &[], &mut Expected::of(&step(BodyCheck::Any)));
+        assert!(matches!(garbage, Err(Malformed::Head(_))), "{garbage:?}");
+        let endless = format!("HTTP/1.1 200 OK\r\nX: {}", "a".repeat(HEAD_MAX));
+        for cuts in [vec![], vec![30_000, 60_000]] {
+            assert_eq!(read_all(endless.as_bytes(), &cuts, &mut Expected::of(&step(BodyCheck::Any))), Err(Malformed::HeadTooLong));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_answer_cut_anywhere_is_the_same_answer(which in 0usize..5, again in 0usize..3, cuts in prop::collection::vec(0usize..300, 0..12)) {
+            // Two keep-alive answers in a row, then one of any kind.
+            let bytes = format!("{}{}{}", ANSWERS[again], ANSWERS[0], ANSWERS[which]);
+            let mut expected = Expected::of(&step(BodyCheck::Text("hello".into())));
+            let whole = read_all(bytes.as_bytes(), &[], &mut expected).unwrap();
+            let cut = read_all(bytes.as_bytes(), &cuts, &mut expected).unwrap();
+            prop_assert_eq!(whole.len(), 3);
+            prop_assert_eq!(whole, cut);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), cut in 0usize..300) {
+            let mut expected = Expected::of(&step(BodyCheck::Json(serde_json::json!(1))));
+            let _ = read_all(&[b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".as_slice(), &bytes].concat(), &[cut], &mut expected);
+            let _ = read_all(&bytes, &[cut], &mut expected);
+        }
+
+        #[test]
+        fn one_wrong_byte_is_found_wherever_it_is(at in 0usize..5, cut in 0usize..60) {
+            let mut body = *b"hello";
+            body[at] ^= 1;
+            let bytes = [b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n".as_slice(), &body].concat();
+            let found = read_all(&bytes, &[cut], &mut Expected::of(&step(BodyCheck::Text("hello".into())))).unwrap();
+            prop_assert_eq!(&found[0].judgement, &Judgement::Wrong(Wrong::Bytes));
+        }
+    }
+}

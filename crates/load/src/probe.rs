@@ -1,0 +1,78 @@
+//! One pass over a workload, to see whether the answers are right.
+
+use crate::check::{Expected, Judgement};
+use crate::clock;
+use crate::http1::{AnswerReader, request_bytes};
+use model::workload::Workload;
+use std::fmt;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// Why a pass was not right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WrongAnswer {
+    /// Nobody answers there, or the connection broke: perhaps later.
+    NoAnswer(String),
+    /// An answer came, and it is not the right one.
+    Wrong(String),
+}
+
+impl fmt::Display for WrongAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WrongAnswer::NoAnswer(cause) | WrongAnswer::Wrong(cause) => f.write_str(cause),
+        }
+    }
+}
+
+/// Makes every request of a workload once, in order, on one connection; returns
+/// the instant of the last right answer (CLOCK_MONOTONIC, ns).
+///
+/// # Errors
+/// The first request that is not answered rightly within the timeout.
+pub fn ask(address: SocketAddr, host: &str, workload: &Workload, timeout: Duration) -> Result<u64, WrongAnswer> {
+    let deadline = clock::now_ns() + timeout.as_nanos() as u64;
+    let mut stream = None;
+    let mut buffer = [0; 16 << 10];
+    for step in &workload.steps {
+        let subject = format!("{} {}", step.method, step.path);
+        let no_answer = |cause: std::io::Error| WrongAnswer::NoAnswer(format!("{subject}: {cause}"));
+        let left = || Duration::from_nanos(deadline.saturating_sub(clock::now_ns()).max(1_000_000));
+        let mut connection = match stream.take() {
+            Some(connection) => connection,
+            None => TcpStream::connect_timeout(&address, left()).map_err(no_answer)?,
+        };
+        connection.set_nodelay(true).map_err(no_answer)?;
+        connection.set_write_timeout(Some(left())).map_err(no_answer)?;
+        connection.write_all(&request_bytes(step, host)).map_err(no_answer)?;
+        let mut expected = Expected::of(step);
+        let mut reader = AnswerReader::default();
+        let finished = loop {
+            if clock::now_ns() >= deadline {
+                return Err(WrongAnswer::NoAnswer(format!("{subject}: no answer in time")));
+            }
+            connection.set_read_timeout(Some(left())).map_err(no_answer)?;
+            let length = connection.read(&mut buffer).map_err(no_answer)?;
+            let read = match length {
+                0 => reader.end(&mut expected).map(|finished| (0, Some(finished))),
+                _ => reader.read(&buffer[..length], step.method == "HEAD", &mut expected),
+            };
+            match read {
+                Ok((_, Some(finished))) => break finished,
+                Ok((_, None)) => {}
+                Err(malformed) if length == 0 => return Err(WrongAnswer::NoAnswer(format!("{subject}: {malformed}"))),
+                Err(malformed) => return Err(WrongAnswer::Wrong(format!("{subject}: {malformed}"))),
+            }
+        };
+        match finished.judgement {
+            Judgement::Right => {}
+            Judgement::Declined => return Err(WrongAnswer::Wrong(format!("{subject}: declined with status {}", finished.status))),
+            Judgement::Wrong(wrong) => return Err(WrongAnswer::Wrong(format!("{subject}: {wrong}"))),
+        }
+        if finished.keep_alive {
+            stream = Some(connection);
+        }
+    }
+    Ok(clock::now_ns())
+}

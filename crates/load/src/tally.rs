@@ -1,0 +1,281 @@
+//! Counts what became of requests. Instants come in as values, so a test can make them up.
+
+use crate::check::Wrong;
+use model::record::{Counts, Second};
+use stats::{Histogram, smallest_sample};
+use std::collections::BTreeMap;
+
+/// Most examples of failed requests that are kept in words.
+const EXAMPLES_MAX: usize = 5;
+
+/// What a run measured.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// From the start to the end: the planned duration, or the last answer of a schedule where that is later.
+    pub duration_ns: u64,
+    /// From the scheduled instant to the whole answer; `None` for a load without a schedule.
+    pub latency: Option<Histogram>,
+    /// From the sending to the whole answer.
+    pub service: Histogram,
+    /// From the scheduled instant to the sending; `None` for a load without a schedule.
+    pub lag: Option<Histogram>,
+    /// What became of the requests.
+    pub counts: Counts,
+    /// How often each status came.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Bytes of the right answers.
+    pub received_bytes: u64,
+    /// The first few requests that failed, in words.
+    pub examples: Vec<String>,
+    /// One entry per second.
+    pub seconds: Vec<Second>,
+    /// CPU time of the generator's thread.
+    pub cpu_ns: u64,
+    /// Most requests under way at once.
+    pub in_flight_max: u64,
+    /// Connections opened.
+    pub connections_opened: u64,
+    /// Whether it was asked to stop early.
+    pub interrupted: bool,
+}
+
+/// How a request failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failed {
+    /// The connection could not be made.
+    Refused,
+    /// The connection broke, or the answer was malformed.
+    Broken,
+    /// No answer in time.
+    TimedOut,
+}
+
+/// Adds up while a run goes on. All its memory is taken at the start.
+pub struct Tally {
+    start_ns: u64,
+    latency: Option<Histogram>,
+    service: Histogram,
+    lag: Option<Histogram>,
+    pub(crate) counts: Counts,
+    statuses: Box<[u64; 1000]>,
+    received_bytes: u64,
+    examples: Vec<String>,
+    seconds: Vec<Second>,
+    current: Histogram,
+    current_not_correct: u64,
+    last_answer_ns: u64,
+    enough_for_p50: u64,
+    enough_for_p99: u64,
+}
+
+impl Tally {
+    /// Begins at an instant; with a schedule, latency and lag are kept.
+    pub fn new(start_ns: u64, has_schedule: bool) -> Tally {
+        let scheduled = || has_schedule.then(Histogram::new);
+        Tally {
+            start_ns,
+            latency: scheduled(),
+            service: Histogram::new(),
+            lag: scheduled(),
+            counts: Counts::default(),
+            statuses: Box::new([0; 1000]),
+            received_bytes: 0,
+            examples: Vec::with_capacity(EXAMPLES_MAX),
+            seconds: Vec::with_capacity(4096),
+            current: Histogram::new(),
+            current_not_correct: 0,
+            last_answer_ns: start_ns,
+            enough_for_p50: smallest_sample(0.5),
+            enough_for_p99: smallest_sample(0.99),
+        }
+    }
+
+    /// A request goes out for the first time.
+    #[inline]
+    pub fn sent(&mut self, scheduled_ns: u64, sent_ns: u64) {
+        if let Some(lag) = &mut self.lag {
+            lag.record(sent_ns.saturating_sub(scheduled_ns));
+        }
+    }
+
+    /// A right answer is whole.
+    #[inline]
+    pub fn correct(&mut self, scheduled_ns: u64, sent_ns: u64, done_ns: u64, status: u16, bytes: u64) {
+        self.turn_to(done_ns);
+        let service = done_ns.saturating_sub(sent_ns);
+        self.service.record(service);
+        let latency = match &mut self.latency {
+            Some(histogram) => {
+                let latency = done_ns.saturating_sub(scheduled_ns);
+                histogram.record(latency);
+                latency
+            }
+            None => service,
+        };
+        self.current.record(latency);
+        self.counts.correct += 1;
+        self.count_status(status);
+        self.received_bytes += bytes;
+        self.last_answer_ns = done_ns;
+    }
+
+    /// A wrong answer is whole.
+    pub fn wrong(&mut self, done_ns: u64, status: u16, wrong: &Wrong) {
+        self.turn_to(done_ns);
+        self.counts.wrong += 1;
+        self.current_not_correct += 1;
+        self.count_status(status);
+        self.example(|| wrong.to_string());
+        self.last_answer_ns = done_ns;
+    }
+
+    /// The request was shed, as the workload allows.
+    pub fn declined(&mut self, done_ns: u64, status: u16) {
+        self.turn_to(done_ns);
+        self.counts.declined += 1;
+        self.current_not_correct += 1;
+        self.count_status(status);
+        self.last_answer_ns = done_ns;
+    }
+
+    /// No answer will come.
+    pub fn failed(&mut self, at_ns: u64, how: Failed, why: impl FnOnce() -> String) {
+        self.turn_to(at_ns);
+        match how {
+            Failed::Refused => self.counts.refused += 1,
+            Failed::Broken => self.counts.broken += 1,
+            Failed::TimedOut => self.counts.timed_out += 1,
+        }
+        self.current_not_correct += 1;
+        self.example(why);
+    }
+
+    fn example(&mut self, text: impl FnOnce() -> String) {
+        if self.examples.len() < EXAMPLES_MAX {
+            let text = text();
+            if !self.examples.contains(&text) {
+                self.examples.push(text);
+            }
+        }
+    }
+
+    fn count_status(&mut self, status: u16) {
+        if let Some(count) = self.statuses.get_mut(usize::from(status)) {
+            *count += 1;
+        }
+    }
+
+    /// Closes the seconds that have passed.
+    #[inline]
+    fn turn_to(&mut self, at_ns: u64) {
+        while at_ns.saturating_sub(self.start_ns) >= (self.seconds.len() as u64 + 1) * 1_000_000_000 {
+            self.close_second();
+        }
+    }
+
+    fn close_second(&mut self) {
+        let samples = self.current.len();
+        self.seconds.push(Second {
+            correct: samples,
+            not_correct: self.current_not_correct,
+            p50_ns: (samples >= self.enough_for_p50).then(|| self.current.quantile_ns(0.5)),
+            p99_ns: (samples >= self.enough_for_p99).then(|| self.current.quantile_ns(0.99)),
+            max_ns: (samples > 0).then(|| self.current.max_ns()),
+        });
+        self.current.clear();
+        self.current_not_correct = 0;
+    }
+
+    /// Closes the second that is not whole. Hardly begun, it would look like a
+    /// drop in the rate, and counts with the one before.
+    fn close_rest(&mut self, end_ns: u64) {
+        if self.current.is_empty() && self.current_not_correct == 0 {
+            return;
+        }
+        let passed = end_ns - self.start_ns - self.seconds.len() as u64 * 1_000_000_000;
+        match self.seconds.last_mut() {
+            Some(last) if passed < 200_000_000 => {
+                last.correct += self.current.len();
+                last.not_correct += self.current_not_correct;
+                last.max_ns = last.max_ns.max((!self.current.is_empty()).then(|| self.current.max_ns()));
+            }
+            _ => self.close_second(),
+        }
+    }
+
+    /// Ends the run. What is not settled yet is told by the caller's counts.
+    pub fn finish(mut self, planned_ns: u64, ended_ns: u64) -> Measured {
+        let end_ns = match self.latency {
+            // A schedule lasts until its end, or its last answer where that came later.
+            Some(_) => (self.start_ns + planned_ns).max(self.last_answer_ns),
+            None => ended_ns,
+        };
+        self.turn_to(end_ns);
+        self.close_rest(end_ns);
+        Measured {
+            duration_ns: (end_ns - self.start_ns).max(1),
+            latency: self.latency,
+            service: self.service,
+            lag: self.lag,
+            counts: self.counts,
+            statuses: (0u16..).zip(self.statuses.iter().copied()).filter(|(_, n)| *n > 0).collect(),
+            received_bytes: self.received_bytes,
+            examples: self.examples,
+            seconds: self.seconds,
+            cpu_ns: 0,
+            in_flight_max: 0,
+            connections_opened: 0,
+            interrupted: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn latency_counts_from_the_schedule_and_service_from_the_sending() {
+        let mut tally = Tally::new(1_000 * MS, true);
+        tally.sent(1_000 * MS, 1_002 * MS);
+        tally.correct(1_000 * MS, 1_002 * MS, 1_007 * MS, 200, 900);
+        let measured = tally.finish(5_000 * MS, 6_000 * MS);
+        assert_eq!(measured.latency.unwrap().max_ns(), 7 * MS);
+        assert_eq!(measured.service.max_ns(), 5 * MS);
+        assert_eq!(measured.lag.unwrap().max_ns(), 2 * MS);
+        assert_eq!((measured.received_bytes, measured.duration_ns), (900, 5_000 * MS));
+        assert_eq!(measured.statuses, [(200, 1)].into());
+    }
+
+    #[test]
+    fn an_answer_falls_into_the_second_in_which_it_came() {
+        let mut tally = Tally::new(0, false);
+        for at in [100, 900, 2_500] {
+            tally.correct(0, (at - 50) * MS, at * MS, 200, 1);
+        }
+        tally.failed(2_600 * MS, Failed::Broken, || "reset".into());
+        let measured = tally.finish(3_000 * MS, 3_000 * MS);
+        let counts: Vec<(u64, u64)> = measured.seconds.iter().map(|s| (s.correct, s.not_correct)).collect();
+        assert_eq!(counts, [(2, 0), (0, 0), (1, 1)]);
+        assert_eq!(measured.seconds[0].max_ns, Some(50 * MS));
+        assert_eq!(measured.seconds[0].p50_ns, None, "two samples support no median");
+    }
+
+    #[test]
+    fn a_schedule_served_late_lasts_until_its_last_answer() {
+        let mut tally = Tally::new(0, true);
+        tally.correct(900 * MS, 900 * MS, 1_700 * MS, 200, 1);
+        assert_eq!(tally.finish(1_000 * MS, 3_000 * MS).duration_ns, 1_700 * MS);
+    }
+
+    #[test]
+    fn examples_are_few_and_not_the_same() {
+        let mut tally = Tally::new(0, false);
+        for i in 0..20 {
+            tally.failed(i, Failed::Refused, || format!("cause {}", i % 2));
+        }
+        assert_eq!(tally.finish(1, 1).examples, ["cause 0", "cause 1"]);
+    }
+}

@@ -1,0 +1,106 @@
+//! The systems, workloads and experiments of a folder, found by being there.
+
+use crate::experiment::Experiment;
+use crate::name::{ContenderName, did_you_mean, is_name};
+use crate::problem::Problems;
+use crate::system::{Contender, System};
+use crate::workload::Workload;
+use std::path::{Path, PathBuf};
+
+/// A folder with `systems/`, `workloads/` and `experiments/`.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    dir: PathBuf,
+}
+
+impl Catalog {
+    /// Opens a folder.
+    ///
+    /// # Errors
+    /// When it holds none of the three.
+    pub fn open(dir: &Path) -> Result<Catalog, Problems> {
+        if !["systems", "workloads", "experiments"].iter().any(|sub| dir.join(sub).is_dir()) {
+            return Err(Problems::plain(
+                format!("{} holds no systems/, workloads/ or experiments/", dir.display()),
+                "name the folder with --dir, or run faceoff inside it",
+            ));
+        }
+        Ok(Catalog { dir: dir.to_owned() })
+    }
+
+    /// The folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Names of the systems, sorted.
+    pub fn system_names(&self) -> Vec<String> {
+        self.entries("systems", |path| path.join("system.toml").is_file().then(|| path.file_name()).flatten())
+    }
+
+    /// Names of the workloads, sorted.
+    pub fn workload_names(&self) -> Vec<String> {
+        self.entries("workloads", toml_stem)
+    }
+
+    /// Names of the experiments, sorted.
+    pub fn experiment_names(&self) -> Vec<String> {
+        self.entries("experiments", toml_stem)
+    }
+
+    fn entries(&self, sub: &str, name_of: impl for<'p> Fn(&'p Path) -> Option<&'p std::ffi::OsStr>) -> Vec<String> {
+        let Ok(folder) = std::fs::read_dir(self.dir.join(sub)) else { return Vec::new() };
+        let paths = folder.flatten().map(|entry| entry.path());
+        let mut names: Vec<String> =
+            paths.filter_map(|path| name_of(&path).map(|n| n.to_string_lossy().into_owned())).filter(|n| is_name(n)).collect();
+        names.sort();
+        names
+    }
+
+    /// Reads a system.
+    ///
+    /// # Errors
+    /// An unknown name, with the nearest; or every problem of its manifest.
+    pub fn system(&self, name: &str) -> Result<System, Problems> {
+        known("system", name, &self.system_names())?;
+        System::read(&self.dir.join("systems").join(name))
+    }
+
+    /// Reads a system and applies variants.
+    ///
+    /// # Errors
+    /// As [`Catalog::system`], and for an unknown variant.
+    pub fn contender(&self, name: &ContenderName) -> Result<Contender, Problems> {
+        self.system(&name.system)?.with_variants(&name.variants)
+    }
+
+    /// Reads a workload.
+    ///
+    /// # Errors
+    /// An unknown name, with the nearest; or every problem of the file.
+    pub fn workload(&self, name: &str) -> Result<Workload, Problems> {
+        known("workload", name, &self.workload_names())?;
+        Workload::read(&self.dir.join("workloads").join(format!("{name}.toml")))
+    }
+
+    /// Reads an experiment.
+    ///
+    /// # Errors
+    /// An unknown name, with the nearest; or every problem of the file.
+    pub fn experiment(&self, name: &str) -> Result<Experiment, Problems> {
+        known("experiment", name, &self.experiment_names())?;
+        Experiment::read(&self.dir.join("experiments").join(format!("{name}.toml")))
+    }
+}
+
+fn toml_stem(path: &Path) -> Option<&std::ffi::OsStr> {
+    (path.extension()? == "toml").then(|| path.file_stem()).flatten()
+}
+
+fn known(what: &str, name: &str, all: &[String]) -> Result<(), Problems> {
+    if all.iter().any(|n| n == name) {
+        return Ok(());
+    }
+    let hint = format!("{} (`faceoff list` shows all)", did_you_mean(name, all.iter().map(String::as_str)));
+    Err(Problems::plain(format!("unknown {what} `{name}`"), hint))
+}

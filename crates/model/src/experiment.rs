@@ -1,0 +1,567 @@
+//! An experiment: a question, contenders, loads, a design and claims (`experiments/<name>.toml`).
+
+use crate::metric::Metric;
+use crate::name::{ContenderName, did_you_mean, is_name};
+use crate::problem::Problems;
+use crate::reader::{Table, read_file};
+use crate::units::{nanoseconds, show_duration, show_number};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::Duration;
+
+/// A question, and how it is settled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// The file's name.
+    pub name: String,
+    /// What is asked, as a sentence.
+    pub question: String,
+    /// Where the question and the claims come from.
+    pub source: Option<Source>,
+    /// The contender that the others are compared with.
+    pub baseline: ContenderName,
+    /// The others.
+    pub contenders: Vec<ContenderName>,
+    /// What proxies stand before.
+    pub upstream: Option<ContenderName>,
+    /// Workloads at load levels.
+    pub cells: Vec<Cell>,
+    /// How often, how long, in which order, and when a difference counts.
+    pub design: Design,
+    /// Where contenders run.
+    pub place: Place,
+    /// What is tested.
+    pub claims: Vec<Claim>,
+    /// A smaller form, for a first answer within minutes.
+    pub quick: Option<Quick>,
+    /// The source's own figures.
+    pub published: Option<Published>,
+    /// What was expected, what was found, and when.
+    pub analysis: Option<String>,
+}
+
+/// Where a question comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// Title.
+    pub title: String,
+    /// Who wrote it.
+    pub author: Option<String>,
+    /// Where it stands.
+    pub url: Option<String>,
+    /// When it appeared.
+    pub published: Option<String>,
+}
+
+/// One workload at one load level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Names it within the experiment.
+    pub name: String,
+    /// The workload's name.
+    pub workload: String,
+    /// How requests arrive.
+    pub load: Load,
+    /// A request without an answer after this long is counted as timed out.
+    #[serde(with = "nanoseconds")]
+    pub timeout: Duration,
+}
+
+/// How requests arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Load {
+    /// On a schedule, whatever the answers do.
+    Arrivals {
+        /// Requests per second, evenly spaced.
+        rate_per_s: f64,
+        /// Most requests under way at once; later ones wait, and their waiting counts as latency.
+        in_flight_max: u32,
+    },
+    /// As fast as answered.
+    Closed {
+        /// Connections, each with one request under way.
+        connections: u32,
+    },
+}
+
+impl Load {
+    /// Whether requests have a scheduled instant.
+    pub fn has_schedule(&self) -> bool {
+        matches!(self, Load::Arrivals { .. })
+    }
+
+    /// For people: `arrivals at 200/s, evenly spaced`.
+    pub fn describe(&self) -> String {
+        match self {
+            Load::Arrivals { rate_per_s, .. } => format!("arrivals at {}/s, evenly spaced", show_number(*rate_per_s)),
+            Load::Closed { connections: 1 } => "closed loop, 1 connection".into(),
+            Load::Closed { connections } => format!("closed loop, {connections} connections"),
+        }
+    }
+}
+
+/// How often, how long, in which order, and when a difference counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Design {
+    /// Blocks; each is one trial of every contender in random order.
+    pub blocks: u32,
+    /// A ratio within `[1/(1+margin), 1+margin]` makes no difference that matters.
+    pub margin: f64,
+    /// Of the intervals that make a contender better or worse.
+    pub confidence: f64,
+    /// Fixes the order of trials and cells.
+    pub seed: u64,
+    /// Load before the first measurement of each trial.
+    #[serde(with = "nanoseconds")]
+    pub warmup: Duration,
+    /// Length of each cell's measurement.
+    #[serde(with = "nanoseconds")]
+    pub measure: Duration,
+    /// No new block begins after this.
+    #[serde(with = "nanoseconds")]
+    pub budget: Duration,
+}
+
+/// Where contenders run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// CPU sets; `None` picks them from the cores there are.
+    pub cpus: Option<CpuSets>,
+    /// Most descriptors each contender may hold.
+    pub descriptors: Option<u64>,
+}
+
+/// Which CPUs who runs on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuSets {
+    /// The contender under measurement.
+    pub contender: Vec<usize>,
+    /// The load generator and the sampler.
+    pub generator: Vec<usize>,
+    /// The upstream.
+    pub upstream: Vec<usize>,
+}
+
+/// A sentence that can be confirmed or refuted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The sentence.
+    pub text: String,
+    /// Whom it is about, compared with the baseline.
+    pub contender: ContenderName,
+    /// What is compared.
+    pub metric: Metric,
+    /// What must be seen.
+    pub expects: Expectation,
+    /// The margin, where it is not the design's.
+    pub margin: Option<f64>,
+    /// The cells it speaks of; all when empty.
+    pub cells: Vec<String>,
+}
+
+/// What a claim says will be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expectation {
+    /// Below the baseline by more than the margin.
+    Lower,
+    /// Above the baseline by more than the margin.
+    Higher,
+    /// Within the margin of the baseline.
+    Same,
+    /// Zero in every trial.
+    Zero,
+    /// Above zero in every trial.
+    AboveZero,
+}
+
+/// A smaller form of the same experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quick {
+    /// Which of the contenders take part; all when empty. The baseline always does.
+    pub contenders: Vec<ContenderName>,
+    /// Which cells are measured; all when empty.
+    pub cells: Vec<String>,
+    /// Blocks.
+    pub blocks: u32,
+    /// Warm-up per trial.
+    #[serde(with = "nanoseconds")]
+    pub warmup: Duration,
+    /// Length of a measurement.
+    #[serde(with = "nanoseconds")]
+    pub measure: Duration,
+}
+
+/// A table as its author published it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    /// What it shows.
+    pub title: String,
+    /// Heads of its columns.
+    pub columns: Vec<String>,
+    /// Its rows, as printed.
+    pub rows: Vec<Vec<String>>,
+    /// What a reader must know of it.
+    pub note: Option<String>,
+}
+
+/// Fewest blocks from which anybody may win: below, the exact sign-flip test
+/// cannot reach 5 % (2/2⁵ = 0.0625).
+pub const FEWEST_BLOCKS: u32 = 6;
+
+impl Experiment {
+    /// Reads an experiment. That the named systems and workloads exist is
+    /// checked by [`crate::catalog::Catalog`].
+    ///
+    /// # Errors
+    /// Every problem of the file, with its place.
+    pub fn read(path: &Path) -> Result<Experiment, Problems> {
+        read_file(path, |table| walk(table, path))
+    }
+
+    /// The baseline, then the others.
+    pub fn everybody(&self) -> impl Iterator<Item = &ContenderName> {
+        std::iter::once(&self.baseline).chain(&self.contenders)
+    }
+
+    /// The cell of a name.
+    pub fn cell(&self, name: &str) -> Option<&Cell> {
+        self.cells.iter().find(|c| c.name == name)
+    }
+
+    /// The experiment in its quick form, where it has one.
+    pub fn quickened(mut self) -> Experiment {
+        let Some(quick) = self.quick.clone() else { return self };
+        if !quick.contenders.is_empty() {
+            self.contenders.retain(|c| quick.contenders.contains(c));
+        }
+        if !quick.cells.is_empty() {
+            self.cells.retain(|c| quick.cells.contains(&c.name));
+        }
+        self.design.blocks = quick.blocks;
+        self.design.warmup = quick.warmup;
+        self.design.measure = quick.measure;
+        let cells: Vec<String> = self.cells.iter().map(|c| c.name.clone()).collect();
+        self.claims.retain_mut(|claim| {
+            let spoke_of_all = claim.cells.is_empty();
+            claim.cells.retain(|c| cells.contains(c));
+            (spoke_of_all || !claim.cells.is_empty()) && (claim.contender == self.baseline || self.contenders.contains(&claim.contender))
+        });
+        self
+    }
+
+    /// About how long one trial takes, from what is written and a start-up time.
+    pub fn trial_estimate(&self, start_up: Duration) -> Duration {
+        let settling = Duration::from_millis(700);
+        start_up + self.design.warmup + (self.design.measure + Duration::from_millis(300)) * self.cells.len() as u32 + settling
+    }
+
+    /// What the design says, for people.
+    pub fn describe_design(&self) -> Vec<(&'static str, String)> {
+        let d = &self.design;
+        vec![
+            ("blocks", format!("{}, each one trial of every contender in random order", d.blocks)),
+            ("seed of the order", d.seed.to_string()),
+            ("warm-up", format!("{} per trial", show_duration(d.warmup))),
+            ("measurement", format!("{} per cell, cells in random order", show_duration(d.measure))),
+            (
+                "margin",
+                format!(
+                    "a ratio within {}..{} makes no difference that matters",
+                    show_number(1.0 / (1.0 + d.margin)),
+                    show_number(1.0 + d.margin)
+                ),
+            ),
+            (
+                "confidence",
+                format!(
+                    "{} % for better and worse, {} % for equivalent",
+                    show_number(d.confidence * 100.0),
+                    show_number((2.0 * d.confidence - 1.0) * 100.0)
+                ),
+            ),
+        ]
+    }
+}
+
+fn walk(table: &Table<'_>, path: &Path) -> Experiment {
+    let name = table.required_string("name");
+    if path.file_stem().is_some_and(|stem| *stem != *name) {
+        table.problem("name", format!("the name `{name}` is not that of its file"), "name the file `<name>.toml`");
+    }
+    let baseline = if table.has("baseline") { contender(table, "baseline") } else { table.required_string("baseline").parse().ok() };
+    let contenders = contenders(table);
+    let cells: Vec<Cell> = table.tables("cell", walk_cell);
+    if cells.is_empty() {
+        table.problem("cell", "the experiment measures nothing", "write one [[cell]] or more, each with `name`, `workload` and `load`");
+    }
+    let design = table.table("design", walk_design).unwrap_or_else(default_design);
+    let place = table.table("place", walk_place).unwrap_or_default();
+    let claims = table.tables("claim", walk_claim);
+    let quick = table.table("quick", |t| Quick {
+        contenders: self::contenders(t),
+        cells: t.strings("cells"),
+        blocks: t.integer("blocks", 1, 1000).unwrap_or(u64::from(FEWEST_BLOCKS)) as u32,
+        warmup: t.duration("warmup").unwrap_or(design.warmup / 2),
+        measure: t.duration("measure").unwrap_or(design.measure),
+    });
+    let experiment = Experiment {
+        name,
+        question: table.required_string("question"),
+        source: table.table("source", |t| Source {
+            title: t.required_string("title"),
+            author: t.string("author"),
+            url: t.string("url"),
+            published: t.string("published"),
+        }),
+        baseline: baseline.unwrap_or(ContenderName { system: "unknown".into(), variants: Vec::new() }),
+        contenders,
+        upstream: contender(table, "upstream"),
+        cells,
+        design,
+        place,
+        claims,
+        quick,
+        published: table.table("published", |t| Published {
+            title: t.required_string("title"),
+            columns: t.strings("columns"),
+            rows: t.lists("rows"),
+            note: t.string("note"),
+        }),
+        analysis: table.string("analysis"),
+    };
+    check(table, &experiment);
+    experiment
+}
+
+/// What only shows when the parts are seen together.
+fn check(table: &Table<'_>, experiment: &Experiment) {
+    let cell_names: Vec<&str> = experiment.cells.iter().map(|c| c.name.as_str()).collect();
+    for (i, name) in cell_names.iter().enumerate() {
+        if cell_names[..i].contains(name) {
+            table.problem("cell", format!("two cells are named `{name}`"), "give each its own name");
+        }
+    }
+    let everybody: Vec<String> = experiment.everybody().map(ToString::to_string).collect();
+    for (i, name) in everybody.iter().enumerate() {
+        if everybody[..i].contains(name) {
+            table.problem(
+                "contenders",
+                format!("`{name}` takes part twice"),
+                "the baseline stands in `baseline` alone; each other contender once",
+            );
+        }
+    }
+    let known = |name: &ContenderName| everybody.contains(&name.to_string());
+    let unknown = |key: &str, what: &str, name: &str, all: &mut dyn Iterator<Item = &str>| {
+        let all: Vec<&str> = all.collect();
+        table.problem(key, format!("{what} `{name}`, which is not in this experiment"), did_you_mean(name, all));
+    };
+    for claim in &experiment.claims {
+        if !known(&claim.contender) {
+            unknown(
+                "claim",
+                &format!("the claim \"{}\" is about", claim.text),
+                &claim.contender.to_string(),
+                &mut everybody.iter().map(String::as_str),
+            );
+        }
+        let absolute = matches!(claim.expects, Expectation::Zero | Expectation::AboveZero);
+        if claim.contender == experiment.baseline && !absolute {
+            table.problem("claim", format!("the claim \"{}\" compares the baseline with itself", claim.text), "name another contender");
+        }
+        if absolute && !claim.metric.describe().by_difference {
+            table.problem(
+                "claim",
+                format!("the claim \"{}\" expects zero of a metric that never is", claim.text),
+                "use it with `failed_share`",
+            );
+        }
+        for cell in claim.cells.iter().filter(|c| !cell_names.contains(&c.as_str())) {
+            unknown("claim", &format!("the claim \"{}\" speaks of cell", claim.text), cell, &mut cell_names.iter().copied());
+        }
+    }
+    if let Some(quick) = &experiment.quick {
+        for cell in quick.cells.iter().filter(|c| !cell_names.contains(&c.as_str())) {
+            unknown("quick", "[quick] speaks of cell", cell, &mut cell_names.iter().copied());
+        }
+        for name in quick.contenders.iter().filter(|c| !known(c)) {
+            unknown("quick", "[quick] speaks of contender", &name.to_string(), &mut everybody.iter().map(String::as_str));
+        }
+    }
+    if let Some(published) = &experiment.published
+        && let Some(row) = published.rows.iter().find(|r| r.len() != published.columns.len())
+    {
+        table.problem(
+            "published",
+            format!("a published row has {} values for {} columns", row.len(), published.columns.len()),
+            "one value a column",
+        );
+    }
+}
+
+fn contender(table: &Table<'_>, key: &'static str) -> Option<ContenderName> {
+    table.parsed(key, |text| text.parse::<ContenderName>())
+}
+
+fn contenders(table: &Table<'_>) -> Vec<ContenderName> {
+    let mut names = Vec::new();
+    for text in table.strings("contenders") {
+        match text.parse() {
+            Ok(name) => names.push(name),
+            Err(message) => table.problem("contenders", message, "write `system` or `system:variant`"),
+        }
+    }
+    names
+}
+
+fn walk_cell(table: &Table<'_>) -> Cell {
+    let name = table.required_string("name");
+    if !is_name(&name) && table.has("name") {
+        table.problem("name", format!("`{name}` cannot name a cell"), "use letters, digits, `-`, `_` and `.`");
+    }
+    let load = table.table("load", walk_load).unwrap_or_else(|| {
+        table.problem(
+            "load",
+            format!("the cell `{name}` says not how requests arrive"),
+            "write `load = { kind = \"arrivals\", rate = 100 }` or `{ kind = \"closed\", connections = 64 }`",
+        );
+        Load::Closed { connections: 1 }
+    });
+    Cell { name, workload: table.required_string("workload"), load, timeout: table.duration("timeout").unwrap_or(Duration::from_secs(10)) }
+}
+
+fn walk_load(table: &Table<'_>) -> Load {
+    let kind = table.required_string("kind");
+    match kind.as_str() {
+        "arrivals" => {
+            if !table.has("rate") {
+                table.problem("rate", "arrivals need a rate", "write `rate = 100`, in requests per second");
+            }
+            Load::Arrivals {
+                rate_per_s: table.number("rate", 0.001, 10_000_000.0).unwrap_or(1.0),
+                in_flight_max: table.integer("in_flight_max", 1, 1_000_000).unwrap_or(DEFAULT_IN_FLIGHT) as u32,
+            }
+        }
+        "closed" => {
+            if !table.has("connections") {
+                table.problem("connections", "a closed load needs its connections", "write `connections = 64`");
+            }
+            Load::Closed { connections: table.integer("connections", 1, 1_000_000).unwrap_or(1) as u32 }
+        }
+        other => {
+            if table.has("kind") {
+                table.problem("kind", format!("unknown load `{other}`"), did_you_mean(other, ["arrivals", "closed"]));
+            }
+            // Read whatever stands there, so that it is not called unknown as well.
+            let _ = (
+                table.number("rate", 0.0, f64::MAX),
+                table.integer("connections", 0, u64::MAX),
+                table.integer("in_flight_max", 0, u64::MAX),
+            );
+            Load::Closed { connections: 1 }
+        }
+    }
+}
+
+/// How many requests may be under way where a load with a schedule does not say.
+pub const DEFAULT_IN_FLIGHT: u64 = 1024;
+
+fn default_design() -> Design {
+    Design {
+        blocks: 12,
+        margin: 0.05,
+        confidence: 0.95,
+        seed: 1,
+        warmup: Duration::from_secs(10),
+        measure: Duration::from_secs(10),
+        budget: Duration::from_secs(2 * 3600),
+    }
+}
+
+fn walk_design(table: &Table<'_>) -> Design {
+    let usual = default_design();
+    Design {
+        blocks: table.integer("blocks", 1, 1000).map_or(usual.blocks, |n| n as u32),
+        margin: table.number("margin", 0.0, 10.0).unwrap_or(usual.margin),
+        confidence: table.number("confidence", 0.8, 0.999).unwrap_or(usual.confidence),
+        seed: table.integer("seed", 0, u64::MAX).unwrap_or(usual.seed),
+        warmup: table.duration("warmup").unwrap_or(usual.warmup),
+        measure: positive(table, "measure").unwrap_or(usual.measure),
+        budget: positive(table, "budget").unwrap_or(usual.budget),
+    }
+}
+
+fn positive(table: &Table<'_>, key: &'static str) -> Option<Duration> {
+    let duration = table.duration(key)?;
+    if duration.is_zero() {
+        table.problem(key, format!("`{key}` is zero"), "write how long, such as 10s");
+        return None;
+    }
+    Some(duration)
+}
+
+fn walk_place(table: &Table<'_>) -> Place {
+    if let Some(runner) = table.string("runner")
+        && runner != "process"
+    {
+        table.problem(
+            "runner",
+            format!("unknown runner `{runner}`"),
+            "contenders run as processes: write `runner = \"process\"`, or nothing",
+        );
+    }
+    let cpus = table.table("cpus", |t| {
+        let set = |key: &'static str| -> Vec<usize> { t.integers(key).into_iter().map(|n| n as usize).collect() };
+        let sets = CpuSets { contender: set("contender"), generator: set("generator"), upstream: set("upstream") };
+        if sets.contender.is_empty() || sets.generator.is_empty() || sets.upstream.is_empty() {
+            t.problem(
+                "contender",
+                "each of `contender`, `generator` and `upstream` needs a CPU",
+                "write cpus = { contender = [1], generator = [0], upstream = [0] }",
+            );
+        }
+        sets
+    });
+    Place { cpus, descriptors: table.integer("descriptors", 16, 1 << 30) }
+}
+
+fn walk_claim(table: &Table<'_>) -> Claim {
+    let metric = table.required_string("metric");
+    let expects = table.required_string("expects");
+    Claim {
+        text: table.required_string("text"),
+        contender: if table.has("contender") { contender(table, "contender") } else { table.required_string("contender").parse().ok() }
+            .unwrap_or(ContenderName { system: "unknown".into(), variants: Vec::new() }),
+        metric: Metric::named(&metric).unwrap_or_else(|| {
+            if table.has("metric") {
+                table.problem(
+                    "metric",
+                    format!("unknown metric `{metric}`"),
+                    did_you_mean(&metric, Metric::ALL.map(|m| m.describe().name)),
+                );
+            }
+            Metric::Throughput
+        }),
+        expects: match expects.as_str() {
+            "lower" => Expectation::Lower,
+            "higher" => Expectation::Higher,
+            "same" => Expectation::Same,
+            "zero" => Expectation::Zero,
+            "above_zero" => Expectation::AboveZero,
+            _ => {
+                if table.has("expects") {
+                    table.problem(
+                        "expects",
+                        format!("unknown expectation `{expects}`"),
+                        did_you_mean(&expects, ["lower", "higher", "same", "zero", "above_zero"]),
+                    );
+                }
+                Expectation::Same
+            }
+        },
+        margin: table.number("margin", 0.0, 10.0),
+        cells: table.strings("cells"),
+    }
+}

@@ -1,0 +1,16 @@
+//! The nouns of faceoff, read from files and checked.
+//!
+//! What people write: [`system`], [`workload`], [`experiment`], found through a
+//! [`catalog::Catalog`]. What a run leaves: [`record`]. What is compared: [`metric`].
+
+pub mod catalog;
+pub mod experiment;
+pub mod metric;
+pub mod name;
+pub mod placeholder;
+pub mod problem;
+mod reader;
+pub mod record;
+pub mod system;
+pub mod units;
+pub mod workload;

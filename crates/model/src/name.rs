@@ -1,0 +1,114 @@
+//! Names: of systems with variants, and the nearest known one to a mistyped one.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A system with the variants that make it a contender: `nginx`,
+/// `proxy-spring-mvc:virtual-threads`, `strings:aot+quiet`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct ContenderName {
+    /// The system's name.
+    pub system: String,
+    /// Its variants, applied in this order; empty for the system as it is.
+    pub variants: Vec<String>,
+}
+
+impl fmt::Display for ContenderName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.system)?;
+        if !self.variants.is_empty() {
+            write!(f, ":{}", self.variants.join("+"))?;
+        }
+        Ok(())
+    }
+}
+
+impl From<ContenderName> for String {
+    fn from(name: ContenderName) -> String {
+        name.to_string()
+    }
+}
+
+impl TryFrom<String> for ContenderName {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl FromStr for ContenderName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (system, variants) = match text.split_once(':') {
+            Some((system, variants)) => (system, variants.split('+').map(str::to_owned).collect()),
+            None => (text, Vec::new()),
+        };
+        let parts = std::iter::once(system).chain(variants.iter().map(String::as_str));
+        for part in parts {
+            if !is_name(part) {
+                return Err(format!("`{text}` is not a contender: `{part}` is not a name"));
+            }
+        }
+        Ok(ContenderName { system: system.to_owned(), variants })
+    }
+}
+
+/// Whether a text can name a system, variant, workload, experiment or cell:
+/// letters, digits, `-`, `_` and `.`, starting with a letter or digit. Names
+/// become folders and file names, so nothing else is let in.
+pub fn is_name(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(|c| c.is_ascii_alphanumeric())
+        && chars.all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+        && text.len() <= 100
+}
+
+/// The known name most like `asked`, if one is near enough to be what was meant.
+pub fn nearest<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(asked, name), name))
+        .filter(|(distance, name)| {
+            *distance <= 2.max(name.len() / 3) || name.starts_with(asked) || (name.contains(asked) && asked.len() > 2)
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// A hint for an unknown name: the nearest known one, or all of them.
+pub fn did_you_mean<'a>(asked: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    match nearest(asked, known.clone()) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => {
+            let all: Vec<String> = known.into_iter().map(|n| format!("`{n}`")).collect();
+            if all.is_empty() { "there is none here".into() } else { format!("known: {}", all.join(", ")) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contenders_are_read_and_written_alike() {
+        for text in ["nginx", "proxy-spring-mvc:virtual-threads", "strings:aot+quiet"] {
+            assert_eq!(text.parse::<ContenderName>().unwrap().to_string(), text);
+        }
+        for bad in ["", ":", "a:", "a:b+", "../x", "a b", "a:b:c", "-x"] {
+            assert!(bad.parse::<ContenderName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_mistyped_name_finds_its_neighbour() {
+        let known = ["proxy-gin", "proxy-spring-mvc", "nginx"];
+        assert_eq!(nearest("proxy-jin", known), Some("proxy-gin"));
+        assert_eq!(nearest("ngnix", known), Some("nginx"));
+        assert_eq!(nearest("zzzzzzzzzz", known), None);
+        assert_eq!(did_you_mean("zzzzzzzzzz", known), "known: `proxy-gin`, `proxy-spring-mvc`, `nginx`");
+    }
+}

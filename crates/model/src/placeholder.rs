@@ -1,0 +1,135 @@
+//! The closed set of `{placeholders}` in commands, environment and rendered files.
+
+use crate::name::did_you_mean;
+use std::collections::BTreeMap;
+
+/// Placeholders that stand for one text, besides `{port.NAME}`.
+const TEXTS: [&str; 7] = ["java", "java.home", "work", "cores", "descriptors", "upstream.http", "upstream.address"];
+
+/// Placeholders that stand for zero or more arguments, and so must be an argument of their own.
+const LISTS: [&str; 2] = ["variant.args", "variant.jvm"];
+
+/// What placeholders stand for at one start of a system.
+#[derive(Clone, Debug, Default)]
+pub struct Values {
+    /// Texts by name, without braces.
+    pub texts: BTreeMap<String, String>,
+    /// Lists by name, without braces.
+    pub lists: BTreeMap<String, Vec<String>>,
+}
+
+/// A stretch of a template.
+enum Part<'t> {
+    Literal(&'t str),
+    Placeholder(&'t str),
+}
+
+/// Splits at `{word}` and `{word.word}`; any other brace is literal, so that
+/// configuration languages with blocks can be rendered.
+fn parts(template: &str) -> Vec<Part<'_>> {
+    let mut found = Vec::new();
+    let (mut rest, mut from) = (template, 0);
+    while let Some(open) = rest[from..].find('{').map(|at| from + at) {
+        let inside = &rest[open + 1..];
+        let name_end = inside.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))).unwrap_or(inside.len());
+        if name_end > 0 && inside[name_end..].starts_with('}') && inside.starts_with(|c: char| c.is_ascii_lowercase()) {
+            found.push(Part::Literal(&rest[..open]));
+            found.push(Part::Placeholder(&inside[..name_end]));
+            rest = &inside[name_end + 1..];
+            from = 0;
+        } else {
+            from = open + 1;
+        }
+    }
+    found.push(Part::Literal(rest));
+    found
+}
+
+/// What is wrong with the placeholders of an argument, given the system's ports.
+pub(crate) fn check(template: &str, ports: &[String], may_be_list: bool) -> Vec<(String, String)> {
+    let mut wrong = Vec::new();
+    for part in parts(template) {
+        let Part::Placeholder(name) = part else { continue };
+        if LISTS.contains(&name) {
+            if !may_be_list || template.len() != name.len() + 2 {
+                wrong.push((format!("`{{{name}}}` stands for a list"), "give it an argument of its own".into()));
+            }
+        } else if let Some(port) = name.strip_prefix("port.") {
+            if !ports.iter().any(|p| p == port) {
+                wrong.push((
+                    format!("`{{{name}}}` names a port that is not in `ports`"),
+                    did_you_mean(port, ports.iter().map(String::as_str)),
+                ));
+            }
+        } else if !TEXTS.contains(&name) {
+            wrong.push((
+                format!("unknown placeholder `{{{name}}}`"),
+                did_you_mean(name, TEXTS.into_iter().chain(LISTS).chain(["port.http"])),
+            ));
+        }
+    }
+    wrong
+}
+
+impl Values {
+    /// Replaces the text placeholders of a template.
+    ///
+    /// # Errors
+    /// The name of a placeholder that stands for nothing here.
+    pub fn expand(&self, template: &str) -> Result<String, String> {
+        let mut text = String::with_capacity(template.len());
+        for part in parts(template) {
+            match part {
+                Part::Literal(literal) => text.push_str(literal),
+                Part::Placeholder(name) => text.push_str(self.texts.get(name).ok_or_else(|| name.to_owned())?),
+            }
+        }
+        Ok(text)
+    }
+
+    /// Replaces the placeholders of a command; a list becomes zero or more arguments.
+    ///
+    /// # Errors
+    /// The name of a placeholder that stands for nothing here.
+    pub fn expand_command(&self, command: &[String]) -> Result<Vec<String>, String> {
+        let mut arguments = Vec::with_capacity(command.len());
+        for argument in command {
+            let list = argument.strip_prefix('{').and_then(|a| a.strip_suffix('}')).filter(|name| LISTS.contains(name));
+            match list {
+                Some(name) => arguments.extend(self.lists.get(name).into_iter().flatten().cloned()),
+                None => arguments.push(self.expand(argument)?),
+            }
+        }
+        Ok(arguments)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values() -> Values {
+        Values {
+            texts: [("port.http", "8080"), ("work", "/w")].map(|(k, v)| (k.into(), v.into())).into(),
+            lists: [("variant.args", vec!["--a", "--b"])].map(|(k, v)| (k.into(), v.into_iter().map(String::from).collect())).into(),
+        }
+    }
+
+    #[test]
+    fn texts_and_lists_are_replaced_and_other_braces_stay() {
+        let command = ["x", "--port={port.http}", "{variant.args}", "{variant.jvm}"].map(String::from);
+        assert_eq!(values().expand_command(&command).unwrap(), ["x", "--port=8080", "--a", "--b"]);
+        assert_eq!(values().expand("http { listen {port.http}; } ${x {}").unwrap(), "http { listen 8080; } ${x {}");
+        assert_eq!(values().expand("{nowhere}"), Err("nowhere".into()));
+    }
+
+    #[test]
+    fn unknown_and_misplaced_placeholders_are_said() {
+        let ports = vec!["http".to_owned()];
+        assert!(check("{port.http} {work}", &ports, false).is_empty());
+        assert!(check("{variant.args}", &ports, true).is_empty());
+        assert_eq!(check("-x{variant.args}", &ports, true).len(), 1);
+        assert_eq!(check("{port.admin}", &ports, true).len(), 1);
+        assert_eq!(check("{upstraem.http}", &ports, true)[0].1, "did you mean `upstream.http`?");
+    }
+}

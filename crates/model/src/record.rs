@@ -1,0 +1,480 @@
+//! What a run leaves on disk: one JSON line after the other, never changed again.
+//!
+//! The first line is the [`Header`]; then comes a line for everything that
+//! happened, as it ended. A line that a crash cut short is left out when read,
+//! and counted.
+
+use crate::experiment::{CpuSets, Experiment};
+use crate::name::ContenderName;
+use crate::problem::Problems;
+use serde::{Deserialize, Serialize};
+use stats::Histogram;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// Names the form of the lines. A change that an older reader would
+/// misunderstand gets a new number.
+pub const SCHEMA: &str = "faceoff.record.v1";
+
+/// The file of a record's folder that holds its lines.
+pub const FILE_NAME: &str = "record.jsonl";
+
+/// One line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "snake_case")]
+pub enum Line {
+    /// The first.
+    Header(Box<Header>),
+    /// A contender answered the workloads rightly before anything was timed, or did not and is out.
+    Answers(Answers),
+    /// The upstream of this session, once it is warm.
+    Upstream(Upstream),
+    /// One trial, as it ended.
+    Trial(Box<Trial>),
+    /// The run began, went on, was interrupted or came to its end.
+    Session(Session),
+}
+
+/// What a run set out to do, and where.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Header {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Names the run.
+    pub id: String,
+    /// When it began, RFC 3339, UTC.
+    pub recorded_at: String,
+    /// The version of faceoff.
+    pub faceoff: String,
+    /// The experiment as it was then, already in its quick form where that was asked.
+    pub experiment: Experiment,
+    /// Whether it was the quick form.
+    pub quick: bool,
+    /// The order: for each block, contenders in the order of their trials.
+    pub plan: Vec<Vec<ContenderName>>,
+    /// Who takes part, baseline first.
+    pub contenders: Vec<Participant>,
+    /// What the proxies stand before.
+    pub upstream: Option<Participant>,
+    /// Who does not, and why.
+    pub skipped: Vec<Skipped>,
+    /// Where.
+    pub machine: Machine,
+    /// Who ran on which CPUs.
+    pub cpus: CpuSets,
+}
+
+/// A system that takes part, as it was built.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Participant {
+    /// System and variants.
+    pub name: ContenderName,
+    /// Its summary.
+    pub summary: String,
+    /// Its facts.
+    pub facts: BTreeMap<String, String>,
+    /// Versions of the tools it needs, as found.
+    pub versions: BTreeMap<String, String>,
+    /// What its build made.
+    pub artifacts: Vec<Artifact>,
+}
+
+/// A file that a build made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// Its path, counted from the system's folder.
+    pub path: String,
+    /// Its SHA-256, in hex.
+    pub sha256: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// A contender that does not take part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Who.
+    pub contender: ContenderName,
+    /// Why, with what to do.
+    pub reason: String,
+    /// Whether something failed; otherwise a need was unmet.
+    pub failed: bool,
+}
+
+/// The machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The processor's name.
+    pub cpu: String,
+    /// CPUs that this process may use.
+    pub cores: usize,
+    /// Memory.
+    pub memory_bytes: u64,
+    /// Kernel release.
+    pub kernel: String,
+    /// The distribution.
+    pub os: String,
+    /// The frequency governor; `None` where it cannot be seen.
+    pub governor: Option<String>,
+    /// Whether it says that it is a virtual machine.
+    pub is_virtual: bool,
+}
+
+/// Proof that a contender answers, or why it is out.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Answers {
+    /// Who.
+    pub contender: ContenderName,
+    /// From start to the first right answer.
+    pub ready_after_ns: Option<u64>,
+    /// What went wrong; `None` when every answer was right.
+    pub failure: Option<Failure>,
+}
+
+/// The upstream of a session.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Upstream {
+    /// Who.
+    pub name: ContenderName,
+    /// From start to the first right answer.
+    pub ready_after_ns: u64,
+    /// How many requests warmed it.
+    pub warmed_with: u64,
+}
+
+/// What happened to the run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Session {
+    /// What.
+    pub event: Event,
+    /// When, RFC 3339, UTC.
+    pub at: String,
+}
+
+/// What can happen to a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// It went on where an earlier session stopped.
+    Resumed,
+    /// It was asked to stop.
+    Interrupted,
+    /// The upstream was lost.
+    UpstreamLost,
+    /// The budget was used up.
+    BudgetSpent,
+    /// Every planned trial was run.
+    Finished,
+}
+
+/// One fresh start of one contender.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Trial {
+    /// Who.
+    pub contender: ContenderName,
+    /// Its block, from 1.
+    pub block: u32,
+    /// Its place within the block, from 1.
+    pub position: u32,
+    /// When, RFC 3339, UTC.
+    pub started_at: String,
+    /// The command, as it was run.
+    pub command: Vec<String>,
+    /// SHA-256 of each artefact, as it was when this trial began.
+    pub artifact_sha256: Vec<String>,
+    /// From start to the first right answer; `None` when it never came.
+    pub ready_after_ns: Option<u64>,
+    /// Requests answered rightly during warm-up.
+    pub warmed_with: u64,
+    /// The cells, in the order they were measured.
+    pub measurements: Vec<Measurement>,
+    /// How it stopped.
+    pub stop: Option<Stopped>,
+    /// The contender's own failure, if any: a result.
+    pub failure: Option<Failure>,
+    /// What makes this trial unfit to judge from.
+    pub faults: Vec<Fault>,
+    /// Host readings over the trial.
+    pub host: Host,
+}
+
+/// How a process ended when it was asked to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopped {
+    /// How long it took.
+    pub after_ns: u64,
+    /// `exit 0`, `exit 143`, `signal 9`.
+    pub status: String,
+    /// Whether it ended within its deadline, without being killed.
+    pub clean: bool,
+}
+
+/// A system that failed to build, start, answer rightly, live or stop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// When: `start`, `ready`, `answers`, `warm-up`, `measure`, `stop`.
+    pub stage: String,
+    /// What happened.
+    pub cause: String,
+    /// The last lines it wrote.
+    pub log: Vec<String>,
+}
+
+/// Something of the instrument or its surroundings that makes a measurement unfit to judge from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fault {
+    /// Its kind, a fixed word.
+    pub kind: String,
+    /// What was seen.
+    pub evidence: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// What the host did meanwhile.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// Share of all CPU time that the hypervisor took away.
+    pub steal_share: f64,
+    /// Load average of the last minute when the trial began.
+    pub load_average: f64,
+}
+
+/// One cell, measured once.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Measurement {
+    /// The cell's name.
+    pub cell: String,
+    /// Its place within the trial, from 1.
+    pub position: u32,
+    /// How long it lasted.
+    pub duration_ns: u64,
+    /// From the scheduled instant to the whole answer; `None` for a load without a schedule.
+    pub latency: Option<Histogram>,
+    /// From the instant of sending to the whole answer.
+    pub service: Histogram,
+    /// What became of the requests.
+    pub counts: Counts,
+    /// How often each status came.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Bytes of the right answers, heads and bodies.
+    pub received_bytes: u64,
+    /// The first few answers that were not right, in words.
+    pub examples: Vec<String>,
+    /// One entry per second.
+    pub seconds: Vec<Second>,
+    /// The contender's process tree.
+    pub usage: Usage,
+    /// CPU time of the upstream's process tree.
+    pub upstream_cpu_ns: Option<u64>,
+    /// The instrument's own.
+    pub generator: Generator,
+    /// What makes this measurement unfit to judge from.
+    pub faults: Vec<Fault>,
+}
+
+impl Measurement {
+    /// Latency where there is a schedule, else service time.
+    pub fn times(&self) -> &Histogram {
+        self.latency.as_ref().unwrap_or(&self.service)
+    }
+}
+
+/// What became of the requests. [`Counts::scheduled`] is the sum of the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// All that were to be made.
+    pub scheduled: u64,
+    /// Never sent: the measurement ended while they waited for a connection.
+    pub unsent: u64,
+    /// Answered rightly.
+    pub correct: u64,
+    /// Answered, but not rightly.
+    pub wrong: u64,
+    /// Shed, as the workload allows.
+    pub declined: u64,
+    /// The connection could not be made.
+    pub refused: u64,
+    /// Reset, closed early or malformed.
+    pub broken: u64,
+    /// No answer within the timeout.
+    pub timed_out: u64,
+    /// Still under way when the measurement ended.
+    pub unfinished: u64,
+}
+
+impl Counts {
+    /// The parts with their names.
+    pub fn parts(&self) -> [(&'static str, u64); 8] {
+        [
+            ("unsent", self.unsent),
+            ("correct", self.correct),
+            ("wrong", self.wrong),
+            ("declined", self.declined),
+            ("refused", self.refused),
+            ("broken", self.broken),
+            ("timed_out", self.timed_out),
+            ("unfinished", self.unfinished),
+        ]
+    }
+
+    /// Whether the parts make up the whole.
+    pub fn add_up(&self) -> bool {
+        self.scheduled == self.parts().iter().map(|(_, n)| n).sum::<u64>()
+    }
+
+    /// Requests that failed by the contender's doing: wrong, refused, broken, timed out.
+    pub fn failed(&self) -> u64 {
+        self.wrong + self.refused + self.broken + self.timed_out
+    }
+
+    /// Requests with an outcome: failed, declined or answered rightly.
+    pub fn settled(&self) -> u64 {
+        self.failed() + self.declined + self.correct
+    }
+}
+
+/// One second of a measurement, by the instant of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Second {
+    /// Right answers.
+    pub correct: u64,
+    /// Failed and declined requests.
+    pub not_correct: u64,
+    /// Median latency; `None` from too few samples.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile; `None` from too few samples.
+    pub p99_ns: Option<u64>,
+    /// The longest; `None` without samples.
+    pub max_ns: Option<u64>,
+}
+
+/// Samples of a whole process tree, in columns, and the sums over the measurement.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    /// CPU time between the first and the last reading, to the nanosecond.
+    pub cpu_ns: u64,
+    /// The kernel's share of it, in its 10 ms ticks.
+    pub system_ns: u64,
+    /// Time between the first and the last reading.
+    pub wall_ns: u64,
+    /// Greatest sum of resident memory that was sampled. Pages shared by processes count in each.
+    pub rss_max_bytes: u64,
+    /// Greatest resident memory since the start, as the kernel kept it (sum of VmHWM).
+    pub rss_peak_bytes: u64,
+    /// Most threads.
+    pub threads_max: u64,
+    /// Most open descriptors.
+    pub descriptors_max: u64,
+    /// Voluntary context switches of living threads over the measurement.
+    pub switches_voluntary: u64,
+    /// Involuntary ones.
+    pub switches_involuntary: u64,
+    /// Instants of the samples, from the start of the measurement.
+    pub t_ns: Vec<u64>,
+    /// CPU time since the first sample.
+    pub cpu_ns_at: Vec<u64>,
+    /// Resident memory.
+    pub rss_bytes_at: Vec<u64>,
+    /// Threads.
+    pub threads_at: Vec<u64>,
+    /// Open descriptors.
+    pub descriptors_at: Vec<u64>,
+    /// Context switches of both kinds since the first sample.
+    pub switches_at: Vec<u64>,
+}
+
+/// The instrument's own figures.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Generator {
+    /// From the scheduled instant to the sending; `None` for a load without a schedule.
+    pub lag: Option<Histogram>,
+    /// CPU time of the generator's thread.
+    pub cpu_ns: u64,
+    /// Most requests under way at once.
+    pub in_flight_max: u64,
+    /// Connections opened during the measurement.
+    pub connections_opened: u64,
+}
+
+/// A record, read back.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What it set out to do.
+    pub header: Header,
+    /// Proofs of right answers.
+    pub answers: Vec<Answers>,
+    /// Upstreams, one a session.
+    pub upstreams: Vec<Upstream>,
+    /// Trials, as they ended.
+    pub trials: Vec<Trial>,
+    /// What happened to the run.
+    pub sessions: Vec<Session>,
+    /// Lines that were cut short by a crash and left out.
+    pub torn_lines: usize,
+}
+
+impl Record {
+    /// Reads a record from its folder, or from its file.
+    ///
+    /// # Errors
+    /// No such record; a first line that is no header of this schema.
+    pub fn read(path: &Path) -> Result<Record, Problems> {
+        let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
+        let file = if path.is_dir() { path.join(FILE_NAME) } else { path.to_owned() };
+        let unreadable = |e: &dyn std::fmt::Display| {
+            Problems::plain(format!("{} is not a record: {e}", path.display()), format!("name the folder of a run, with its {FILE_NAME}"))
+        };
+        let reader = BufReader::new(std::fs::File::open(&file).map_err(|e| unreadable(&e))?);
+        let (mut header, mut torn_lines) = (None, 0);
+        let (mut answers, mut upstreams, mut trials, mut sessions) = (Vec::new(), Vec::new(), Vec::<Trial>::new(), Vec::new());
+        for (number, line) in reader.split(b'\n').enumerate() {
+            let line = line.map_err(|e| unreadable(&e))?;
+            if line.is_empty() {
+                continue;
+            }
+            match serde_json::from_slice(&line) {
+                Ok(Line::Header(h)) if number == 0 && h.schema == SCHEMA => header = Some(*h),
+                Ok(Line::Header(h)) if number == 0 => {
+                    return Err(unreadable(&format!("its schema is {}, this faceoff reads {SCHEMA}", h.schema)));
+                }
+                Err(e) if number == 0 => return Err(unreadable(&format!("its first line is no header ({e})"))),
+                Ok(Line::Answers(a)) => answers.push(a),
+                Ok(Line::Upstream(u)) => upstreams.push(u),
+                Ok(Line::Trial(t)) => trials.push(*t),
+                Ok(Line::Session(s)) => sessions.push(s),
+                Ok(Line::Header(_)) | Err(_) => torn_lines += 1,
+            }
+        }
+        let header = header.ok_or_else(|| unreadable(&"it is empty"))?;
+        Ok(Record { folder: folder.to_owned(), header, answers, upstreams, trials, sessions, torn_lines })
+    }
+
+    /// Contenders that failed before anything was timed.
+    pub fn dropped(&self) -> impl Iterator<Item = (&ContenderName, &Failure)> {
+        self.answers.iter().filter_map(|a| a.failure.as_ref().map(|f| (&a.contender, f)))
+    }
+
+    /// The planned trials that are not there yet: block from 1, position from 1, contender.
+    pub fn missing(&self) -> Vec<(u32, u32, ContenderName)> {
+        let out: Vec<&ContenderName> = self.dropped().map(|(name, _)| name).collect();
+        let mut missing = Vec::new();
+        for (block, order) in (1..).zip(&self.header.plan) {
+            for (position, contender) in (1..).zip(order) {
+                let done = self.trials.iter().any(|t| t.block == block && t.contender == *contender);
+                if !done && !out.contains(&contender) {
+                    missing.push((block, position, contender.clone()));
+                }
+            }
+        }
+        missing
+    }
+
+    /// How the run ended, if it did.
+    pub fn ended(&self) -> Option<Event> {
+        self.sessions.last().map(|s| s.event).filter(|e| *e != Event::Resumed)
+    }
+}

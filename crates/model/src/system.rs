@@ -1,0 +1,353 @@
+//! A system: a program under test, or before or behind one (`systems/<name>/system.toml`).
+
+use crate::name::{ContenderName, did_you_mean, is_name};
+use crate::placeholder;
+use crate::problem::Problems;
+use crate::reader::{Table, read_file};
+use crate::units::nanoseconds;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What a system is to the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Answers requests itself.
+    Service,
+    /// Answers by asking an upstream.
+    Proxy,
+    /// Keeps data; fresh for each trial.
+    Database,
+}
+
+/// A tool that must be there, tried before anything is built.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Need {
+    /// What it is called, for people.
+    pub tool: String,
+    /// The command that shows it is there.
+    pub run: Vec<String>,
+    /// A regular expression that its output must match; the first group is the version.
+    pub pattern: Option<String>,
+    /// How to get it.
+    pub hint: String,
+}
+
+/// How artefacts are made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Build {
+    /// Commands, run one after the other in the system's folder.
+    pub run: Vec<Vec<String>>,
+    /// Added to the environment.
+    pub env: BTreeMap<String, String>,
+    /// Globs of the files that decide what comes out; unchanged means not rebuilt.
+    pub inputs: Vec<String>,
+    /// Files that must exist afterwards; their digests go into every trial.
+    pub outputs: Vec<String>,
+    /// Deadline for all commands together.
+    #[serde(with = "nanoseconds")]
+    pub within: Duration,
+}
+
+/// How the program starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// The command, with placeholders.
+    pub run: Vec<String>,
+    /// Added to the environment, with placeholders.
+    pub env: BTreeMap<String, String>,
+    /// Names of the ports that the runner picks; the first is where requests go.
+    pub ports: Vec<String>,
+    /// Files of the folder, copied into `{work}` with placeholders replaced.
+    pub render: Vec<String>,
+    /// Most descriptors the process may hold; the experiment's `place` goes before it.
+    pub descriptors: Option<u64>,
+}
+
+/// How it is ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stop {
+    /// `TERM`, `INT` or `QUIT`.
+    pub signal: StopSignal,
+    /// How long it may take before it is killed, which is then recorded.
+    #[serde(with = "nanoseconds")]
+    pub within: Duration,
+}
+
+/// A signal that asks a process to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum StopSignal {
+    /// SIGTERM
+    Term,
+    /// SIGINT
+    Int,
+    /// SIGQUIT
+    Quit,
+}
+
+/// What a variant changes. Only what differs is written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Variant {
+    /// What is different, in a sentence.
+    pub summary: Option<String>,
+    /// Fills `{variant.args}`.
+    pub args: Vec<String>,
+    /// Fills `{variant.jvm}`.
+    pub jvm: Vec<String>,
+    /// Added to the environment of the start.
+    pub env: BTreeMap<String, String>,
+    /// Least JDK version, where it is higher than the system's.
+    pub jdk: Option<u32>,
+    /// Needs beyond the system's.
+    pub needs: Vec<Need>,
+    /// A build instead of the system's.
+    pub build: Option<Build>,
+    /// Most descriptors, instead of the system's.
+    pub descriptors: Option<u64>,
+}
+
+/// A system as its manifest describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct System {
+    /// The folder's name.
+    pub name: String,
+    /// One line for lists.
+    pub summary: String,
+    /// What it is to the others.
+    pub kind: Kind,
+    /// Least version of the JDK, where a JVM is needed.
+    pub jdk: Option<u32>,
+    /// Workloads whose right answers it must give.
+    pub answers: Vec<String>,
+    /// Described, never acted on.
+    pub facts: BTreeMap<String, String>,
+    /// Tools that must be there.
+    pub needs: Vec<Need>,
+    /// How it is built; `None` when it comes as it is.
+    pub build: Option<Build>,
+    /// How it starts.
+    pub start: Start,
+    /// Deadline for the first right answer.
+    pub ready_within: Duration,
+    /// How it stops.
+    pub stop: Stop,
+    /// What may be different.
+    pub variants: BTreeMap<String, Variant>,
+    /// Where it lives.
+    pub folder: PathBuf,
+}
+
+/// A system with its variants applied: all that a runner needs to start it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contender {
+    /// System and variants.
+    pub name: ContenderName,
+    /// The system's summary, and the variants'.
+    pub summary: String,
+    /// The system, with needs, build, jdk, environment and limits of the variants.
+    pub system: System,
+    /// What `{variant.args}` stands for.
+    pub args: Vec<String>,
+    /// What `{variant.jvm}` stands for.
+    pub jvm: Vec<String>,
+}
+
+impl System {
+    /// Reads `system.toml` in a folder.
+    ///
+    /// # Errors
+    /// Every problem of the file, with its place.
+    pub fn read(folder: &Path) -> Result<System, Problems> {
+        read_file(&folder.join("system.toml"), |table| walk(table, folder))
+    }
+
+    /// The system with the named variants, applied in order.
+    ///
+    /// # Errors
+    /// A variant that the manifest does not have, with the nearest.
+    pub fn with_variants(&self, variants: &[String]) -> Result<Contender, Problems> {
+        let mut contender = Contender {
+            name: ContenderName { system: self.name.clone(), variants: variants.to_vec() },
+            summary: self.summary.clone(),
+            system: self.clone(),
+            args: Vec::new(),
+            jvm: Vec::new(),
+        };
+        for name in variants {
+            let Some(variant) = self.variants.get(name) else {
+                return Err(Problems::plain(
+                    format!("system `{}` has no variant `{name}`", self.name),
+                    did_you_mean(name, self.variants.keys().map(String::as_str)),
+                ));
+            };
+            let system = &mut contender.system;
+            if let Some(summary) = &variant.summary {
+                contender.summary = format!("{}; {summary}", contender.summary);
+            }
+            contender.args.extend(variant.args.iter().cloned());
+            contender.jvm.extend(variant.jvm.iter().cloned());
+            system.start.env.extend(variant.env.clone());
+            system.jdk = system.jdk.max(variant.jdk);
+            system.needs.extend(variant.needs.iter().cloned());
+            if let Some(build) = &variant.build {
+                system.build = Some(build.clone());
+            }
+            system.start.descriptors = variant.descriptors.or(system.start.descriptors);
+        }
+        Ok(contender)
+    }
+}
+
+fn walk(table: &Table<'_>, folder: &Path) -> System {
+    let name = table.required_string("name");
+    let folder_name = folder.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    if !name.is_empty() && name != folder_name {
+        table.problem(
+            "name",
+            format!("the name `{name}` is not that of its folder, `{folder_name}`"),
+            format!("write `name = \"{folder_name}\"`"),
+        );
+    }
+    let kind = table.required_string("kind");
+    let kind = match kind.as_str() {
+        "service" | "" => Kind::Service,
+        "proxy" => Kind::Proxy,
+        "database" => Kind::Database,
+        _ => {
+            table.problem("kind", format!("unknown kind `{kind}`"), did_you_mean(&kind, ["service", "proxy", "database"]));
+            Kind::Service
+        }
+    };
+    let start = table.table("start", walk_start).unwrap_or_else(|| {
+        table.problem("start", "the table [start] is missing", "say how the program starts: `[start]` with `run` and `ports`");
+        Start { run: Vec::new(), env: BTreeMap::new(), ports: Vec::new(), render: Vec::new(), descriptors: None }
+    });
+    let stop = table.table("stop", |t| {
+        let signal = t.string("signal").unwrap_or_else(|| "TERM".into());
+        let signal = match signal.as_str() {
+            "TERM" => StopSignal::Term,
+            "INT" => StopSignal::Int,
+            "QUIT" => StopSignal::Quit,
+            _ => {
+                t.problem("signal", format!("unknown signal `{signal}`"), "write TERM, INT or QUIT; after the deadline comes KILL");
+                StopSignal::Term
+            }
+        };
+        Stop { signal, within: t.duration("within").unwrap_or(DEFAULT_STOP) }
+    });
+    System {
+        name,
+        summary: table.required_string("summary"),
+        kind,
+        jdk: table.integer("jdk", 8, 99).map(|n| n as u32),
+        answers: table.strings("answers"),
+        facts: table.map("facts"),
+        needs: table.tables("needs", walk_need),
+        build: table.table("build", walk_build),
+        start,
+        ready_within: table.table("ready", |t| t.duration("within")).flatten().unwrap_or(Duration::from_secs(60)),
+        stop: stop.unwrap_or(Stop { signal: StopSignal::Term, within: DEFAULT_STOP }),
+        variants: table.named_tables("variants", |name, t| {
+            if !is_name(name) {
+                t.problem("", format!("`{name}` cannot name a variant"), "use letters, digits, `-`, `_` and `.`");
+            }
+            Variant {
+                summary: t.string("summary"),
+                args: t.strings("args"),
+                jvm: t.strings("jvm"),
+                env: t.map("env"),
+                jdk: t.integer("jdk", 8, 99).map(|n| n as u32),
+                needs: t.tables("needs", walk_need),
+                build: t.table("build", walk_build),
+                descriptors: walk_limits(t),
+            }
+        }),
+        folder: folder.to_owned(),
+    }
+}
+
+const DEFAULT_STOP: Duration = Duration::from_secs(10);
+
+fn walk_limits(table: &Table<'_>) -> Option<u64> {
+    table.table("limits", |t| t.integer("descriptors", 16, 1 << 30)).flatten()
+}
+
+fn walk_start(table: &Table<'_>) -> Start {
+    let start = Start {
+        run: table.strings("run"),
+        env: table.map("env"),
+        ports: table.strings("ports"),
+        render: table.strings("render"),
+        descriptors: walk_limits(table),
+    };
+    if start.run.is_empty() {
+        table.problem("run", "`start.run` names no command", "write `run = [\"program\", \"--port={port.http}\"]`");
+    }
+    if start.ports.is_empty() {
+        table.problem("ports", "`start.ports` names no port", "write `ports = [\"http\"]`");
+    }
+    let templates = start.run.iter().map(|t| ("run", t, true)).chain(start.env.values().map(|t| ("env", t, false)));
+    for (key, template, may_be_list) in templates {
+        for (message, hint) in placeholder::check(template, &start.ports, may_be_list) {
+            table.problem(key, message, hint);
+        }
+    }
+    for file in &start.render {
+        if Path::new(file).components().count() != 1 {
+            table.problem("render", format!("`{file}` is not a file of the system's folder"), "name a file that stands beside system.toml");
+        }
+    }
+    start
+}
+
+fn walk_need(table: &Table<'_>) -> Need {
+    let need = Need {
+        tool: table.required_string("tool"),
+        run: table.strings("run"),
+        pattern: table.string("match"),
+        hint: table.required_string("hint"),
+    };
+    if need.run.is_empty() {
+        table.problem(
+            "run",
+            "`needs.run` names no command",
+            "write the command that shows that the tool is there, such as [\"go\", \"version\"]",
+        );
+    }
+    if let Some(Err(error)) = need.pattern.as_deref().map(regex_lite::Regex::new) {
+        table.problem("match", format!("`needs.match` is no regular expression: {error}"), "the first group captures the version");
+    }
+    need
+}
+
+fn walk_build(table: &Table<'_>) -> Build {
+    let build = Build {
+        run: table.lists("run"),
+        env: table.map("env"),
+        inputs: table.strings("inputs"),
+        outputs: table.strings("outputs"),
+        within: table.duration("within").unwrap_or(Duration::from_secs(600)),
+    };
+    if build.run.is_empty() || build.run.iter().any(Vec::is_empty) {
+        table.problem("run", "`build.run` needs one command or more", "write a list of commands: `run = [[\"go\", \"build\"]]`");
+    }
+    if build.inputs.is_empty() {
+        table.problem(
+            "inputs",
+            "`build.inputs` is missing",
+            "list the files that decide what comes out, so that what has not changed is not rebuilt",
+        );
+    }
+    if build.outputs.is_empty() {
+        table.problem("outputs", "`build.outputs` is missing", "list the files that must exist after the build");
+    }
+    for (key, template) in build.run.iter().flatten().map(|t| ("run", t)).chain(build.env.values().map(|t| ("env", t))) {
+        for (message, hint) in placeholder::check(template, &[], false) {
+            table.problem(key, message, hint);
+        }
+    }
+    build
+}

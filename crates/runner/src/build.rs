@@ -1,0 +1,160 @@
+//! Builds systems, and only what has changed.
+
+use crate::needs::Tools;
+use crate::process::{Process, Spec, last_lines};
+use model::placeholder::Values;
+use model::record::{Artifact, Failure};
+use model::system::{Build, Contender};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What a build came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    /// What it made.
+    pub artifacts: Vec<Artifact>,
+    /// Whether anything had to be done.
+    pub was_built: bool,
+}
+
+/// What is remembered of a build, beside the system's name.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Stamp {
+    inputs: String,
+    artifacts: Vec<Artifact>,
+}
+
+/// Builds a contender if its inputs, commands or artefacts have changed since
+/// the last time; `cache` is where logs and stamps are kept.
+///
+/// # Errors
+/// The failure, with the last lines of the log and its path.
+pub fn build(contender: &Contender, tools: &Tools, cache: &Path, run: &str, stop: &AtomicBool) -> Result<Built, Failure> {
+    let system = &contender.system;
+    let Some(build) = &system.build else { return Ok(Built { artifacts: Vec::new(), was_built: false }) };
+    let fail = |cause: String, log: Vec<String>| Failure { stage: "build".into(), cause, log };
+    let values = values(contender, tools);
+    let fingerprint = fingerprint(build, &values, &system.folder).map_err(|e| fail(e, vec![]))?;
+    // A variant with a build of its own has a stamp of its own; the same commands share one.
+    let name = format!("{}-{}", system.name, &hex(&Sha256::digest(format!("{:?}{:?}{:?}", build.run, build.env, build.outputs)))[..12]);
+    let stamp_path = cache.join(format!("{name}.json"));
+    let known: Option<Stamp> = std::fs::read(&stamp_path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    if let Some(stamp) = known
+        && stamp.inputs == fingerprint
+        && artifacts(build, &system.folder).is_ok_and(|now| now == stamp.artifacts)
+    {
+        return Ok(Built { artifacts: stamp.artifacts, was_built: false });
+    }
+    std::fs::create_dir_all(cache).map_err(|e| fail(format!("{} cannot be made: {e}", cache.display()), vec![]))?;
+    let log = cache.join(format!("{name}.log"));
+    let _ = std::fs::remove_file(&log);
+    let mut env = BTreeMap::new();
+    for (key, template) in &build.env {
+        env.insert(key.clone(), values.expand(template).map_err(|p| fail(format!("`{{{p}}}` has no value in a build"), vec![]))?);
+    }
+    let deadline = load::clock::now_ns() + build.within.as_nanos() as u64;
+    for command in &build.run {
+        let command = values.expand_command(command).map_err(|p| fail(format!("`{{{p}}}` has no value in a build"), vec![]))?;
+        let spec = Spec { command: &command, folder: &system.folder, env: &env, cpus: &[], descriptors: None, log: &log, run };
+        let shown = command.join(" ");
+        let mut process = Process::start(&spec).map_err(|cause| fail(cause, vec![]))?;
+        loop {
+            if let Some(ended) = process.await_end(Duration::from_millis(100)) {
+                if ended.status != "exit 0" {
+                    let cause = format!("`{shown}` ended with {} (log: {})", ended.status, log.display());
+                    return Err(fail(cause, last_lines(&log, 20)));
+                }
+                break;
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(fail("interrupted".into(), vec![]));
+            }
+            if load::clock::now_ns() > deadline {
+                let within = model::units::show_duration(build.within);
+                return Err(fail(format!("`{shown}` was not done within {within} (log: {})", log.display()), last_lines(&log, 20)));
+            }
+        }
+    }
+    let artifacts = artifacts(build, &system.folder)
+        .map_err(|missing| fail(format!("the build made no {missing} (log: {})", log.display()), last_lines(&log, 20)))?;
+    let stamp = Stamp { inputs: fingerprint, artifacts: artifacts.clone() };
+    let text = serde_json::to_vec(&stamp).expect("a stamp is plain data");
+    // Without its stamp it is built again next time, nothing worse.
+    let _ = std::fs::write(&stamp_path, text);
+    Ok(Built { artifacts, was_built: true })
+}
+
+/// What placeholders mean in a build: the JDK.
+pub(crate) fn values(contender: &Contender, tools: &Tools) -> Values {
+    let mut values = Values::default();
+    if let Some(jdk) = contender.system.jdk.and_then(|least| tools.jdk(least)) {
+        values.texts.insert("java".into(), jdk.java().to_string_lossy().into_owned());
+        values.texts.insert("java.home".into(), jdk.home.to_string_lossy().into_owned());
+    }
+    values.lists.insert("variant.args".into(), contender.args.clone());
+    values.lists.insert("variant.jvm".into(), contender.jvm.clone());
+    values
+}
+
+/// The artefacts as they are now.
+///
+/// # Errors
+/// The path of the first that is not there.
+pub fn artifacts(build: &Build, folder: &Path) -> Result<Vec<Artifact>, String> {
+    let mut all = Vec::new();
+    for output in &build.outputs {
+        let path = folder.join(output);
+        let (sha256, bytes) = digest(&path).ok_or_else(|| output.clone())?;
+        all.push(Artifact { path: output.clone(), sha256, bytes });
+    }
+    Ok(all)
+}
+
+/// SHA-256 in hex, and length, of a file.
+fn digest(path: &Path) -> Option<(String, u64)> {
+    let mut file = std::fs::File::open(path).ok().filter(|f| f.metadata().is_ok_and(|m| m.is_file()))?;
+    let (mut hash, mut buffer, mut bytes) = (Sha256::new(), vec![0; 1 << 18], 0);
+    loop {
+        let length = file.read(&mut buffer).ok()?;
+        if length == 0 {
+            return Some((hex(&hash.finalize()), bytes));
+        }
+        hash.update(&buffer[..length]);
+        bytes += length as u64;
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// A digest of the commands, the environment and every input file.
+fn fingerprint(build: &Build, values: &Values, folder: &Path) -> Result<String, String> {
+    let mut hash = Sha256::new();
+    hash.update(format!("{:?}{:?}{:?}{:?}", build.run, build.env, build.outputs, values.texts));
+    for path in input_files(build, folder)? {
+        let (sha256, _) = digest(&path).ok_or_else(|| format!("the input {} cannot be read", path.display()))?;
+        hash.update(format!("{}\0{sha256}\n", path.strip_prefix(folder).unwrap_or(&path).display()));
+    }
+    Ok(hex(&hash.finalize()))
+}
+
+fn input_files(build: &Build, folder: &Path) -> Result<BTreeSet<PathBuf>, String> {
+    let mut files = BTreeSet::new();
+    for input in &build.inputs {
+        // `src/**` means every file below, as people read it.
+        let pattern = if input.ends_with("/**") || input == "**" { format!("{input}/*") } else { input.clone() };
+        let absolute = format!("{}/{pattern}", glob::Pattern::escape(&folder.to_string_lossy()));
+        let before = files.len();
+        let found = glob::glob(&absolute).map_err(|e| format!("the input `{input}` is no pattern: {e}"))?;
+        files.extend(found.flatten().filter(|p| p.is_file()));
+        if files.len() == before {
+            return Err(format!("the input `{input}` matches no file"));
+        }
+    }
+    Ok(files)
+}

@@ -1,0 +1,93 @@
+//! Which CPUs who runs on.
+
+use model::experiment::CpuSets;
+use model::problem::Problems;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// The CPUs that this process may use.
+pub fn usable() -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(None) else { return vec![0] };
+    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+}
+
+/// Splits the CPUs there are: the contender apart from generator and upstream.
+/// On one CPU everybody shares it; on two, generator and upstream share the
+/// first; on three each has one; on more the contender has half, the generator a
+/// quarter, the upstream the rest.
+pub fn automatic(usable: &[usize]) -> CpuSets {
+    let (generator, upstream, contender) = match usable.len() {
+        0 | 1 => (usable, usable, usable),
+        2 => (&usable[..1], &usable[..1], &usable[1..]),
+        3 => (&usable[..1], &usable[1..2], &usable[2..]),
+        n => (&usable[..n / 4], &usable[n / 4..n / 2], &usable[n / 2..]),
+    };
+    CpuSets { contender: contender.to_vec(), generator: generator.to_vec(), upstream: upstream.to_vec() }
+}
+
+/// The sets that were asked for, or the automatic ones.
+///
+/// # Errors
+/// A CPU that is not there, or that this process may not use.
+pub fn choose(asked: Option<&CpuSets>) -> Result<CpuSets, Problems> {
+    let usable = usable();
+    let Some(sets) = asked else { return Ok(automatic(&usable)) };
+    match sets.contender.iter().chain(&sets.generator).chain(&sets.upstream).find(|cpu| !usable.contains(cpu)) {
+        Some(cpu) => Err(Problems::plain(
+            format!("CPU {cpu} of [place] cannot be used here"),
+            format!("this process may use {}; leave `cpus` out to have them chosen", show(&usable)),
+        )),
+        None => Ok(sets.clone()),
+    }
+}
+
+/// `0, 2-5` for people.
+pub fn show(cpus: &[usize]) -> String {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for cpu in cpus {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == *cpu => *last = *cpu,
+            _ => ranges.push((*cpu, *cpu)),
+        }
+    }
+    let shown: Vec<String> = ranges.into_iter().map(|(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") }).collect();
+    format!("CPU {}", shown.join(", "))
+}
+
+/// Keeps the calling thread on these CPUs.
+pub fn pin_this_thread(cpus: &[usize]) -> rustix::io::Result<()> {
+    sched_setaffinity(None, &set_of(cpus))
+}
+
+pub(crate) fn set_of(cpus: &[usize]) -> CpuSet {
+    let mut set = CpuSet::new();
+    cpus.iter().for_each(|cpu| set.set(*cpu));
+    set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_contender_stands_apart_wherever_there_is_room() {
+        for n in 2..=64 {
+            let all: Vec<usize> = (0..n).collect();
+            let sets = automatic(&all);
+            assert!(sets.contender.iter().all(|c| !sets.generator.contains(c) && !sets.upstream.contains(c)), "{n}: {sets:?}");
+            assert!(!sets.generator.is_empty() && !sets.upstream.is_empty());
+            let everybody = [sets.generator, sets.upstream, sets.contender].concat();
+            assert!(all.iter().all(|c| everybody.contains(c)), "{n} CPUs, all of use");
+        }
+    }
+
+    #[test]
+    fn sets_are_shown_as_ranges() {
+        assert_eq!(show(&[0, 2, 3, 4, 7]), "CPU 0, 2-4, 7");
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_refused() {
+        let sets = CpuSets { contender: vec![4000], generator: vec![0], upstream: vec![0] };
+        assert!(choose(Some(&sets)).unwrap_err().to_string().contains("CPU 4000"));
+    }
+}

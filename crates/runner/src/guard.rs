@@ -1,0 +1,163 @@
+//! The guard: the process between faceoff and a system.
+//!
+//! It adopts whatever the system leaves behind (child subreaper), passes signals
+//! on, and ends everything when its standard input closes, which the kernel sees
+//! to when faceoff dies, by whatever signal. Should the guard itself be killed,
+//! the kernel kills the system (parent-death signal).
+//!
+//! It is told what to do line by line on standard input (`signal TERM`, `kill`)
+//! and tells what happens on standard output (`started PID NS`, `failed CAUSE`,
+//! `ended STATUS`, `orphans N`).
+
+use crate::cpus::set_of;
+use crate::procfs::descendants;
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, kill_process, set_child_subreaper, set_parent_process_death_signal, setrlimit,
+    wait,
+};
+use std::io::{BufRead, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode, Stdio};
+
+/// The first argument by which the faceoff command knows that it is a guard.
+pub const ARGUMENT: &str = "__guard";
+
+/// Marks every process that descends from a system, with the run's id.
+pub const MARK: &str = "FACEOFF_RUN";
+
+/// What a guard is given besides the command: everything in its arguments, so
+/// that `ps` shows it.
+pub(crate) struct Order<'a> {
+    pub cpus: &'a [usize],
+    pub descriptors: Option<u64>,
+    pub log: &'a std::path::Path,
+    pub command: &'a [String],
+}
+
+impl Order<'_> {
+    pub fn arguments(&self) -> Vec<String> {
+        let cpus: Vec<String> = self.cpus.iter().map(ToString::to_string).collect();
+        let descriptors = self.descriptors.map(|n| n.to_string()).unwrap_or_default();
+        let log = self.log.to_string_lossy().into_owned();
+        [ARGUMENT.to_owned(), cpus.join(","), descriptors, log].into_iter().chain(self.command.iter().cloned()).collect()
+    }
+}
+
+/// Runs as a guard. `arguments` are those after [`ARGUMENT`].
+pub fn main(arguments: &[String]) -> ExitCode {
+    let [cpus, descriptors, log, command @ ..] = arguments else { return ExitCode::from(2) };
+    let [program, rest @ ..] = command else { return ExitCode::from(2) };
+    // A session of its own: Ctrl-C at the terminal reaches faceoff alone.
+    let _ = rustix::process::setsid();
+    let _ = rustix::thread::set_name(c"faceoff-guard");
+    let _ = set_child_subreaper(Pid::from_raw(1));
+
+    let set = set_of(&cpus.split(',').filter_map(|c| c.parse().ok()).collect::<Vec<usize>>());
+    let has_cpus = !cpus.is_empty();
+    let descriptors: Option<u64> = descriptors.parse().ok();
+    let me = rustix::process::getpid();
+    let mut child = Command::new(program);
+    let open_log = || std::fs::File::options().append(true).create(true).open(log);
+    let (Ok(out), Ok(err)) = (open_log(), open_log()) else {
+        println!("failed the log {log} cannot be written");
+        return ExitCode::FAILURE;
+    };
+    child.args(rest).stdin(Stdio::null()).stdout(out).stderr(err);
+    // SAFETY: between fork and exec only system calls are made; nothing is allocated or locked.
+    unsafe {
+        child.pre_exec(move || {
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            if rustix::process::getppid() != Some(me) {
+                return Err(std::io::Error::other("the guard is gone"));
+            }
+            if has_cpus {
+                rustix::thread::sched_setaffinity(None, &set)?;
+            }
+            if let Some(most) = descriptors {
+                setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum: Some(most) })?;
+            }
+            Ok(())
+        });
+    }
+    let before = load::clock::now_ns();
+    let child = match child.spawn() {
+        Ok(child) => Pid::from_child(&child),
+        Err(error) => {
+            println!("failed {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    println!("started {} {before}", child.as_raw_pid());
+
+    // The main thread waits: the parent-death signal hangs on it, so it must outlive the system.
+    std::thread::spawn(move || obey(child));
+    let mut told = false;
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == child => {
+                tell(&format!("ended {}", describe(status)));
+                told = true;
+                let orphans = descendants(std::process::id()).len();
+                if orphans > 0 {
+                    tell(&format!("orphans {orphans}"));
+                    kill_all();
+                }
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            // Nobody is left.
+            Err(_) => {
+                if !told {
+                    tell("ended lost");
+                }
+                return ExitCode::SUCCESS;
+            }
+        }
+    }
+}
+
+/// Says something to faceoff, which may be gone.
+fn tell(line: &str) {
+    let mut out = std::io::stdout();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+/// Does what standard input says; its end means that faceoff is gone.
+fn obey(child: Pid) {
+    for line in std::io::stdin().lock().lines() {
+        let signal = match line.as_deref() {
+            Ok("signal TERM") => Signal::TERM,
+            Ok("signal INT") => Signal::INT,
+            Ok("signal QUIT") => Signal::QUIT,
+            _ => {
+                kill_all();
+                continue;
+            }
+        };
+        let _ = kill_process(child, signal);
+    }
+    kill_all();
+}
+
+/// Kills every descendant, also those that are born meanwhile.
+fn kill_all() {
+    for _ in 0..200 {
+        let alive = descendants(std::process::id());
+        for pid in &alive {
+            if let Some(pid) = Pid::from_raw(*pid as i32) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+        if alive.is_empty() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+fn describe(status: WaitStatus) -> String {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => format!("exit {code}"),
+        (_, Some(signal)) => format!("signal {signal}"),
+        _ => "lost".into(),
+    }
+}

@@ -1,0 +1,22 @@
+//! Starts, watches and stops systems. The only place where processes begin.
+//!
+//! Every process hangs on a [`guard`]: a small process of ours that adopts all
+//! that the system starts and ends it when it is told to, and also when faceoff
+//! itself is gone, however it went.
+
+pub mod build;
+pub mod cpus;
+pub mod guard;
+mod jdk;
+pub mod leftovers;
+pub mod lock;
+pub mod machine;
+pub mod needs;
+mod ports;
+pub mod process;
+mod procfs;
+pub mod start;
+pub mod usage;
+
+pub use jdk::Jdk;
+pub use procfs::load_average;

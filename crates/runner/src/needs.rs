@@ -1,0 +1,116 @@
+//! Tools that must be there, tried before anything is built.
+
+use crate::jdk::Jdk;
+use model::system::{Contender, Need};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// The tools of this machine, each tried once.
+pub struct Tools {
+    jdks: Vec<Jdk>,
+    tried: std::cell::RefCell<BTreeMap<Vec<String>, Option<String>>>,
+}
+
+/// A tool that a system needs, as found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What it is called.
+    pub tool: String,
+    /// Its version; `None` when it is not there, or not in a version that fits.
+    pub version: Option<String>,
+    /// How to get it.
+    pub hint: String,
+}
+
+/// How long a tool may take to show itself.
+const WITHIN: Duration = Duration::from_secs(20);
+
+impl Default for Tools {
+    fn default() -> Self {
+        Tools { jdks: Jdk::find_all(), tried: Default::default() }
+    }
+}
+
+impl Tools {
+    /// The newest JDK of at least a version.
+    pub fn jdk(&self, least: u32) -> Option<&Jdk> {
+        Jdk::newest(&self.jdks, least)
+    }
+
+    /// Everything a contender needs, found or not.
+    pub fn of(&self, contender: &Contender) -> Vec<Found> {
+        let system = &contender.system;
+        let mut found = Vec::new();
+        if let Some(least) = system.jdk {
+            found.push(Found {
+                tool: format!("JDK {least}+"),
+                version: self.jdk(least).map(|jdk| jdk.version.clone()),
+                hint: format!(
+                    "install a JDK {least} or newer (on Debian: apt-get install openjdk-{least}-jdk-headless), or set JAVA_HOME to one"
+                ),
+            });
+        }
+        for need in &system.needs {
+            found.push(Found { tool: need.tool.clone(), version: self.version(need), hint: need.hint.clone() });
+        }
+        found
+    }
+
+    /// The version of a tool: what its pattern captures, or its first line.
+    fn version(&self, need: &Need) -> Option<String> {
+        let output = self.tried.borrow_mut().entry(need.run.clone()).or_insert_with(|| output_of(&need.run)).clone()?;
+        let Some(pattern) = &need.pattern else { return Some(output.lines().next().unwrap_or("found").trim().to_owned()) };
+        let captures = regex_lite::Regex::new(pattern).ok()?.captures(&output)?;
+        Some(captures.get(1).or(captures.get(0))?.as_str().to_owned())
+    }
+}
+
+/// What a command writes to both outputs; `None` when it cannot be run, fails or takes too long.
+fn output_of(command: &[String]) -> Option<String> {
+    let (program, arguments) = command.split_first()?;
+    let mut child =
+        Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
+    let read = |pipe: Option<Box<dyn Read + Send>>| {
+        std::thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = pipe.map(|p| p.take(64 << 10).read_to_end(&mut text));
+            String::from_utf8_lossy(&text).into_owned()
+        })
+    };
+    let out = read(child.stdout.take().map(|p| Box::new(p) as _));
+    let err = read(child.stderr.take().map(|p| Box::new(p) as _));
+    let deadline = load::clock::now_ns() + WITHIN.as_nanos() as u64;
+    let status = loop {
+        match child.try_wait().ok()? {
+            Some(status) => break status,
+            None if load::clock::now_ns() > deadline => {
+                let _ = child.kill().and_then(|()| child.wait());
+                return None;
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    let text = format!("{}{}", out.join().ok()?, err.join().ok()?);
+    status.success().then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn need(run: &[&str], pattern: Option<&str>) -> Need {
+        Need { tool: "t".into(), run: run.iter().map(|s| (*s).to_owned()).collect(), pattern: pattern.map(str::to_owned), hint: "h".into() }
+    }
+
+    #[test]
+    fn versions_are_captured_from_either_output() {
+        let tools = Tools { jdks: vec![], tried: Default::default() };
+        assert_eq!(tools.version(&need(&["sh", "-c", "echo tool 1.2.3 >&2"], Some(r"tool (\S+)"))).as_deref(), Some("1.2.3"));
+        assert_eq!(tools.version(&need(&["echo", "first line"], None)).as_deref(), Some("first line"));
+        assert_eq!(tools.version(&need(&["echo", "tool 1"], Some(r"tool ([2-9])"))), None, "a version that does not fit");
+        assert_eq!(tools.version(&need(&["no-such-tool-here"], None)), None);
+        assert_eq!(tools.version(&need(&["false"], None)), None);
+    }
+}

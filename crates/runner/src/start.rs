@@ -1,0 +1,198 @@
+//! From a contender to a process that answers rightly.
+
+use crate::build::values;
+use crate::needs::Tools;
+use crate::ports;
+use crate::process::{Process, Spec};
+use load::{WrongAnswer, ask};
+use model::record::{Failure, Stopped};
+use model::system::Contender;
+use model::workload::Workload;
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How often a system that is starting is asked.
+const ASK_EVERY: Duration = Duration::from_millis(5);
+
+/// How many lines of a log are kept with a failure.
+const LOG_LINES: usize = 20;
+
+/// What a start needs besides the contender.
+pub struct Surroundings<'a> {
+    /// The tools of this machine.
+    pub tools: &'a Tools,
+    /// Where a proxy finds its upstream.
+    pub upstream: Option<SocketAddr>,
+    /// The CPUs it may use.
+    pub cpus: &'a [usize],
+    /// Most descriptors, where the experiment says so.
+    pub descriptors: Option<u64>,
+    /// A folder for what is rendered and for the log; made anew.
+    pub work: &'a Path,
+    /// The run's id.
+    pub run: &'a str,
+    /// Set when everything must end.
+    pub stop: &'a AtomicBool,
+}
+
+/// A system that answers.
+pub struct Running {
+    /// The process.
+    pub process: Process,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The command, as it was run.
+    pub command: Vec<String>,
+    /// From its start to the first right answer.
+    pub ready_after_ns: u64,
+}
+
+/// The limit of descriptors that systems get where nothing else is written: the
+/// one that faceoff itself was started with. Read it before anything raises it.
+pub fn usual_descriptors() -> u64 {
+    static USUAL: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    *USUAL.get_or_init(|| rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(1 << 20))
+}
+
+/// Starts a contender and waits for its first right answer to `ready`.
+///
+/// # Errors
+/// The failure: what could not be started, ended early, or answered wrongly until the deadline.
+pub fn start(contender: &Contender, ready: &Workload, around: &Surroundings<'_>) -> Result<Running, (Failure, Vec<String>)> {
+    // A port can be taken by somebody else between the choice and the start.
+    for _ in 0..2 {
+        match start_once(contender, ready, around) {
+            Err(Attempt::PortTaken) => {}
+            Err(Attempt::Failed(failure, command)) => return Err((failure, command)),
+            Ok(running) => return Ok(running),
+        }
+    }
+    let cause = "the ports that were picked were taken by others, twice".to_owned();
+    Err((Failure { stage: "start".into(), cause, log: vec![] }, vec![]))
+}
+
+enum Attempt {
+    PortTaken,
+    Failed(Failure, Vec<String>),
+}
+
+fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>) -> Result<Running, Attempt> {
+    let system = &contender.system;
+    let fail = |stage: &str, cause: String, log| Failure { stage: stage.into(), cause, log };
+    let prepared = prepare(contender, around).map_err(|cause| Attempt::Failed(fail("start", cause, vec![]), vec![]))?;
+    let spec = Spec {
+        command: &prepared.command,
+        folder: &system.folder,
+        env: &prepared.env,
+        cpus: around.cpus,
+        descriptors: Some(prepared.descriptors),
+        log: &prepared.log,
+        run: around.run,
+    };
+    let failed = |failure| Attempt::Failed(failure, prepared.command.clone());
+    let mut process = Process::start(&spec).map_err(|cause| failed(fail("start", cause, vec![])))?;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, prepared.port));
+    let host = address.to_string();
+    let deadline = process.started_ns + system.ready_within.as_nanos() as u64;
+    loop {
+        let left = deadline.saturating_sub(load::clock::now_ns());
+        let cause = match ask(address, &host, ready, Duration::from_nanos(left.clamp(1_000_000, 2_000_000_000))) {
+            Ok(at_ns) => {
+                let ready_after_ns = at_ns - process.started_ns;
+                return Ok(Running { process, address, command: prepared.command, ready_after_ns });
+            }
+            Err(WrongAnswer::NoAnswer(cause)) => cause,
+            Err(WrongAnswer::Wrong(cause)) => format!("a wrong answer: {cause}"),
+        };
+        let log = |process: &Process| process.last_lines(LOG_LINES);
+        if let Some(ended) = process.ended() {
+            let status = ended.status.clone();
+            if !ports::is_free(prepared.port) {
+                return Err(Attempt::PortTaken);
+            }
+            return Err(failed(fail("start", format!("it ended with {status} before it was ready"), log(&process))));
+        }
+        if around.stop.load(Ordering::Relaxed) {
+            return Err(failed(fail("ready", "interrupted".into(), vec![])));
+        }
+        if load::clock::now_ns() >= deadline {
+            let within = model::units::show_duration(system.ready_within);
+            return Err(failed(fail("ready", format!("no right answer within {within}; the last was: {cause}"), log(&process))));
+        }
+        std::thread::sleep(ASK_EVERY);
+    }
+}
+
+struct Prepared {
+    command: Vec<String>,
+    env: BTreeMap<String, String>,
+    port: u16,
+    descriptors: u64,
+    log: PathBuf,
+}
+
+/// Picks ports, fills placeholders, renders files.
+fn prepare(contender: &Contender, around: &Surroundings<'_>) -> Result<Prepared, String> {
+    let start = &contender.system.start;
+    std::fs::create_dir_all(around.work).map_err(|e| format!("{} cannot be made: {e}", around.work.display()))?;
+    let work = around.work.canonicalize().map_err(|e| format!("{} cannot be found: {e}", around.work.display()))?;
+    let descriptors = around.descriptors.or(start.descriptors).unwrap_or_else(usual_descriptors);
+    let mut values = values(contender, around.tools);
+    let mut first_port = None;
+    for name in &start.ports {
+        let port = ports::pick().ok_or("no port of 18000-29999 is free")?;
+        first_port.get_or_insert(port);
+        values.texts.insert(format!("port.{name}"), port.to_string());
+    }
+    if let Some(upstream) = around.upstream {
+        values.texts.insert("upstream.http".into(), format!("http://{upstream}"));
+        values.texts.insert("upstream.address".into(), upstream.to_string());
+    }
+    values.texts.insert("work".into(), work.to_string_lossy().into_owned());
+    values.texts.insert("cores".into(), around.cpus.len().to_string());
+    values.texts.insert("descriptors".into(), descriptors.to_string());
+    let no_value = |name: String| match name.as_str() {
+        name if name.starts_with("upstream") => format!("`{{{name}}}` has no value: the experiment names no upstream"),
+        name => format!("`{{{name}}}` has no value here"),
+    };
+    for file in &start.render {
+        let template = std::fs::read_to_string(contender.system.folder.join(file)).map_err(|e| format!("{file} cannot be read: {e}"))?;
+        let text = values.expand(&template).map_err(|name| format!("{file}: {}", no_value(name)))?;
+        std::fs::write(work.join(file), text).map_err(|e| format!("{file} cannot be written: {e}"))?;
+    }
+    let mut env = BTreeMap::new();
+    for (key, template) in &start.env {
+        env.insert(key.clone(), values.expand(template).map_err(no_value)?);
+    }
+    Ok(Prepared {
+        command: values.expand_command(&start.run).map_err(no_value)?,
+        env,
+        port: first_port.ok_or("the system names no port")?,
+        descriptors,
+        log: work.join("output.log"),
+    })
+}
+
+impl Running {
+    /// Stops it in order. The failure, if any, is that it had to be killed, or had ended before.
+    pub fn stop(self, contender: &Contender) -> (Stopped, Option<Failure>) {
+        let rule = &contender.system.stop;
+        let mut process = self.process;
+        let ended_before = process.ended().map(|e| e.status.clone());
+        let log = process.last_lines(LOG_LINES);
+        let (ended, after_ns, killed) = process.stop(rule.signal, rule.within);
+        // A JVM exits with 128 + signal when it ends by one; others with 0, or by the signal itself.
+        let orderly = ["exit 0", "exit 143", "exit 130", "exit 131", "signal 15", "signal 2", "signal 3"].contains(&ended.status.as_str());
+        let failure = match (&ended_before, killed) {
+            (Some(status), _) => Some(format!("it had ended with {status} before it was stopped")),
+            (None, true) => Some(format!("it did not end within {} and was killed", model::units::show_duration(rule.within))),
+            (None, false) if !orderly => Some(format!("it ended with {} when it was stopped", ended.status)),
+            _ => None,
+        };
+        let stopped = Stopped { after_ns, clean: failure.is_none(), status: ended.status };
+        (stopped, failure.map(|cause| Failure { stage: "stop".into(), cause, log }))
+    }
+}

@@ -1,0 +1,186 @@
+//! What a process tree uses, sampled while a load runs.
+
+use crate::procfs::{Reader, cpu_ns, descendants, descriptors};
+use model::record::Usage;
+use std::collections::BTreeMap;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Time between samples.
+const PERIOD_NS: u64 = 100_000_000;
+
+/// The tree is looked for again after so many samples.
+const LOOK_AGAIN: usize = 10;
+
+/// With more threads than this, context switches are read with each new look
+/// for the tree only: one file a thread is too much ten times a second.
+const THREADS_MANY: u64 = 128;
+
+/// CPU time of a process and all its descendants, in nanoseconds.
+pub fn tree_cpu_ns(root: u32) -> u64 {
+    std::iter::once(root).chain(descendants(root)).filter_map(cpu_ns).sum()
+}
+
+/// Samples a process tree from its start until it is stopped, on a thread of its own.
+pub struct Sampler {
+    stop: Sender<()>,
+    thread: JoinHandle<Usage>,
+}
+
+impl Sampler {
+    /// Takes the first reading before it returns. `cpus` is where the sampler may run.
+    pub fn start(root: u32, cpus: &[usize]) -> Sampler {
+        let (stop, stopped) = channel();
+        let cpus = cpus.to_vec();
+        let mut watch = Watch::new(root);
+        let begin = load::clock::now_ns();
+        watch.sample(begin);
+        let thread = std::thread::spawn(move || {
+            // Without the right to choose, it runs where it is let.
+            let _ = crate::cpus::pin_this_thread(&cpus);
+            for tick in 1.. {
+                let due = begin + tick * PERIOD_NS;
+                let left = Duration::from_nanos(due.saturating_sub(load::clock::now_ns()));
+                match stopped.recv_timeout(left) {
+                    Err(RecvTimeoutError::Timeout) => watch.sample(load::clock::now_ns()),
+                    _ => break,
+                }
+            }
+            watch.look();
+            watch.sample(load::clock::now_ns());
+            watch.finish()
+        });
+        Sampler { stop, thread }
+    }
+
+    /// Takes the last reading.
+    pub fn stop(self) -> Usage {
+        let _ = self.stop.send(());
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+/// Readings of one process at the first sight of it, and at the last.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    cpu_first: u64,
+    cpu_last: u64,
+    system_first: u64,
+    system_last: u64,
+    switches_first: (u64, u64),
+    switches_last: (u64, u64),
+}
+
+struct Watch {
+    root: u32,
+    reader: Reader,
+    alive: Vec<u32>,
+    seen: BTreeMap<u32, Seen>,
+    begin_ns: u64,
+    usage: Usage,
+}
+
+impl Watch {
+    fn new(root: u32) -> Watch {
+        let mut watch =
+            Watch { root, reader: Reader::default(), alive: Vec::new(), seen: BTreeMap::new(), begin_ns: 0, usage: Usage::default() };
+        watch.look();
+        watch
+    }
+
+    /// Looks for the processes of the tree. One that appears later began within the measurement: from zero.
+    fn look(&mut self) {
+        let is_first = self.seen.is_empty();
+        self.alive = std::iter::once(self.root).chain(descendants(self.root)).collect();
+        for pid in &self.alive {
+            if !self.seen.contains_key(pid) {
+                let (cpu, system, switches) = if is_first {
+                    let system = self.reader.stat(*pid).map_or(0, |s| s.system_ns);
+                    (cpu_ns(*pid).unwrap_or(0), system, self.reader.switches(*pid))
+                } else {
+                    (0, 0, (0, 0))
+                };
+                let seen = Seen {
+                    cpu_first: cpu,
+                    cpu_last: cpu,
+                    system_first: system,
+                    system_last: system,
+                    switches_first: switches,
+                    switches_last: switches,
+                };
+                self.seen.insert(*pid, seen);
+            }
+        }
+    }
+
+    fn sample(&mut self, now_ns: u64) {
+        let count = self.usage.t_ns.len();
+        if count == 0 {
+            self.begin_ns = now_ns;
+        } else if count % LOOK_AGAIN == 0 {
+            self.look();
+        }
+        let (mut rss, mut threads, mut open) = (0, 0, 0);
+        let many = self.usage.threads_max > THREADS_MANY;
+        for pid in &self.alive {
+            let seen = self.seen.get_mut(pid).expect("whoever is alive has been seen");
+            // What has gone meanwhile keeps its last reading.
+            seen.cpu_last = cpu_ns(*pid).unwrap_or(seen.cpu_last).max(seen.cpu_last);
+            if let Some(stat) = self.reader.stat(*pid) {
+                seen.system_last = stat.system_ns;
+                threads += stat.threads;
+            }
+            rss += self.reader.resident_bytes(*pid).unwrap_or(0);
+            open += descriptors(*pid).unwrap_or(0);
+            if !many || count % LOOK_AGAIN == 0 {
+                let switches = self.reader.switches(*pid);
+                // Switches of threads that ended are gone from the sum: it never runs backwards here.
+                seen.switches_last = (switches.0.max(seen.switches_last.0), switches.1.max(seen.switches_last.1));
+            }
+        }
+        let usage = &mut self.usage;
+        usage.t_ns.push(now_ns - self.begin_ns);
+        usage.cpu_ns_at.push(self.seen.values().map(|s| s.cpu_last - s.cpu_first).sum());
+        usage.rss_bytes_at.push(rss);
+        usage.threads_at.push(threads);
+        usage.descriptors_at.push(open);
+        let switches = |s: &Seen| (s.switches_last.0 - s.switches_first.0) + (s.switches_last.1 - s.switches_first.1);
+        usage.switches_at.push(self.seen.values().map(switches).sum());
+        usage.rss_max_bytes = usage.rss_max_bytes.max(rss);
+        usage.threads_max = usage.threads_max.max(threads);
+        usage.descriptors_max = usage.descriptors_max.max(open);
+    }
+
+    fn finish(mut self) -> Usage {
+        let usage = &mut self.usage;
+        usage.cpu_ns = usage.cpu_ns_at.last().copied().unwrap_or(0);
+        usage.wall_ns = usage.t_ns.last().copied().unwrap_or(0);
+        usage.system_ns = self.seen.values().map(|s| s.system_last.saturating_sub(s.system_first)).sum();
+        usage.switches_voluntary = self.seen.values().map(|s| s.switches_last.0 - s.switches_first.0).sum();
+        usage.switches_involuntary = self.seen.values().map(|s| s.switches_last.1 - s.switches_first.1).sum();
+        usage.rss_peak_bytes = self.alive.iter().filter_map(|pid| self.reader.peak_resident_bytes(*pid)).sum();
+        self.usage
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_process_and_its_idle_child_are_sampled_together() {
+        let sampler = Sampler::start(std::process::id(), &crate::cpus::usable());
+        let mut child = std::process::Command::new("sleep").arg("5").spawn().unwrap();
+        let begin = load::clock::thread_cpu_ns();
+        while load::clock::thread_cpu_ns() - begin < 300_000_000 {
+            std::hint::black_box((0..10_000u64).sum::<u64>());
+        }
+        let usage = sampler.stop();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(usage.cpu_ns >= 300_000_000, "{usage:?}");
+        assert!(usage.t_ns.len() >= 3 && usage.t_ns.is_sorted() && usage.cpu_ns_at.is_sorted(), "{usage:?}");
+        assert!(usage.rss_max_bytes > 0 && usage.threads_max >= 2 && usage.rss_peak_bytes > 0 && usage.descriptors_max >= 3, "{usage:?}");
+    }
+}

@@ -1,0 +1,278 @@
+//! A fixed-size histogram of nanoseconds that keeps every sample.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The largest value that is told apart: one hour, in nanoseconds. What is
+/// longer is counted there, and in [`Histogram::beyond`].
+const HIGHEST_NS: u64 = 3_600_000_000_000;
+
+/// Significant decimal digits kept of each value.
+const DIGITS: u8 = 3;
+
+/// An HDR histogram of values in nanoseconds, three significant digits, with the
+/// exact minimum, maximum, sum and sum of squares beside it. Its memory does not
+/// depend on the number of samples.
+#[derive(Clone)]
+pub struct Histogram {
+    buckets: hdrhistogram::Histogram<u64>,
+    min_ns: u64,
+    max_ns: u64,
+    sum_ns: u128,
+    sum_of_squares: u128,
+    beyond: u64,
+}
+
+/// Why stored bytes are not a histogram.
+#[derive(Debug)]
+pub struct HistogramError(String);
+
+impl fmt::Display for HistogramError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not an HDR histogram: {}", self.0)
+    }
+}
+
+impl std::error::Error for HistogramError {}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Histogram").field("len", &self.len()).field("min_ns", &self.min_ns()).field("max_ns", &self.max_ns()).finish()
+    }
+}
+
+impl Histogram {
+    /// An empty histogram with all its memory taken.
+    pub fn new() -> Self {
+        let buckets = hdrhistogram::Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS).expect("constant bounds are valid");
+        Histogram { buckets, min_ns: u64::MAX, max_ns: 0, sum_ns: 0, sum_of_squares: 0, beyond: 0 }
+    }
+
+    /// Counts one value, in nanoseconds. Never fails, never allocates.
+    #[inline]
+    pub fn record(&mut self, value_ns: u64) {
+        if value_ns > HIGHEST_NS {
+            self.beyond += 1;
+        }
+        self.buckets.saturating_record(value_ns);
+        self.min_ns = self.min_ns.min(value_ns);
+        self.max_ns = self.max_ns.max(value_ns);
+        self.sum_ns += u128::from(value_ns);
+        self.sum_of_squares += u128::from(value_ns) * u128::from(value_ns);
+    }
+
+    /// Adds every sample of another histogram.
+    pub fn merge(&mut self, other: &Histogram) {
+        self.buckets.add(&other.buckets).expect("both have the same bounds");
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.sum_ns += other.sum_ns;
+        self.sum_of_squares += other.sum_of_squares;
+        self.beyond += other.beyond;
+    }
+
+    /// Forgets all samples and keeps the memory.
+    pub fn clear(&mut self) {
+        self.buckets.reset();
+        (self.min_ns, self.max_ns, self.sum_ns, self.sum_of_squares, self.beyond) = (u64::MAX, 0, 0, 0, 0);
+    }
+
+    /// Number of samples.
+    pub fn len(&self) -> u64 {
+        self.buckets.len()
+    }
+
+    /// Whether there is no sample.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Exact smallest sample in nanoseconds; 0 without samples.
+    pub fn min_ns(&self) -> u64 {
+        if self.is_empty() { 0 } else { self.min_ns }
+    }
+
+    /// Exact largest sample in nanoseconds; 0 without samples.
+    pub fn max_ns(&self) -> u64 {
+        self.max_ns
+    }
+
+    /// Exact mean in nanoseconds; 0 without samples.
+    pub fn mean_ns(&self) -> f64 {
+        if self.is_empty() { 0.0 } else { self.sum_ns as f64 / self.len() as f64 }
+    }
+
+    /// Exact population standard deviation in nanoseconds, as JMeter prints it
+    /// (STDEVP); 0 without samples.
+    pub fn deviation_ns(&self) -> f64 {
+        if self.is_empty() {
+            return 0.0;
+        }
+        // n·Σx² − (Σx)² in whole numbers, so that nothing cancels; floats where it would overflow.
+        let n = u128::from(self.len());
+        let spread = match (n.checked_mul(self.sum_of_squares), self.sum_ns.checked_mul(self.sum_ns)) {
+            (Some(squares), Some(square)) => (squares - square) as f64,
+            _ => (n as f64 * self.sum_of_squares as f64 - (self.sum_ns as f64).powi(2)).max(0.0),
+        };
+        spread.sqrt() / n as f64
+    }
+
+    /// The value in nanoseconds at a quantile in 0..=1, within three digits; 0
+    /// without samples. The exact extremes bound it.
+    pub fn quantile_ns(&self, quantile: f64) -> u64 {
+        if self.is_empty() {
+            return 0;
+        }
+        self.buckets.value_at_quantile(quantile).clamp(self.min_ns, self.max_ns)
+    }
+
+    /// How many samples were longer than the hour that buckets reach.
+    pub fn beyond(&self) -> u64 {
+        self.beyond
+    }
+}
+
+/// As it stands in a record: the buckets in HdrHistogram's V2 compressed form,
+/// base64, which every HdrHistogram reader opens, and the exact moments.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    hdr: String,
+    min_ns: u64,
+    max_ns: u64,
+    /// Decimal, for JSON readers that hold numbers as doubles.
+    sum_ns: String,
+    sum_of_squares: String,
+    beyond: u64,
+}
+
+impl Serialize for Histogram {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new().serialize(&self.buckets, &mut bytes).map_err(serde::ser::Error::custom)?;
+        Stored {
+            hdr: BASE64.encode(bytes),
+            min_ns: self.min_ns(),
+            max_ns: self.max_ns,
+            sum_ns: self.sum_ns.to_string(),
+            sum_of_squares: self.sum_of_squares.to_string(),
+            beyond: self.beyond,
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error;
+        Stored::deserialize(deserializer)?.try_into().map_err(D::Error::custom)
+    }
+}
+
+impl TryFrom<Stored> for Histogram {
+    type Error = HistogramError;
+
+    fn try_from(stored: Stored) -> Result<Self, HistogramError> {
+        let fail = |cause: String| HistogramError(cause);
+        let bytes = BASE64.decode(&stored.hdr).map_err(|e| fail(e.to_string()))?;
+        let read: hdrhistogram::Histogram<u64> =
+            Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| fail(format!("{e:?}")))?;
+        let mut histogram = Histogram::new();
+        histogram.buckets.add(&read).map_err(|e| fail(format!("{e:?}")))?;
+        if !histogram.is_empty() {
+            histogram.min_ns = stored.min_ns;
+        }
+        histogram.max_ns = stored.max_ns;
+        histogram.sum_ns = stored.sum_ns.parse().map_err(|_| fail("sum_ns is no whole number".into()))?;
+        histogram.sum_of_squares = stored.sum_of_squares.parse().map_err(|_| fail("sum_of_squares is no whole number".into()))?;
+        histogram.beyond = stored.beyond;
+        if !histogram.is_empty() && (histogram.min_ns > histogram.max_ns) {
+            return Err(fail("min_ns is greater than max_ns".into()));
+        }
+        Ok(histogram)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        values.iter().for_each(|v| histogram.record(*v));
+        histogram
+    }
+
+    #[test]
+    fn an_empty_histogram_has_zeros_everywhere() {
+        let empty = Histogram::new();
+        assert_eq!((empty.len(), empty.min_ns(), empty.max_ns(), empty.quantile_ns(0.5)), (0, 0, 0, 0));
+        assert_eq!((empty.mean_ns(), empty.deviation_ns()), (0.0, 0.0));
+    }
+
+    #[test]
+    fn what_is_longer_than_an_hour_is_counted_and_said() {
+        let histogram = of(&[HIGHEST_NS + 5]);
+        assert_eq!((histogram.len(), histogram.beyond(), histogram.max_ns()), (1, 1, HIGHEST_NS + 5));
+    }
+
+    #[test]
+    fn deviation_is_that_of_the_population() {
+        // Textbook set with mean 5 and population deviation 2.
+        let histogram = of(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        assert_eq!((histogram.mean_ns(), histogram.deviation_ns()), (5.0, 2.0));
+    }
+
+    #[test]
+    fn stored_bytes_that_are_no_histogram_are_refused() {
+        for bad in [
+            r#"{"hdr":"??","min_ns":0,"max_ns":0,"sum_ns":"0","sum_of_squares":"0","beyond":0}"#,
+            r#"{"hdr":"AAAA","min_ns":0,"max_ns":0,"sum_ns":"0","sum_of_squares":"0","beyond":0}"#,
+        ] {
+            assert!(serde_json::from_str::<Histogram>(bad).is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn extremes_mean_and_count_are_exact_and_quantiles_within_three_digits(mut values in prop::collection::vec(1u64..HIGHEST_NS, 1..400)) {
+            let histogram = of(&values);
+            values.sort_unstable();
+            let n = values.len();
+            prop_assert_eq!(histogram.len(), n as u64);
+            prop_assert_eq!(histogram.min_ns(), values[0]);
+            prop_assert_eq!(histogram.max_ns(), values[n - 1]);
+            let mean = values.iter().map(|v| *v as f64).sum::<f64>() / n as f64;
+            prop_assert!((histogram.mean_ns() - mean).abs() <= mean * 1e-9);
+            for q in [0.0, 0.25, 0.5, 0.9, 0.99, 1.0] {
+                let rank = ((q * n as f64).ceil() as usize).clamp(1, n);
+                let truth = values[rank - 1] as f64;
+                prop_assert!((histogram.quantile_ns(q) as f64 - truth).abs() <= truth * 1e-3 + 1.0);
+            }
+        }
+
+        #[test]
+        fn storing_and_merging_lose_nothing(a in prop::collection::vec(0u64..10_000_000_000, 0..200), b in prop::collection::vec(0u64..10_000_000_000, 0..200)) {
+            let mut merged = of(&a);
+            merged.merge(&of(&b));
+            let both = of(&[a, b].concat());
+            let read: Histogram = serde_json::from_str(&serde_json::to_string(&merged).unwrap()).unwrap();
+            for other in [&merged, &read] {
+                prop_assert_eq!(other.len(), both.len());
+                prop_assert_eq!((other.min_ns(), other.max_ns()), (both.min_ns(), both.max_ns()));
+                prop_assert_eq!(other.mean_ns(), both.mean_ns());
+                prop_assert_eq!(other.deviation_ns(), both.deviation_ns());
+                prop_assert_eq!(other.quantile_ns(0.99), both.quantile_ns(0.99));
+            }
+        }
+    }
+}

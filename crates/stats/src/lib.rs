@@ -1,0 +1,17 @@
+//! Numbers in, numbers out.
+//!
+//! This crate does no I/O, reads no clock and uses no unseeded randomness, so
+//! that every figure can be computed again from the same record.
+
+mod histogram;
+mod interval;
+mod quantile;
+mod random;
+
+pub use histogram::{Histogram, HistogramError};
+pub use interval::{
+    Interval, PairedRatio, geometric_mean, mean, mean_interval, median, paired_difference, paired_ratio, pairs_needed, sample_deviation,
+    student_t,
+};
+pub use quantile::{smallest_sample, supported_quantiles};
+pub use random::shuffle;

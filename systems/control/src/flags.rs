@@ -1,0 +1,201 @@
+//! The flags, and the truth that they add up to.
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use crate::answer::{self, Body, Framing};
+use crate::truth::{Faults, Stall, Truth};
+use crate::units;
+
+/// An HTTP/1.1 server with exactly known behaviour, on 127.0.0.1.
+///
+/// Any path is answered with the same body. `GET /__control/stats` answers the counters as JSON; a path that begins with /echo
+/// answers the head of the request. A request can ask for something else than the flags: ?delay=10ms&cpu=50us&size=1K&status=404.
+/// Durations take ns, us, ms, s or m; sizes are bytes, or K, M, G (of 1024). "Each Nth" counts the answers of the whole process.
+#[derive(Debug, Parser)]
+#[command(name = "control", version, max_term_width = 100)]
+pub struct Flags {
+    /// Port to listen on; 0 takes any. It is printed on stdout once it is bound.
+    #[arg(long, default_value_t = 0)]
+    pub port: u16,
+    /// Threads that serve, each with its own listener.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub threads: NonZeroUsize,
+
+    /// Body of so many bytes.
+    #[arg(long, value_name = "SIZE", default_value = "74", value_parser = units::size, help_heading = "Answers")]
+    body_size: u64,
+    /// Body with the bytes of this file.
+    #[arg(long, value_name = "FILE", conflicts_with = "body_size", help_heading = "Answers")]
+    body_file: Option<PathBuf>,
+    /// Value of the content-type header.
+    #[arg(long, value_name = "TYPE", default_value = "text/plain", value_parser = header_value, help_heading = "Answers")]
+    content_type: String,
+    /// Status of every answer, 200 to 599.
+    #[arg(long, default_value = "200", value_parser = units::status, help_heading = "Answers")]
+    status: u16,
+    /// Makes the head larger by so many bytes, 14 or more.
+    #[arg(long, value_name = "SIZE", value_parser = padding, help_heading = "Answers")]
+    headers_size: Option<u64>,
+    /// Body in chunks, of at most SIZE bytes.
+    #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "256",
+          value_parser = chunk, conflicts_with = "no_length", help_heading = "Answers")]
+    chunked: Option<u64>,
+    /// No content-length: the body ends with the connection.
+    #[arg(long, help_heading = "Answers")]
+    no_length: bool,
+
+    /// Answers exactly so long after the request was read whole; each request on its own.
+    #[arg(long, value_name = "DURATION", default_value = "0ms", value_parser = units::duration, help_heading = "Time")]
+    delay: u64,
+    /// Burns so much CPU time of the thread for each request.
+    #[arg(long, value_name = "DURATION", default_value = "0us", value_parser = units::duration, help_heading = "Time")]
+    cpu: u64,
+    /// Multiplies every CPU time.
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = units::factor, help_heading = "Time")]
+    scale_cpu: f64,
+    /// The whole server stands still each DURATION, counted from the first request.
+    #[arg(long, value_name = "DURATION", value_parser = units::period, requires = "stall_for", help_heading = "Time")]
+    stall_every: Option<u64>,
+    /// How long it stands still each time.
+    #[arg(long, value_name = "DURATION", value_parser = units::period, requires = "stall_every", help_heading = "Time")]
+    stall_for: Option<u64>,
+    /// Body one byte at a time, with this pause from one to the next.
+    #[arg(long, value_name = "DURATION", value_parser = units::period, help_heading = "Time")]
+    drip: Option<u64>,
+    /// Spins for the last 50 us before a deadline (this is the default).
+    #[arg(long, overrides_with = "no_exact", help_heading = "Time")]
+    exact: bool,
+    /// Sleeps until a deadline: later by the time it takes to wake, but uses no CPU time.
+    #[arg(long, overrides_with = "exact", help_heading = "Time")]
+    no_exact: bool,
+
+    /// One byte of the body of each Nth answer is wrong.
+    #[arg(long, value_name = "N", help_heading = "Faults of answers")]
+    wrong_every: Option<NonZeroU64>,
+    /// Each Nth answer has this status.
+    #[arg(long, value_name = "N:STATUS", value_parser = units::status_every, help_heading = "Faults of answers")]
+    status_every: Option<(NonZeroU64, u16)>,
+    /// Resets the connection (RST) instead of each Nth answer.
+    #[arg(long, value_name = "N", help_heading = "Faults of answers")]
+    reset_every: Option<NonZeroU64>,
+    /// Closes the connection after each Nth answer without saying so.
+    #[arg(long, value_name = "N", help_heading = "Faults of answers")]
+    close_every: Option<NonZeroU64>,
+    /// Closes the connection in the middle of the body of each Nth answer.
+    #[arg(long, value_name = "N", conflicts_with = "no_length", help_heading = "Faults of answers")]
+    cut_every: Option<NonZeroU64>,
+    /// Sends bytes that are not HTTP instead of each Nth answer, and closes.
+    #[arg(long, value_name = "N", help_heading = "Faults of answers")]
+    garbage_every: Option<NonZeroU64>,
+    /// The first N answers have status 503.
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Faults of answers")]
+    warm_after: u64,
+
+    /// Starts listening only so long after its start.
+    #[arg(long, value_name = "DURATION", value_parser = units::duration, help_heading = "Faults of the process")]
+    pub ready_after: Option<u64>,
+    /// Refuses connections once N requests have been read.
+    #[arg(long, value_name = "N", help_heading = "Faults of the process")]
+    refuse_after: Option<NonZeroU64>,
+    /// Listens, but accepts no connection.
+    #[arg(long, help_heading = "Faults of the process")]
+    never_accept: bool,
+    /// Reads requests, but answers none (save for the counters).
+    #[arg(long, help_heading = "Faults of the process")]
+    never_answer: bool,
+    /// Exits with status 3 after N answers.
+    #[arg(long, value_name = "N", help_heading = "Faults of the process")]
+    exit_after: Option<NonZeroU64>,
+    /// Goes on after SIGTERM.
+    #[arg(long, help_heading = "Faults of the process")]
+    pub ignore_term: bool,
+    /// Allocates and touches so many bytes more.
+    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = units::size, help_heading = "Faults of the process")]
+    pub memory: u64,
+    /// Starts N threads that do nothing.
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Faults of the process")]
+    pub extra_threads: u32,
+    /// Starts N processes that do nothing for 120 s, and leaves them behind.
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Faults of the process")]
+    pub children: u32,
+
+    /// What such a process runs as.
+    #[arg(long, hide = true)]
+    pub idle: bool,
+}
+
+impl Flags {
+    /// What the flags add up to, or why they do not, with a hint.
+    pub fn truth(&self) -> Result<Truth, String> {
+        let body = match &self.body_file {
+            None => Body::Filler(self.body_size),
+            Some(file) => {
+                let bytes = std::fs::read(file).map_err(|error| {
+                    format!("cannot read --body-file '{}': {error}\n\nhint: a relative path starts at the current folder", file.display())
+                })?;
+                Body::Bytes(bytes.into())
+            }
+        };
+        if body.len() == 0 && (self.wrong_every.is_some() || self.cut_every.is_some()) {
+            return Err("an empty body can be neither wrong nor cut\n\nhint: use another --body-size or --body-file".to_owned());
+        }
+        let stall = self.stall_every.zip(self.stall_for).map(|(every, lasts)| Stall { every, lasts });
+        if stall.is_some_and(|stall| stall.lasts >= stall.every) {
+            return Err("--stall-for is not shorter than --stall-every\n\nhint: --stall-every counts from one start to the next".to_owned());
+        }
+        Ok(Truth {
+            body,
+            content_type: self.content_type.clone(),
+            status: self.status,
+            padding: self.headers_size.map_or_else(Vec::new, |bytes| answer::padding(bytes as usize)),
+            framing: match self.chunked {
+                Some(size) => Framing::Chunked(size),
+                None if self.no_length => Framing::Close,
+                None => Framing::Length,
+            },
+            delay: self.delay,
+            cpu: self.cpu,
+            cpu_factor: self.scale_cpu,
+            drip: self.drip,
+            stall,
+            faults: Faults {
+                wrong: self.wrong_every,
+                status: self.status_every,
+                reset: self.reset_every,
+                close: self.close_every,
+                cut: self.cut_every,
+                garbage: self.garbage_every,
+                warm_after: self.warm_after,
+                exit_after: self.exit_after,
+            },
+            refuse_after: self.refuse_after,
+            never_accept: self.never_accept,
+            never_answer: self.never_answer,
+            exact: !self.no_exact,
+        })
+    }
+}
+
+fn header_value(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.bytes().any(|byte| byte.is_ascii_control()) {
+        return Err("not a header value; hint: write a media type, as in application/json".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+fn padding(text: &str) -> Result<u64, String> {
+    match units::size(text)? {
+        bytes @ answer::LEAST_PADDING..=0x10_0000 => Ok(bytes),
+        _ => Err(format!("a header line cannot have that size; hint: choose from {} to 1M", answer::LEAST_PADDING)),
+    }
+}
+
+fn chunk(text: &str) -> Result<u64, String> {
+    match units::size(text)? {
+        0 => Err("a chunk of 0 bytes ends the body; hint: choose 1 or more".to_owned()),
+        bytes => Ok(bytes),
+    }
+}

@@ -1,0 +1,57 @@
+package faceoff.proxy;
+
+import java.net.http.HttpClient;
+
+import org.apache.tomcat.util.buf.EncodedSolidusHandling;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.context.properties.ConfigurationPropertiesScan;
+import org.springframework.boot.http.client.JdkClientHttpRequestFactoryBuilder;
+import org.springframework.boot.http.client.autoconfigure.ClientHttpRequestFactoryBuilderCustomizer;
+import org.springframework.boot.tomcat.servlet.TomcatServletWebServerFactory;
+import org.springframework.boot.web.server.WebServerFactoryCustomizer;
+import org.springframework.context.annotation.Bean;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
+import org.springframework.http.client.JdkClientHttpRequestFactory;
+import org.springframework.scheduling.annotation.EnableScheduling;
+import org.springframework.web.servlet.HandlerExecutionChain;
+import org.springframework.web.servlet.HandlerMapping;
+
+/** A reverse proxy on Spring MVC: one thread carries one request from its first byte to its last. */
+@SpringBootApplication
+@ConfigurationPropertiesScan
+@EnableScheduling
+class ProxyApplication {
+
+    /** Every request goes to the handler as it is: no path is decoded, no CORS preflight is answered on the way. */
+    @Bean
+    @Order(Ordered.HIGHEST_PRECEDENCE)
+    HandlerMapping everything(ProxyHandler handler) {
+        return request -> new HandlerExecutionChain(handler);
+    }
+
+    /** No h2c upgrade is offered to the upstream, and no body is decompressed. */
+    @Bean
+    ClientHttpRequestFactoryBuilderCustomizer<JdkClientHttpRequestFactoryBuilder> upstreamClient() {
+        return builder -> builder
+                .withHttpClientCustomizer(client -> client.version(HttpClient.Version.HTTP_1_1))
+                .withCustomizer((JdkClientHttpRequestFactory factory) -> factory.enableCompression(false));
+    }
+
+    @Bean
+    WebServerFactoryCustomizer<TomcatServletWebServerFactory> tomcat() {
+        return factory -> {
+            factory.addEngineValves(new ConnectionValve());
+            factory.addConnectorCustomizers(connector -> {
+                // Tomcat refuses %2F and %5C by default; here they are the upstream's business.
+                connector.setEncodedSolidusHandling(EncodedSolidusHandling.PASS_THROUGH.getValue());
+                connector.setEncodedReverseSolidusHandling(EncodedSolidusHandling.PASS_THROUGH.getValue());
+            });
+        };
+    }
+
+    public static void main(String[] args) {
+        SpringApplication.run(ProxyApplication.class, args);
+    }
+}

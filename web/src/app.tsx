@@ -1,0 +1,79 @@
+import { useMemo, useState } from "preact/hooks";
+import { looks, Looks } from "./identity";
+import type { Page } from "./page";
+import type { Reading } from "./read";
+import { ContendersSection, MethodSection } from "./sections/about";
+import { AnswerSection } from "./sections/answer";
+import { LatencySection } from "./sections/latency";
+import { SummarySection } from "./sections/summary";
+import { TimeSection } from "./sections/time";
+import { TrialsSection } from "./sections/trials";
+import { VerdictsSection } from "./sections/verdicts";
+import { useTheme } from "./theme";
+
+const PLACES = [
+  ["answer", "Answer"],
+  ["verdicts", "Verdicts"],
+  ["latency", "Latency"],
+  ["summary", "Table"],
+  ["time", "Over time"],
+  ["trials", "Trials"],
+  ["contenders", "Contenders"],
+  ["method", "Method"],
+] as const;
+
+export function App({ reading }: { reading: Reading }) {
+  const [theme, flip] = useTheme();
+  return (
+    <>
+      <header class="top">
+        <b>faceoff</b>
+        {"page" in reading && (
+          <nav aria-label="Sections">
+            {PLACES.map(([id, text]) => (
+              <a key={id} href={`#${id}`}>
+                {text}
+              </a>
+            ))}
+          </nav>
+        )}
+        <button type="button" onClick={flip} aria-label={`Change to ${theme === "dark" ? "light" : "dark"} colours`}>
+          {theme === "dark" ? "Light" : "Dark"}
+        </button>
+      </header>
+      {"page" in reading ? (
+        <Record page={reading.page} theme={theme} />
+      ) : (
+        <main class="problem">
+          <h1>No record</h1>
+          <p>{reading.problem}</p>
+        </main>
+      )}
+    </>
+  );
+}
+
+function Record({ page, theme }: { page: Page; theme: string }) {
+  const [chosen, setCell] = useState<string | null>(null);
+  const cell = page.cells.find((c) => c.name === chosen) ?? page.cells[0];
+  const choice = { cells: page.cells, cell, setCell };
+  const identities = useMemo(() => looks(page.contenders), [page]);
+  document.title = `${page.question} – faceoff`;
+  return (
+    <Looks.Provider value={identities}>
+      <main>
+        <AnswerSection page={page} />
+        <VerdictsSection verdicts={page.verdicts} {...choice} />
+        <LatencySection curves={page.curves} {...choice} />
+        <SummarySection table={page.table} cells={page.cells} published={page.published} />
+        <TimeSection trials={page.trials} contenders={page.contenders} theme={theme} {...choice} />
+        <TrialsSection trials={page.trials} faults={page.faults} skipped={page.skipped} />
+        <ContendersSection contenders={page.contenders} />
+        <MethodSection page={page} />
+      </main>
+      <footer>
+        <bdi>{page.experiment}</bdi>, recorded <bdi>{page.made.recorded_at}</bdi> in <bdi>{page.made.record}</bdi>; faceoff <bdi>{page.made.version}</bdi>
+      </footer>
+    </Looks.Provider>
+  );
+}

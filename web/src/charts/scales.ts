@@ -1,0 +1,95 @@
+import { scaleLinear, scaleLog } from "d3-scale";
+
+/**
+ * Horizontal positions are per cents of the width and vertical ones pixels, so that a chart fits any width, on screen
+ * and paper, without being measured.
+ */
+export type Scale = (value: number) => number;
+
+const usable = (values: readonly (number | null)[]): number[] =>
+  values.filter((v): v is number => v !== null && Number.isFinite(v) && v > 0);
+
+export interface RatioScale {
+  x: Scale;
+  /** the largest ratio shown; the smallest is its inverse, so that 1 stands in the middle */
+  reach: number;
+  ticks: number[];
+}
+
+const RATIO_TICKS: [reach: number, ticks: number[]][] = [
+  [100, [0.001, 0.01, 0.1, 1, 10, 100, 1000]],
+  [20, [0.05, 0.2, 1, 5, 20]],
+  [10, [0.1, 0.3, 1, 3, 10]],
+  [4, [0.25, 0.5, 1, 2, 4]],
+  [2, [0.5, 0.7, 1, 1.4, 2]],
+  [1.5, [0.7, 0.8, 1, 1.25, 1.5]],
+  [0, [0.8, 0.9, 1, 1.1, 1.25]],
+];
+
+/** A log axis around 1 that holds all of `values`, up to a thousandfold; what lies beyond is held at the edge. */
+export function ratioScale(values: readonly (number | null)[]): RatioScale {
+  const farthest = Math.max(0, ...usable(values).map((v) => Math.abs(Math.log(v))));
+  const reach = Math.min(1100, Math.max(1.3, Math.exp(farthest * 1.06)));
+  const ticks = RATIO_TICKS.find(([least]) => reach >= least)![1].filter((t) => t <= reach && t >= 1 / reach);
+  const scale = scaleLog().domain([1 / reach, reach]).range([0, 100]).clamp(true);
+  return { x: (v) => (v > 0 ? scale(v) : 0), reach, ticks };
+}
+
+/** The band within which a difference is too small to matter: [1/(1+margin), 1+margin]. */
+export const band = (margin: number): [number, number] => [1 / (1 + Math.max(0, margin)), 1 + Math.max(0, margin)];
+
+/** Quantiles on log(1/(1−q)): each nine takes the same width. */
+export interface QuantileScale {
+  x: Scale;
+  ticks: number[];
+}
+
+const QUANTILE_TICKS = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
+
+export function quantileScale(highest: number): QuantileScale {
+  const top = Math.min(0.999999, Math.max(0.9, highest));
+  const scale = scaleLog().domain([1, 1 / (1 - top)]).range([0, 100]).clamp(true);
+  return { x: (q) => scale(1 / (1 - Math.min(q, top))), ticks: QUANTILE_TICKS.filter((q) => q <= top + 1e-9) };
+}
+
+/** 0.999 → "99.9 %" */
+export const quantileName = (q: number): string => `${Number((q * 100).toFixed(7))}\u00a0%`;
+
+export interface LatencyScale {
+  y: Scale;
+  ticks: number[];
+}
+
+/** Latencies in milliseconds on a log axis, downwards from `height` pixels. */
+export function latencyScale(values: readonly number[], height: number): LatencyScale {
+  const shown = usable(values);
+  const low = shown.length ? shown.reduce((a, b) => Math.min(a, b)) : 1;
+  const high = shown.length ? shown.reduce((a, b) => Math.max(a, b)) : 10;
+  const domain: [number, number] = low * 1.5 > high ? [low / 1.5, high * 1.5] : [low / 1.12, high * 1.12];
+  const y = scaleLog().domain(domain).range([height, 0]).clamp(true);
+  return { y: (ms) => (ms > 0 ? y(ms) : height), ticks: logTicks(domain[0], domain[1]) };
+}
+
+/** Round numbers between two limits: 1, 2, 5 a decade, or one a decade or fewer when there are many decades. */
+export function logTicks(low: number, high: number): number[] {
+  const decades = Math.log10(high / low);
+  if (decades < 0.7) return scaleLinear().domain([low, high]).ticks(4);
+  const steps = decades <= 3 ? [1, 2, 5] : [1];
+  const every = Math.ceil(decades / 8);
+  const ticks: number[] = [];
+  for (let exponent = Math.floor(Math.log10(low)); exponent <= Math.log10(high); exponent += every)
+    for (const step of steps) ticks.push(Number(`${step}e${exponent}`));
+  return ticks.filter((t) => t >= low && t <= high);
+}
+
+/** Pushes labels apart so that none overlaps, each as near as may be to its own height; all within [0, height]. */
+export function spread(wanted: readonly number[], gap: number, height: number): number[] {
+  const order = wanted.map((y, i) => ({ y, i })).sort((a, b) => a.y - b.y);
+  const step = Math.min(gap, order.length > 1 ? height / (order.length - 1) : gap);
+  const placed: number[] = [];
+  order.forEach(({ y }, k) => placed.push(Math.max(y, k ? placed[k - 1]! + step : 0)));
+  for (let k = placed.length - 1, limit = height; k >= 0; k--, limit -= step) placed[k] = Math.min(placed[k]!, limit);
+  const result: number[] = [];
+  order.forEach(({ i }, k) => (result[i] = placed[k]!));
+  return result;
+}

@@ -1,0 +1,148 @@
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import { tick, withUnit } from "../format";
+
+/** One trial's course. */
+export interface Line {
+  label: string;
+  colour: string;
+  /** an excluded trial is dashed */
+  dashed: boolean;
+  t_s: number[];
+  values: (number | null)[];
+}
+
+const HEIGHT = 190;
+
+/**
+ * uPlot wants one time axis for all lines, and trials tick at their own instants: this puts every sample on a common axis of
+ * 10 ms steps, the rest null. Nothing is averaged.
+ */
+export function align(lines: readonly Pick<Line, "t_s" | "values">[]): uPlot.AlignedData {
+  const step = (t: number) => Math.round(t * 100);
+  const steps = [...new Set(lines.flatMap((l) => l.t_s.map(step)))].sort((a, b) => a - b);
+  const place = new Map(steps.map((s, i) => [s, i]));
+  const columns = lines.map((l) => {
+    const column = new Array<number | null>(steps.length).fill(null);
+    l.t_s.forEach((t, i) => (column[place.get(step(t))!] = l.values[i] ?? null));
+    return column;
+  });
+  return [steps.map((s) => s / 100), ...columns];
+}
+
+/** A colour of the style sheet as the canvas needs it; asked for at every stroke, so remembered. */
+function resolve(colour: string, at: HTMLElement, known: Map<string, string>): string {
+  let resolved = known.get(colour);
+  if (resolved === undefined) {
+    const probe = at.appendChild(document.createElement("i"));
+    probe.style.color = colour;
+    resolved = getComputedStyle(probe).color;
+    probe.remove();
+    known.set(colour, resolved);
+  }
+  return resolved;
+}
+
+export interface SeriesProps {
+  name: string;
+  unit: string;
+  lines: Line[];
+  log?: boolean;
+  /** charts of one group share the crosshair and the emphasised trial */
+  group: string;
+  /** changes when the colours do */
+  theme: string;
+}
+
+/** Many trials over time, thinly; the one under the pointer stands out in every chart of the group. */
+export function Series({ name, unit, lines, log = false, group, theme }: SeriesProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const inks = useRef(new Map<string, string>());
+  const [readout, setReadout] = useState("");
+
+  useLayoutEffect(() => {
+    const host = box.current!;
+    const data = align(log ? lines.map((l) => ({ ...l, values: l.values.map((v) => (v !== null && v > 0 ? v : null)) })) : lines);
+    const ink = (colour: string) => () => resolve(colour, host, inks.current);
+    let focused: number | null = null;
+    const say = (u: uPlot) => {
+      const at = focused === null ? null : u.cursor.idxs?.[focused];
+      const line = focused === null ? undefined : lines[focused - 1];
+      const value = at == null || focused === null ? null : (data[focused]?.[at] ?? null);
+      setReadout(line && at != null && value !== null ? `${line.label}, ${data[0][at]!.toFixed(1)} s: ${withUnit(value, unit)}` : "");
+    };
+    const axis: uPlot.Axis = {
+      stroke: ink("var(--muted)"),
+      font: "12px system-ui, sans-serif",
+      grid: { stroke: ink("var(--grid)"), width: 1 },
+      ticks: { show: false },
+    };
+    const made = new uPlot(
+      {
+        width: Math.max(120, host.clientWidth),
+        height: HEIGHT,
+        padding: [8, 14, 0, 0],
+        legend: { show: false },
+        focus: { alpha: 0.12 },
+        cursor: {
+          y: false,
+          points: { one: true, size: 6 },
+          focus: { prox: 24 },
+          hover: { skip: [null, undefined] },
+          sync: { key: group, setSeries: true },
+        },
+        scales: {
+          x: { time: false },
+          y: log ? { distr: 3, range: (_, min, max) => (min > 0 ? [min / 1.2, max * 1.2] : [1, 10]) } : { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] },
+        },
+        axes: [
+          { ...axis, space: 60, size: 26, gap: 4, values: (_, ticks) => ticks.map((t) => `${t} s`) },
+          { ...axis, space: 34, size: 56, gap: 6, values: (_, ticks) => ticks.map((v) => (v === null ? "" : tick(v))) },
+        ],
+        series: [
+          {},
+          ...lines.map((l) => ({
+            label: l.label,
+            stroke: ink(l.colour),
+            width: lines.length > 12 ? 0.8 : 1.3,
+            dash: l.dashed ? [5, 4] : undefined,
+            spanGaps: true,
+            points: { show: l.values.length < 2 },
+          })),
+        ],
+        hooks: {
+          setSeries: [(u, index) => ((focused = index), say(u))],
+          setCursor: [say],
+        },
+      },
+      data,
+      host,
+    );
+    plot.current = made;
+    const watch = new ResizeObserver(() => {
+      const width = host.clientWidth;
+      if (width >= 120 && width !== made.width) made.setSize({ width, height: HEIGHT });
+    });
+    watch.observe(host);
+    return () => {
+      watch.disconnect();
+      made.destroy();
+      plot.current = null;
+    };
+  }, [lines, log, unit, group]);
+
+  useLayoutEffect(() => {
+    inks.current.clear();
+    plot.current?.redraw(false);
+  }, [theme]);
+
+  return (
+    <figure class="series">
+      <figcaption>
+        <b>{unit ? `${name}, ${unit}` : name}</b> <span class="readout">{readout}</span>
+      </figcaption>
+      <div ref={box} role="img" aria-label={`${name} over time, ${lines.length} trials`} />
+    </figure>
+  );
+}

@@ -1,0 +1,153 @@
+import type { ComponentChildren } from "preact";
+import { useId, useState } from "preact/hooks";
+import type { Cell } from "./page";
+
+export function Section({ id, title, lead, children }: { id: string; title: string; lead?: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <section id={id} aria-labelledby={`${id}-title`}>
+      <h2 id={`${id}-title`}>{title}</h2>
+      {lead && <p class="lead">{lead}</p>}
+      {children}
+    </section>
+  );
+}
+
+/** A table that scrolls in its own box, reachable by keyboard. */
+export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
+  return (
+    <div class="scroll" role="region" aria-label={label} tabIndex={0}>
+      {children}
+    </div>
+  );
+}
+
+export type Value = string | null;
+
+export interface TableProps {
+  title: string;
+  /** columns after the first `texts` hold numbers */
+  columns: string[];
+  rows: () => Value[][];
+  texts?: number;
+}
+
+const MOST_ROWS = 3000;
+
+/** What a chart shows, as a table; made when it is opened, for it may be long. */
+export function DataTable({ title, columns, rows, texts = 1 }: TableProps) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details class="data" onToggle={(e) => setOpen((e.currentTarget as HTMLDetailsElement).open)}>
+      <summary>
+        Table: <bdi>{title}</bdi>
+      </summary>
+      {open && <Rows title={title} columns={columns} rows={rows} texts={texts} />}
+    </details>
+  );
+}
+
+function Rows({ title, columns, rows, texts = 1 }: TableProps) {
+  const all = rows();
+  const shown = all.slice(0, MOST_ROWS);
+  if (all.length === 0) return <p class="empty">Nothing was recorded.</p>;
+  return (
+    <>
+      {shown.length < all.length && (
+        <p class="note">
+          The first {shown.length} of {all.length} rows; choose one contender or one block above for the others.
+        </p>
+      )}
+      <Scroll label={title}>
+        <table>
+          <thead>
+            <tr>
+              {columns.map((c, i) => (
+                <th key={i} scope="col" class={i < texts ? "" : "number"}>
+                  {c}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((row, r) => (
+              <tr key={r}>
+                {row.map((value, i) => (
+                  <td key={i} class={i < texts ? "" : "number"}>
+                    <bdi>{value ?? "–"}</bdi>
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </>
+  );
+}
+
+interface PickProps {
+  label: string;
+  options: { value: string; text: string; mark?: ComponentChildren }[];
+  value: string;
+  onPick: (value: string) => void;
+}
+
+const MOST_BUTTONS = 10;
+const MOST_CHARACTERS = 200;
+
+/** One of a few: radio buttons side by side; one of many: a list. */
+export function Pick({ label, options, value, onPick }: PickProps) {
+  const id = useId();
+  const wide = options.reduce((all, o) => all + o.text.length, 0) > MOST_CHARACTERS;
+  if (options.length > MOST_BUTTONS || wide)
+    return (
+      <label class="pick">
+        <span>{label}</span>
+        <select value={value} onChange={(e) => onPick(e.currentTarget.value)}>
+          {options.map((o) => (
+            <option key={o.value} value={o.value}>
+              {o.text}
+            </option>
+          ))}
+        </select>
+      </label>
+    );
+  return (
+    <fieldset class="pick">
+      <legend>{label}</legend>
+      <span class="choices">
+        {options.map((o) => (
+          <label key={o.value}>
+            <input type="radio" name={id} value={o.value} checked={o.value === value} onChange={() => onPick(o.value)} />
+            <span>
+              {o.mark}
+              <bdi>{o.text}</bdi>
+            </span>
+          </label>
+        ))}
+      </span>
+    </fieldset>
+  );
+}
+
+export interface CellChoice {
+  cells: Cell[];
+  cell: Cell | undefined;
+  setCell: (name: string) => void;
+}
+
+/** The cell is chosen once for the whole page; every section that needs it shows the choice. */
+export function CellPicker({ cells, cell, setCell }: CellChoice) {
+  if (!cell) return <p class="empty">The record has no cell.</p>;
+  return (
+    <div class="cell-picker">
+      <Pick label="Cell" options={cells.map((c) => ({ value: c.name, text: c.name }))} value={cell.name} onPick={setCell} />
+      <p class="cell-load">
+        <bdi>{cell.workload}</bdi>, <bdi>{cell.load}</bdi>
+      </p>
+    </div>
+  );
+}
+
+/** What the latency of a cell is counted from. */
+export const latencyWord = (cell: Cell | undefined): string => (cell?.scheduled === false ? "Service time" : "Latency");

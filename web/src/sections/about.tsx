@@ -1,0 +1,106 @@
+import { useState } from "preact/hooks";
+import { bytes, count, duration } from "../format";
+import { Name } from "../identity";
+import type { Contender, Fact, Page } from "../page";
+import { Section } from "../parts";
+
+export function ContendersSection({ contenders }: { contenders: Contender[] }) {
+  return (
+    <Section id="contenders" title="Contenders">
+      {contenders.length === 0 && <p class="empty">The record names no contender.</p>}
+      <div class="cards">
+        {contenders.map((c) => (
+          <article key={c.name}>
+            <h3>
+              <Name name={c.name} /> {c.baseline && <small>baseline</small>}
+            </h3>
+            <p dir="auto">{c.summary}</p>
+            <Facts facts={[...own(c), ...c.facts]} />
+            {c.artifact_sha256 && <p class="digest">sha256 {c.artifact_sha256}</p>}
+          </article>
+        ))}
+      </div>
+    </Section>
+  );
+}
+
+function own(c: Contender): Fact[] {
+  const { ready_ms: ready } = c;
+  return [
+    { name: "start-up", value: ready ? `${duration(ready.median)} (${duration(ready.min)} to ${duration(ready.max)})` : "never ready" },
+    { name: "trials", value: `${count(c.trials_valid)} valid, ${count(c.trials_excluded)} excluded` },
+    ...(c.version ? [{ name: "version", value: c.version }] : []),
+    ...(c.artifact_bytes === null ? [] : [{ name: "artefact", value: bytes(c.artifact_bytes) }]),
+  ];
+}
+
+function Facts({ facts }: { facts: Fact[] }) {
+  if (facts.length === 0) return <p class="empty">Nothing was recorded.</p>;
+  return (
+    <dl class="facts">
+      {facts.map((f, i) => (
+        <div key={i}>
+          <dt dir="auto">{f.name}</dt>
+          <dd dir="auto">{f.value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function MethodSection({ page }: { page: Page }) {
+  return (
+    <Section id="method" title="How it was measured">
+      <div class="columns">
+        <div>
+          <h3>Design</h3>
+          <Facts facts={page.design} />
+        </div>
+        <div>
+          <h3>Machine</h3>
+          <Facts facts={page.machine} />
+        </div>
+      </div>
+      {page.repeat.length > 0 && (
+        <>
+          <h3>Repeat it</h3>
+          {page.repeat.map((command, i) => (
+            <Command key={i} command={command} />
+          ))}
+        </>
+      )}
+      {page.analysis && (
+        <div class="analysis">
+          <h3>Analysis</h3>
+          {page.analysis.split(/\n\s*\n/).map((paragraph, i) => (
+            <p key={i} dir="auto">
+              {paragraph}
+            </p>
+          ))}
+        </div>
+      )}
+    </Section>
+  );
+}
+
+function Command({ command }: { command: string }) {
+  const [copied, setCopied] = useState<boolean | null>(null);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(command);
+      setCopied(true);
+    } catch {
+      setCopied(false);
+    }
+  };
+  return (
+    <div class="command">
+      <pre tabIndex={0}>
+        <code>{command}</code>
+      </pre>
+      <button type="button" onClick={copy} aria-label={`Copy: ${command}`}>
+        <span aria-live="polite">{copied === null ? "Copy" : copied ? "Copied" : "Select it by hand"}</span>
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,129 @@
+import { Interval, IntervalKey, Outcome, RatioAxis } from "../charts/interval";
+import { band, ratioScale } from "../charts/scales";
+import { interval, percent, webAddress } from "../format";
+import { Name } from "../identity";
+import { DataTable } from "../parts";
+import type { Claim, Page, Source } from "../page";
+
+const OUTCOMES = { answered: "Answered", undecided: "Undecided", unsound: "Unsound: not fit to judge from" } as const;
+
+export function AnswerSection({ page }: { page: Page }) {
+  const { answer } = page;
+  return (
+    <section id="answer" aria-label="The answer">
+      <h1 dir="auto">{page.question}</h1>
+      {page.source && <Cite source={page.source} />}
+      <div class={`answer ${answer.outcome}`}>
+        <p class="status">{OUTCOMES[answer.outcome]}</p>
+        <p class="sentence" dir="auto">
+          {answer.sentence}
+        </p>
+        {answer.details.length > 0 && (
+          <ul class="details">
+            {answer.details.map((d, i) => (
+              <li key={i} dir="auto">
+                {d}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+      <Claims claims={page.claims} />
+      {page.notes.length > 0 && (
+        <aside class="notes" aria-label="Before you believe it">
+          <h2>Before you believe it</h2>
+          <ul>
+            {page.notes.map((n, i) => (
+              <li key={i} dir="auto">
+                {n}
+              </li>
+            ))}
+          </ul>
+        </aside>
+      )}
+    </section>
+  );
+}
+
+function Cite({ source }: { source: Source }) {
+  const address = webAddress(source.url);
+  return (
+    <p class="cite">
+      Asked by{" "}
+      <cite>
+        {address ? (
+          <a href={address} rel="noopener noreferrer">
+            <bdi>{source.title}</bdi>
+          </a>
+        ) : (
+          <bdi>{source.title}</bdi>
+        )}
+      </cite>
+      {source.author && (
+        <>
+          , <bdi>{source.author}</bdi>
+        </>
+      )}
+      {source.published && (
+        <>
+          , <bdi>{source.published}</bdi>
+        </>
+      )}
+    </p>
+  );
+}
+
+/** The picture: every claim's interval on one axis. */
+function Claims({ claims }: { claims: Claim[] }) {
+  if (claims.length === 0) return <p class="empty">This experiment states no claims; its verdicts stand below.</p>;
+  const scale = ratioScale(claims.flatMap((c) => c.cells.flatMap((e) => [e.ratio, e.ratio_low, e.ratio_high, ...band(e.margin)])));
+  return (
+    <figure class="forest claims" aria-label="The claims, each with its ratio to the baseline">
+      <div class="forest-head">
+        <span />
+        <RatioAxis scale={scale} />
+        <span />
+      </div>
+      {claims.map((claim, i) => (
+        <div class="group" key={i}>
+          <div class="claim">
+            <Outcome finding={claim.outcome} />
+            <p dir="auto">{claim.text}</p>
+            <p class="small">
+              <Name name={claim.contender} /> <bdi>{claim.label}</bdi>; expects <bdi>{claim.expects}</bdi>
+            </p>
+            {claim.reason && (
+              <p class="small" dir="auto">
+                {claim.reason}
+              </p>
+            )}
+          </div>
+          <div class="estimates">
+            {claim.cells.map((e, k) => (
+              <div class="estimate" key={k}>
+                <p class="caption">
+                  <bdi class="cell-name">{e.cell}</bdi>
+                  {claim.cells.length > 1 && <Outcome finding={e.outcome} />}
+                  <span dir="auto">{e.phrase}</span>
+                </p>
+                <Interval of={e} scale={scale} label={`${e.cell}: ${e.outcome}. ${e.phrase}`} />
+              </div>
+            ))}
+            {claim.cells.length === 0 && <p class="empty">No cell measured it.</p>}
+          </div>
+        </div>
+      ))}
+      <IntervalKey findings={["confirmed", "refuted", "undecided"]} />
+      <DataTable
+        title="claims"
+        columns={["Claim", "Contender", "Metric", "Expects", "Cell", "Outcome", "Ratio (95 % interval)", "Margin"]}
+        texts={6}
+        rows={() =>
+          claims.flatMap((c) =>
+            c.cells.map((e) => [c.text, c.contender, c.label, c.expects, e.cell, e.outcome, interval(e.ratio, e.ratio_low, e.ratio_high), percent(e.margin)]),
+          )
+        }
+      />
+    </figure>
+  );
+}

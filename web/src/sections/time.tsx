@@ -1,0 +1,143 @@
+import { useMemo, useState } from "preact/hooks";
+import { Series, type Line } from "../charts/series";
+import { count, sig } from "../format";
+import { Swatch, useLook } from "../identity";
+import type { Contender, Measurement, Trial } from "../page";
+import { CellPicker, DataTable, latencyWord, Pick, Section, type CellChoice } from "../parts";
+
+type Quantile = "p50_ms" | "p99_ms" | "max_ms";
+const QUANTILES: { value: Quantile; text: string }[] = [
+  { value: "p50_ms", text: "p50" },
+  { value: "p99_ms", text: "p99" },
+  { value: "max_ms", text: "max" },
+];
+const ALL = "";
+
+interface Course {
+  trial: Trial;
+  measurement: Measurement;
+}
+
+interface Panel {
+  name: string;
+  unit: string;
+  log?: boolean;
+  column: (m: Measurement) => { t_s: number[]; values: (number | null)[] };
+}
+
+const usage = (name: string, unit: string, key: Exclude<keyof Measurement["usage"], "t_s">): Panel => ({
+  name,
+  unit,
+  column: ({ usage: u }) => ({ t_s: u.t_s, values: u[key] }),
+});
+
+function panels(quantile: Quantile, word: string): Panel[] {
+  return [
+    { name: "Throughput, right answers", unit: "/s", column: ({ seconds: s }) => ({ t_s: s.t_s, values: s.rate_per_s }) },
+    { name: `${word}, ${QUANTILES.find((q) => q.value === quantile)!.text}`, unit: "ms", log: true, column: ({ seconds: s }) => ({ t_s: s.t_s, values: s[quantile] }) },
+    usage("CPU", "%", "cpu_percent"),
+    usage("Memory", "MB", "memory_mb"),
+    usage("Threads", "", "threads"),
+    usage("Open descriptors", "", "descriptors"),
+  ];
+}
+
+const label = (t: Trial) => `${t.contender}, block ${t.block}${t.valid ? "" : ", excluded"}`;
+
+interface Props extends CellChoice {
+  trials: Trial[];
+  contenders: Contender[];
+  theme: string;
+}
+
+export function TimeSection({ trials, contenders, theme, ...choice }: Props) {
+  const look = useLook();
+  const [contender, setContender] = useState(ALL);
+  const [block, setBlock] = useState(ALL);
+  const [quantile, setQuantile] = useState<Quantile>("p99_ms");
+  const cell = choice.cell?.name;
+  const word = latencyWord(choice.cell);
+
+  const courses = useMemo(
+    () =>
+      trials
+        .filter((t) => (contender === ALL || t.contender === contender) && (block === ALL || String(t.block) === block))
+        .flatMap((trial): Course[] => trial.measurements.filter((m) => m.cell === cell).map((measurement) => ({ trial, measurement }))),
+    [trials, contender, block, cell],
+  );
+  const charts = useMemo(
+    () =>
+      panels(quantile, word).map((panel) => ({
+        ...panel,
+        lines: courses.map(
+          ({ trial, measurement }): Line => ({
+            label: label(trial),
+            colour: look(trial.contender).colour,
+            dashed: !trial.valid,
+            ...panel.column(measurement),
+          }),
+        ),
+      })),
+    [courses, quantile, word],
+  );
+  const blocks = [...new Set(trials.map((t) => t.block))].sort((a, b) => a - b);
+
+  return (
+    <Section
+      id="time"
+      title="Over time"
+      lead="Every trial of the cell, laid over each other: throughput and latency by the second, the contender's use of the machine by the tenth. The trial nearest to the pointer stands out in all six charts; excluded ones are dashed. Drag to enlarge, double-click to return."
+    >
+      <CellPicker {...choice} />
+      <div class="picks">
+        <Pick
+          label="Contender"
+          value={contender}
+          onPick={setContender}
+          options={[{ value: ALL, text: "all" }, ...contenders.map((c) => ({ value: c.name, text: c.name, mark: <Swatch name={c.name} /> }))]}
+        />
+        <Pick label="Block" value={block} onPick={setBlock} options={[{ value: ALL, text: "all" }, ...blocks.map((b) => ({ value: String(b), text: String(b) }))]} />
+        <Pick label={word} value={quantile} onPick={(q) => setQuantile(q as Quantile)} options={QUANTILES} />
+      </div>
+      {courses.length === 0 ? (
+        <p class="empty">No trial of this choice was measured.</p>
+      ) : (
+        <div class="charts">
+          {charts.map((c) => (
+            <div key={c.name}>
+              <Series name={c.name} unit={c.unit} log={c.log} lines={c.lines} group="trials" theme={theme} />
+              <DataTable
+                title={c.name}
+                columns={["Trial", "Time, s", c.unit ? `${c.name}, ${c.unit}` : c.name]}
+                rows={() => c.lines.flatMap((l) => l.t_s.map((t, i) => [l.label, t.toFixed(2), sig(l.values[i] ?? null)]))}
+              />
+            </div>
+          ))}
+        </div>
+      )}
+      <Counts courses={courses} />
+    </Section>
+  );
+}
+
+const KINDS = ["scheduled", "correct", "wrong", "declined", "refused", "broken", "timed_out", "unfinished", "unsent"] as const;
+
+/** What became of every request, and how the load generator itself fared. */
+function Counts({ courses }: { courses: Course[] }) {
+  return (
+    <DataTable
+      title="what became of the requests, and the load generator, trial by trial"
+      columns={["Trial", "Place of the cell", ...KINDS.map((k) => k.replace("_", " ")), "Generator CPU %", "Generator lag p99 µs", "Most in flight"]}
+      rows={() =>
+        courses.map(({ trial, measurement: m }) => [
+          label(trial),
+          count(m.position),
+          ...KINDS.map((k) => count(m.counts[k])),
+          sig(m.generator.cpu_percent),
+          sig(m.generator.lag_p99_us),
+          count(m.generator.in_flight_max),
+        ])
+      }
+    />
+  );
+}

@@ -1,0 +1,116 @@
+import { duration } from "../format";
+import { Name, Swatch } from "../identity";
+import type { Fault, Page, Trial } from "../page";
+import { DataTable, Scroll, Section } from "../parts";
+
+type Props = Pick<Page, "trials" | "faults" | "skipped">;
+
+export function TrialsSection({ trials, faults, skipped }: Props) {
+  const excluded = trials.filter((t) => !t.valid);
+  return (
+    <Section id="trials" title="Trials and faults" lead="All trials in the order they ran: one row a block, its trials from left to right, each with its start-up time.">
+      <Strip trials={trials} />
+      <div class="columns">
+        <div>
+          <h3>Faults</h3>
+          {faults.length === 0 ? <p class="empty">No fault was found.</p> : <Faults faults={faults} />}
+        </div>
+        <div>
+          <h3>Excluded trials</h3>
+          {excluded.length === 0 ? (
+            <p class="empty">Every trial counts.</p>
+          ) : (
+            <ul class="plain">
+              {excluded.map((t, i) => (
+                <li key={i}>
+                  <Name name={t.contender} /> block {t.block}
+                  <p class="small" dir="auto">
+                    {t.reason}
+                  </p>
+                </li>
+              ))}
+            </ul>
+          )}
+          <h3>Skipped contenders</h3>
+          {skipped.length === 0 ? (
+            <p class="empty">None: all could be run.</p>
+          ) : (
+            <ul class="plain">
+              {skipped.map((s, i) => (
+                <li key={i}>
+                  <bdi>{s.contender}</bdi>
+                  <p class="small" dir="auto">
+                    {s.reason}
+                  </p>
+                </li>
+              ))}
+            </ul>
+          )}
+        </div>
+      </div>
+    </Section>
+  );
+}
+
+function Faults({ faults }: { faults: Fault[] }) {
+  return (
+    <ul class="plain">
+      {faults.map((f, i) => (
+        <li key={i}>
+          <b dir="auto">{f.kind}</b> <bdi class="small">{f.where}</bdi>
+          <p class="small" dir="auto">
+            {f.evidence}
+          </p>
+          {f.hint && (
+            <p class="small" dir="auto">
+              <i>hint:</i> {f.hint}
+            </p>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Block by position: the interleaving, seen. */
+function Strip({ trials }: { trials: Trial[] }) {
+  if (trials.length === 0) return <p class="empty">No trial was run.</p>;
+  const blocks = [...new Set(trials.map((t) => t.block))].sort((a, b) => a - b);
+  const most = trials.reduce((all, t) => Math.max(all, t.position), 0);
+  return (
+    <figure aria-label="All trials in the order they ran">
+      <Scroll label="Trials by block and position">
+        <table class="strip" style={{ minWidth: `${5 + 7 * most}rem` }}>
+          <tbody>
+            {blocks.map((block) => (
+              <tr key={block}>
+                <th scope="row">block {block}</th>
+                {trials
+                  .filter((t) => t.block === block)
+                  .sort((a, b) => a.position - b.position)
+                  .map((t) => (
+                    <td key={t.position} class={t.valid ? "" : "excluded"} title={t.valid ? t.contender : `${t.contender}: excluded, ${t.reason}`}>
+                      <span class="who">
+                        <Swatch name={t.contender} />
+                        <bdi>{t.contender}</bdi>
+                      </span>
+                      <span class="small">
+                        {duration(t.ready_ms)}
+                        {!t.valid && <b> ✕ excluded</b>}
+                      </span>
+                    </td>
+                  ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+      <DataTable
+        title="trials"
+        columns={["Contender", "Valid", "Why not", "Stop", "Block", "Position", "Start-up"]}
+        texts={4}
+        rows={() => trials.map((t) => [t.contender, t.valid ? "yes" : "no", t.reason || null, t.stop, String(t.block), String(t.position), duration(t.ready_ms)])}
+      />
+    </figure>
+  );
+}

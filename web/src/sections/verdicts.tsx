@@ -1,0 +1,84 @@
+import { Interval, IntervalKey, Outcome, RatioAxis } from "../charts/interval";
+import { band, ratioScale } from "../charts/scales";
+import { count, interval, percent, withUnit } from "../format";
+import { Name } from "../identity";
+import type { Verdict } from "../page";
+import { CellPicker, DataTable, Section, type CellChoice } from "../parts";
+
+export function VerdictsSection({ verdicts, ...choice }: { verdicts: Verdict[] } & CellChoice) {
+  const here = verdicts.filter((v) => v.cell === choice.cell?.name);
+  const metrics = [...new Set(here.map((v) => v.metric))];
+  return (
+    <Section id="verdicts" title="Verdicts" lead="Every contender against the baseline, metric by metric, from ratios taken within each block.">
+      <CellPicker {...choice} />
+      {here.length === 0 ? (
+        <p class="empty">No verdict stands for this cell.</p>
+      ) : (
+        <figure class="forest" aria-label={`Verdicts in cell ${choice.cell?.name}: ratios to the baseline with intervals`}>
+          {metrics.map((metric) => (
+            <Metric key={metric} verdicts={here.filter((v) => v.metric === metric)} />
+          ))}
+          <IntervalKey findings={["better", "worse", "equivalent", "undecided"]} />
+          <DataTable
+            title={`verdicts in ${choice.cell?.name}`}
+            columns={["Metric", "Contender", "Outcome", "Verdict", "Why undecided", "Ratio (95 % interval)", "Value", "Baseline", "Margin", "Blocks used", "Excluded"]}
+            texts={5}
+            rows={() =>
+              here.map((v) => [
+                v.label,
+                v.contender,
+                v.outcome,
+                v.phrase,
+                v.reason || null,
+                interval(v.ratio, v.ratio_low, v.ratio_high),
+                withUnit(v.value, v.unit),
+                withUnit(v.baseline_value, v.unit),
+                percent(v.margin),
+                count(v.used),
+                count(v.excluded),
+              ])
+            }
+          />
+        </figure>
+      )}
+    </Section>
+  );
+}
+
+/** One metric on an axis of its own: a start-up of a hundredth would squeeze every other interval to a dot. */
+function Metric({ verdicts }: { verdicts: Verdict[] }) {
+  const scale = ratioScale(verdicts.flatMap((v) => [v.ratio, v.ratio_low, v.ratio_high, ...band(v.margin)]));
+  const { label, unit, lower_is_better: lower, baseline, baseline_value } = verdicts[0]!;
+  return (
+    <div class="metric" role="group" aria-label={label}>
+      <div class="forest-row metric-head">
+        <h3>
+          <bdi>{label}</bdi>
+        </h3>
+        <RatioAxis scale={scale} />
+        <p class="small">
+          {lower ? "◂ less is better" : "more is better ▸"}
+          {baseline_value !== null && (
+            <>
+              ; <bdi>{baseline}</bdi> {withUnit(baseline_value, unit)}
+            </>
+          )}
+        </p>
+      </div>
+      {verdicts.map((v) => (
+        <div class="forest-row" key={v.contender}>
+          <Name name={v.contender} />
+          <Interval of={v} scale={scale} label={`${v.label}, ${v.contender}: ${v.outcome}. ${v.phrase}`} />
+          <div class="phrase">
+            <Outcome finding={v.outcome} /> <span dir="auto">{v.phrase}</span>
+            {v.outcome === "undecided" && v.reason && (
+              <p class="small" dir="auto">
+                Undecided: {v.reason}
+              </p>
+            )}
+          </div>
+        </div>
+      ))}
+    </div>
+  );
+}

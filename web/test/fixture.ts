@@ -1,0 +1,338 @@
+import type { Cell, Claim, Contender, Curve, Measurement, Page, Row, Trial, Verdict } from "../src/page";
+
+/** Two records to test the page with: one as a run leaves it, one as an enemy would. Every number here is invented. */
+
+/** mulberry32: the same record every time */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const BLOCKS = 12;
+const SECONDS = 20;
+
+interface Kind {
+  name: string;
+  summary: string;
+  facts: [string, string][];
+  version: string;
+  bytes: number;
+  /** median start-up, ms; CPU per request, µs; latency floor and tail, ms; capacity, /s; threads; memory, MB */
+  ready: number;
+  cpu: number;
+  floor: number;
+  tail: number;
+  capacity: number;
+  threads: number;
+  memory: number;
+}
+
+const KINDS: Kind[] = [
+  { name: "proxy-spring-mvc", summary: "Spring Boot MVC on Tomcat, one platform thread per request", facts: [["language", "Java"], ["framework", "Spring Boot 4.1.0"], ["threads", "200 at most"]], version: "openjdk 25.0.1", bytes: 24_310_512, ready: 5_850, cpu: 312, floor: 0.92, tail: 21, capacity: 5_900, threads: 46, memory: 214 },
+  { name: "proxy-spring-mvc:virtual-threads", summary: "The same, each request on a virtual thread", facts: [["language", "Java"], ["framework", "Spring Boot 4.1.0"]], version: "openjdk 25.0.1", bytes: 24_310_512, ready: 5_900, cpu: 301, floor: 0.9, tail: 19, capacity: 6_150, threads: 31, memory: 205 },
+  { name: "proxy-spring-webflux", summary: "Spring WebFlux on Netty, WebClient to the upstream", facts: [["language", "Java"], ["framework", "Spring Boot 4.1.0"]], version: "openjdk 25.0.1", bytes: 31_889_204, ready: 6_120, cpu: 263, floor: 0.81, tail: 14, capacity: 7_000, threads: 24, memory: 231 },
+  { name: "proxy-go-gin", summary: "gin before net/http/httputil.ReverseProxy", facts: [["language", "Go"], ["framework", "gin 1.12.0"], ["GOMAXPROCS", "1"]], version: "go1.26.8", bytes: 11_602_944, ready: 18, cpu: 97, floor: 0.41, tail: 3.4, capacity: 15_400, threads: 9, memory: 17.8 },
+  { name: "nginx", summary: "nginx with keep-alive to the upstream", facts: [["language", "C"], ["workers", "1"]], version: "nginx/1.22.1", bytes: 1_242_112, ready: 11, cpu: 29.4, floor: 0.21, tail: 1.1, capacity: 41_000, threads: 2, memory: 7.2 },
+  { name: "haproxy", summary: "HAProxy, one thread", facts: [["language", "C"]], version: "2.6.12", bytes: 2_988_776, ready: 14, cpu: 23.1, floor: 0.2, tail: 0.9, capacity: 47_000, threads: 1, memory: 9.6 },
+];
+
+const CELLS: (Cell & { rate: number | null })[] = [
+  { name: "arrivals-200", workload: "products", load: "arrivals at 200/s, evenly spaced", scheduled: true, rate: 200 },
+  { name: "arrivals-2000", workload: "products", load: "arrivals at 2000/s, evenly spaced", scheduled: true, rate: 2000 },
+  { name: "closed-64", workload: "products", load: "closed loop, 64 connections", scheduled: false, rate: null },
+  { name: "closed-64-large", workload: "products-large", load: "closed loop, 64 connections", scheduled: false, rate: null },
+];
+
+/** The p-quantile of the invented latency: a floor, a lognormal-like body and a heavier tail. */
+function latency(kind: Kind, cell: (typeof CELLS)[number], q: number): number {
+  const nines = -Math.log10(1 - q);
+  const busy = cell.rate === null ? 64_000 / kind.capacity : kind.floor * (1 + cell.rate / kind.capacity);
+  return busy * (0.55 + 0.4 * nines) + kind.tail * Math.max(0, nines - 1.1) ** 1.7 * 0.35;
+}
+
+const rateOf = (kind: Kind, cell: (typeof CELLS)[number]) => cell.rate ?? kind.capacity * (cell.name.endsWith("large") ? 0.62 : 1);
+const cpuOf = (kind: Kind, cell: (typeof CELLS)[number]) => kind.cpu * (cell.name.endsWith("large") ? 1.6 : 1);
+
+function curves(): Curve[] {
+  return CELLS.flatMap((cell) =>
+    KINDS.map((kind) => {
+      const samples = Math.round(rateOf(kind, cell) * SECONDS * (BLOCKS - 1));
+      const top = samples >= 566_470 ? 5 : samples >= 56_647 ? 4 : 3;
+      const points: Curve["points"] = [];
+      for (let nines = 0; nines <= top + 1e-9; nines += 0.1) {
+        const q = 1 - 10 ** -nines;
+        points.push([q, latency(kind, cell, q)]);
+      }
+      return { cell: cell.name, contender: kind.name, samples, points };
+    }),
+  );
+}
+
+function measurement(kind: Kind, cell: (typeof CELLS)[number], position: number, next: () => number, drift: number): Measurement {
+  const noise = (by: number) => 1 + (next() - 0.5) * by;
+  const rate = rateOf(kind, cell) * (cell.rate === null ? drift : 1);
+  const seconds = Array.from({ length: SECONDS }, (_, i) => i + 1);
+  const slow = (i: number) => (kind.ready > 1000 ? 1 - 0.25 * Math.exp(-i / 3) : 1);
+  const ticks = Array.from({ length: SECONDS * 10 }, (_, i) => Number((0.1 * (i + 1) + next() * 0.004).toFixed(3)));
+  const cpu = Math.min(100, (rate * cpuOf(kind, cell)) / 1e4);
+  const total = Math.round(rate * SECONDS);
+  const timed_out = cell.name === "closed-64-large" && kind.name === "proxy-go-gin" ? 12 : 0;
+  return {
+    cell: cell.name,
+    position,
+    counts: { scheduled: total, unsent: 0, correct: total - timed_out, wrong: 0, declined: 0, refused: 0, broken: 0, timed_out, unfinished: 0 },
+    seconds: {
+      t_s: seconds,
+      rate_per_s: seconds.map((s) => (cell.rate === null ? rate * slow(s) * noise(0.05) : Math.round(rate * noise(0.004)))),
+      p50_ms: seconds.map((s) => (latency(kind, cell, 0.5) / slow(s)) * noise(0.1)),
+      p99_ms: seconds.map((s) => (rate < 500 && s % 7 === 0 ? null : (latency(kind, cell, 0.99) / slow(s)) * noise(0.6))),
+      max_ms: seconds.map((s) => (latency(kind, cell, 0.9995) / slow(s)) * noise(1.2)),
+    },
+    usage: {
+      t_s: ticks,
+      cpu_percent: ticks.map((t) => Math.min(100, (cpu / slow(t)) * noise(0.25))),
+      memory_mb: ticks.map((t) => kind.memory * (0.9 + 0.1 * (1 - Math.exp(-t / 6))) * noise(0.01) * drift),
+      threads: ticks.map(() => kind.threads + (kind.threads > 20 && next() > 0.97 ? 1 : 0)),
+      descriptors: ticks.map(() => (cell.rate === null ? 138 : 22) + Math.floor(next() * 3)),
+    },
+    generator: { cpu_percent: 8 + 30 * next(), lag_p99_us: cell.scheduled ? 40 + 50 * next() : null, in_flight_max: cell.rate === null ? 64 : 3 },
+  };
+}
+
+function trials(): Trial[] {
+  const next = random(7);
+  const result: Trial[] = [];
+  for (let block = 1; block <= BLOCKS; block++) {
+    const order = [...KINDS].map((kind) => ({ kind, key: next() })).sort((a, b) => a.key - b.key);
+    const drift = 1 + (next() - 0.5) * 0.12;
+    order.forEach(({ kind }, i) => {
+      const broken = (block === 3 && kind.name === "nginx") || (block === 9 && kind.name === "proxy-spring-webflux");
+      const cells = [...CELLS].map((cell) => ({ cell, key: next() })).sort((a, b) => a.key - b.key);
+      result.push({
+        contender: kind.name,
+        block,
+        position: i + 1,
+        valid: !broken,
+        reason: broken ? (kind.name === "nginx" ? "the generator lagged: p99 of its lag was 4.2 ms, the limit is 1 ms" : "not stopped by TERM within 10 s; killed") : "",
+        ready_ms: kind.ready * (0.92 + 0.2 * next()),
+        stop: broken && kind.name !== "nginx" ? "killed" : "clean",
+        measurements: cells.map(({ cell }, k) => measurement(kind, cell, k + 1, next, drift)),
+      });
+    });
+  }
+  return result;
+}
+
+const METRICS = [
+  { metric: "throughput_per_s", label: "Throughput", unit: "/s", lower: false, of: (k: Kind, c: (typeof CELLS)[number]) => rateOf(k, c) },
+  { metric: "p50_ms", label: "Median latency", unit: "ms", lower: true, of: (k: Kind, c: (typeof CELLS)[number]) => latency(k, c, 0.5) },
+  { metric: "p99_ms", label: "p99 latency", unit: "ms", lower: true, of: (k: Kind, c: (typeof CELLS)[number]) => latency(k, c, 0.99) },
+  { metric: "cpu_us_per_request", label: "CPU per request", unit: "µs", lower: true, of: (k: Kind, c: (typeof CELLS)[number]) => cpuOf(k, c) },
+  { metric: "memory_mb", label: "Memory", unit: "MB", lower: true, of: (k: Kind) => k.memory },
+  { metric: "ready_ms", label: "Start-up", unit: "ms", lower: true, of: (k: Kind) => k.ready },
+] as const;
+
+const three = (x: number) => Number(x.toPrecision(3));
+
+function judge(low: number, high: number, margin: number, lower: boolean): Verdict["outcome"] {
+  if (low > 1 / (1 + margin) && high < 1 + margin) return "equivalent";
+  if (high < 1 / (1 + margin)) return lower ? "better" : "worse";
+  if (low > 1 + margin) return lower ? "worse" : "better";
+  return "undecided";
+}
+
+function verdicts(): Verdict[] {
+  const next = random(11);
+  const base = KINDS[0]!;
+  return CELLS.flatMap((cell) =>
+    METRICS.flatMap(({ metric, label, unit, lower, of }) =>
+      KINDS.slice(1).map((kind): Verdict => {
+        const value = of(kind, cell) * (0.99 + 0.02 * next());
+        const baseline_value = of(base, cell);
+        const ratio = value / baseline_value;
+        const half = metric === "p99_ms" ? 0.09 : cell.rate !== null && metric === "throughput_per_s" ? 0.004 : 0.03 + 0.03 * next();
+        const [ratio_low, ratio_high] = [ratio * Math.exp(-half), ratio * Math.exp(half)];
+        const outcome = judge(ratio_low, ratio_high, 0.05, lower);
+        const percent = (x: number) => `${three(x * 100)} %`;
+        return {
+          cell: cell.name, contender: kind.name, baseline: base.name, metric, unit, lower_is_better: lower, outcome,
+          label: cell.scheduled ? label : label.replace("latency", "service time"),
+          phrase: `${percent(ratio)} of the baseline's ${label.toLowerCase()} (${percent(ratio_low)} to ${percent(ratio_high)})`,
+          ratio, ratio_low, ratio_high, value, baseline_value, margin: 0.05, used: 11, excluded: 1,
+          reason: outcome === "undecided" ? "the interval reaches over the margin; about 19 blocks would settle it" : "",
+        };
+      }),
+    ),
+  );
+}
+
+function table(): Row[] {
+  return CELLS.flatMap((cell) =>
+    KINDS.map((kind) => {
+      const rate = rateOf(kind, cell);
+      const slow = cell.name === "closed-64-large" && kind.name === "proxy-go-gin";
+      return {
+        cell: cell.name, contender: kind.name, samples: Math.round(rate * SECONDS * (BLOCKS - 1)), deviation_ms: latency(kind, cell, 0.84) - latency(kind, cell, 0.5),
+        throughput_per_s: rate, average_ms: latency(kind, cell, 0.6), min_ms: latency(kind, cell, 0) * 0.8, p50_ms: latency(kind, cell, 0.5), p95_ms: latency(kind, cell, 0.95),
+        p99_ms: latency(kind, cell, 0.99), max_ms: latency(kind, cell, 0.9999) * 1.4, received_kb_per_s: (rate * 902) / 1024, average_bytes: 902,
+        cpu_percent: Math.min(100, (rate * cpuOf(kind, cell)) / 1e4), cpu_us_per_request: cpuOf(kind, cell), threads: kind.threads, memory_mb: kind.memory,
+        errors: slow ? [{ kind: "timed_out", count: 132 }] : [],
+      };
+    }),
+  );
+}
+
+function claims(all: Verdict[]): Claim[] {
+  const of = (metric: string, contender: string, cells: string[], expected: Verdict["outcome"]) =>
+    cells.map((cell): Claim["cells"][number] => {
+      const v = all.find((v) => v.metric === metric && v.contender === contender && v.cell === cell)!;
+      const outcome = v.outcome === "undecided" ? "undecided" : v.outcome === expected ? "confirmed" : "refuted";
+      return { cell, outcome, ratio: v.ratio, ratio_low: v.ratio_low, ratio_high: v.ratio_high, margin: v.margin, phrase: v.phrase };
+    });
+  const claim = (text: string, contender: string, metric: string, label: string, expects: string, cells: Claim["cells"], reason = ""): Claim => ({
+    text, contender, metric, label, expects, cells, reason,
+    outcome: cells.every((c) => c.outcome === "confirmed") ? "confirmed" : cells.some((c) => c.outcome === "refuted") ? "refuted" : "undecided",
+  });
+  return [
+    claim("Go's proxy uses far less CPU than Spring Boot's.", "proxy-go-gin", "cpu_us_per_request", "CPU per request", "at most half", of("cpu_us_per_request", "proxy-go-gin", ["arrivals-200", "closed-64"], "better")),
+    claim("Go's proxy needs less memory.", "proxy-go-gin", "memory_mb", "Memory", "less", of("memory_mb", "proxy-go-gin", ["arrivals-200"], "better")),
+    claim("Virtual threads close the gap.", "proxy-spring-mvc:virtual-threads", "cpu_us_per_request", "CPU per request", "less", of("cpu_us_per_request", "proxy-spring-mvc:virtual-threads", ["arrivals-2000", "closed-64"], "better"), "the interval reaches over the margin; about 19 blocks would settle it"),
+    claim("Go's proxy passes more requests a second at the rate the article used.", "proxy-go-gin", "throughput_per_s", "Throughput", "more", of("throughput_per_s", "proxy-go-gin", ["arrivals-200"], "better"), "both answer every request that arrives: at 200/s the load decides the throughput, not the proxy"),
+  ];
+}
+
+export function realistic(): Page {
+  const all = verdicts();
+  const run = trials();
+  return {
+    schema: "faceoff.page.v1",
+    experiment: "reverse-proxy",
+    question: "Does a reverse proxy written in Go serve better than one written with Spring Boot, and does either serve better than nginx or HAProxy?",
+    source: { title: "Designing a Reverse Proxy: Go or Spring Boot", author: "A. N. Author", url: "https://example.org/reverse-proxy", published: "2021-01-20" },
+    answer: {
+      outcome: "answered",
+      sentence: "Go’s proxy does the same work with 31 % of Spring Boot’s CPU and a twelfth of its memory; nginx and HAProxy need a third of Go’s.",
+      details: [
+        "At 200 requests a second all six answer everything; what differs is what it costs.",
+        "Virtual threads save Spring Boot too little CPU to be told from nothing here.",
+        "Go’s p99 latency is a fifth of Spring Boot’s, not a tenth as published.",
+      ],
+    },
+    notes: [
+      "Warm-up was 10 s a trial; the JVM contenders were still speeding up in their first seconds of measurement.",
+      "Every contender was held to one core of two; the load generator had the other.",
+    ],
+    claims: claims(all),
+    contenders: KINDS.map((k, i): Contender => {
+      const own = run.filter((t) => t.contender === k.name);
+      const valid = own.filter((t) => t.valid).length;
+      return {
+        name: k.name, baseline: i === 0, summary: k.summary, facts: k.facts.map(([name, value]) => ({ name, value })), version: k.version, artifact_bytes: k.bytes,
+        artifact_sha256: "3b9f0d6c1a7e".repeat(6).slice(i, i + 64), trials_valid: valid, trials_excluded: own.length - valid,
+        ready_ms: { median: k.ready, min: k.ready * 0.92, max: k.ready * 1.12 },
+      };
+    }),
+    cells: CELLS.map(({ rate: _, ...cell }) => cell),
+    verdicts: all,
+    table: table(),
+    published: {
+      title: "Spring Boot and Go, ramp-up of 100 s",
+      columns: ["Samples", "Deviation", "Throughput /s", "Average ms", "Min ms", "Max ms", "Received KB/s", "Average bytes"],
+      rows: [
+        ["10000", "4.14 / 2.70", "100.78 / 101.02", "2 / 0", "1 / 0", "208 / 150", "95.14 / 88.99", "966.7 / 902.0"],
+        ["80000", "11.63 / 3.49", "199.99 / 200.21", "4 / 0", "1 / 0", "497 / 168", "188.8 / 176.35", "966.7 / 902.0"],
+      ],
+      note: "The published table contradicts itself: 80 000 samples in a ramp of 100 s cannot be 200/s.",
+    },
+    curves: curves(),
+    trials: run,
+    faults: [
+      { kind: "generator lagged", where: "block 3, nginx, cell closed-64", evidence: "p99 of the generator's lag was 4.2 ms; the limit is 1 ms", hint: "give the generator a core of its own: place.generator_cpus" },
+      { kind: "unclean stop", where: "block 9, proxy-spring-webflux", evidence: "TERM at 98.2 s, still alive after 10 s, KILL", hint: "raise stop.within, or look for a thread that does not end" },
+    ],
+    skipped: [{ contender: "proxy-spring-mvc:native-image", reason: "needs native-image, which was not found: install GraalVM 25 and put it on the path" }],
+    machine: [
+      { name: "processor", value: "2 cores, x86-64, 3.1 GHz" },
+      { name: "memory", value: "24 GB" },
+      { name: "kernel", value: "Linux 6.1" },
+      { name: "load", value: "0.08 before the first trial" },
+    ],
+    design: [
+      { name: "blocks", value: "12, of 12 at most" },
+      { name: "order", value: "random within each block, seed 7" },
+      { name: "each cell", value: "10 s warm-up, 20 s measured, in random order" },
+      { name: "confidence", value: "95 %; 90 % for equivalence" },
+      { name: "margin", value: "5 %" },
+    ],
+    repeat: ["git clone https://example.org/faceoff && cd faceoff && make", "faceoff run reverse-proxy --seed 7", "faceoff report records/reverse-proxy-2026-11-21"],
+    analysis: "Expected: the article’s own explanation, that a thread a request is what costs Spring Boot, would make virtual threads the remedy.\n\nFound: they change little. The cost lies in the work done for each request, not in the threads that do it; WebFlux, which has few threads, saves a sixth.",
+    made: { version: "0.1.0", recorded_at: "2026-11-21 10:42 UTC", record: "records/reverse-proxy-2026-11-21" },
+  };
+}
+
+export const ATTACK = `<img src=x onerror=alert(1)>`;
+
+/** Nothing in it may be believed: markup for names, a hundred contenders, arrays that are empty, null wherever null may stand. */
+export function hostile(): Page {
+  const long = "very-long-name-without-a-break-".repeat(12);
+  const names = Array.from({ length: 100 }, (_, i) =>
+    i === 0 ? ATTACK : i === 1 ? long : i === 2 ? "وكيل عكسي ‮evil" : i === 3 ? "</script><script>alert(2)</script>" : i === 4 ? "__proto__" : `${ATTACK}${i}`,
+  );
+  const cell: Cell = { name: ATTACK, load: `"><svg onload=alert(3)>`, workload: long, scheduled: true };
+  const nothing = { ratio: null, ratio_low: null, ratio_high: null };
+  const empty: Measurement = {
+    cell: ATTACK, position: 1, counts: { scheduled: 0, unsent: 0, correct: 0, wrong: 0, declined: 0, refused: 0, broken: 0, timed_out: 0, unfinished: 0 },
+    seconds: { t_s: [], rate_per_s: [], p50_ms: [], p99_ms: [], max_ms: [] }, usage: { t_s: [], cpu_percent: [], memory_mb: [], threads: [], descriptors: [] },
+    generator: { cpu_percent: 0, lag_p99_us: null, in_flight_max: 0 },
+  };
+  const odd: Measurement = {
+    ...empty,
+    seconds: { t_s: [1, 2, 3], rate_per_s: [0, 0, 0], p50_ms: [null, null, null], p99_ms: [null, 0, null], max_ms: [null, null, 1e300] },
+    usage: { t_s: [0.1, 0.1, 0.1], cpu_percent: [0, 1e300, -1], memory_mb: [0, 0, 0], threads: [0, 0, 0], descriptors: [1e12, 0, 0] },
+  };
+  return {
+    schema: "faceoff.page.v1", experiment: ATTACK, question: `${ATTACK} ${long}`,
+    source: { title: ATTACK, author: null, url: "javascript:alert(4)", published: null },
+    answer: { outcome: "unsound", sentence: `${ATTACK} ${long}`, details: [] },
+    notes: [ATTACK],
+    claims: [
+      { text: ATTACK, contender: "nobody", metric: ATTACK, label: ATTACK, expects: long, outcome: "undecided", reason: ATTACK, cells: [] },
+      { text: long, contender: ATTACK, metric: "", label: "", expects: "", outcome: "refuted", reason: "", cells: [
+        { cell: ATTACK, outcome: "undecided", ...nothing, margin: 0, phrase: ATTACK },
+        { cell: long, outcome: "refuted", ratio: 1e9, ratio_low: 1e-9, ratio_high: 1e12, margin: 50, phrase: "" },
+        { cell: "zero", outcome: "confirmed", ratio: 0, ratio_low: -1, ratio_high: 0, margin: -1, phrase: "" },
+      ] },
+    ],
+    contenders: names.map((name, i) => ({ name, baseline: i === 0, summary: ATTACK, facts: i % 2 ? [] : [{ name: ATTACK, value: long }], version: null, artifact_bytes: null, artifact_sha256: null, trials_valid: 0, trials_excluded: 0, ready_ms: null })),
+    cells: [cell, ...Array.from({ length: 30 }, (_, i) => ({ ...cell, name: `${i} ${ATTACK}`, scheduled: false }))],
+    verdicts: names.slice(1).map((contender) => ({ cell: ATTACK, contender, baseline: ATTACK, metric: ATTACK, label: ATTACK, unit: ATTACK, lower_is_better: true, outcome: "undecided", phrase: ATTACK, ...nothing, value: null, baseline_value: null, margin: 0, used: 0, excluded: 0, reason: long })),
+    table: names.map((contender) => ({ cell: ATTACK, contender, samples: 0, deviation_ms: 0, throughput_per_s: 0, average_ms: 0, min_ms: 0, p50_ms: null, p95_ms: null, p99_ms: null, max_ms: 0, received_kb_per_s: 0, average_bytes: 0, cpu_percent: 0, cpu_us_per_request: null, threads: 0, memory_mb: 0, errors: [{ kind: ATTACK, count: 1e9 }] })),
+    published: { title: ATTACK, columns: [ATTACK], rows: [[long], []], note: null },
+    curves: names.map((contender, i) => ({ cell: ATTACK, contender, samples: 0, points: i % 3 === 0 ? [] : i % 3 === 1 ? [[0.5, 1]] : [[0, 0], [0.5, 1e-6 * (i + 1)], [0.99, 1e9], [1, 2e9]] })),
+    trials: names.map((contender, i) => ({ contender, block: 1, position: i + 1, valid: i % 2 === 0, reason: ATTACK, ready_ms: null, stop: ATTACK, measurements: i % 3 === 0 ? [] : [i % 3 === 1 ? empty : odd] })),
+    faults: [{ kind: ATTACK, where: long, evidence: ATTACK, hint: "" }],
+    skipped: [{ contender: ATTACK, reason: long }],
+    machine: [], design: [{ name: long, value: ATTACK }], repeat: [`echo '${ATTACK}'`, long], analysis: `${ATTACK}\n\n${long}`,
+    made: { version: ATTACK, recorded_at: ATTACK, record: long },
+  };
+}
+
+/** A record in which nothing happened. */
+export function bare(): Page {
+  return {
+    ...hostile(), question: "Nothing?", source: null, answer: { outcome: "undecided", sentence: "Nothing was measured.", details: [] }, notes: [], claims: [], contenders: [], cells: [], verdicts: [],
+    table: [], published: null, curves: [], trials: [], faults: [], skipped: [], machine: [], design: [], repeat: [], analysis: null,
+  };
+}
+
+/** The page as `faceoff report` leaves it. */
+export function filled(html: string, page: Page): string {
+  const marker = `id="page-data">null</script>`;
+  if (html.split(marker).length !== 2) throw new Error("the built page must hold its marker exactly once");
+  return html.replace(marker, () => `id="page-data">${JSON.stringify(page).replaceAll("<", "\\u003c")}</script>`);
+}

@@ -1,0 +1,153 @@
+import { render } from "preact";
+import { act } from "preact/test-utils";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { App } from "../../src/app";
+import type { Page } from "../../src/page";
+import { read } from "../../src/read";
+import { ATTACK, bare, hostile, realistic } from "../fixture";
+
+// a canvas is the browser's: test/browser draws on one
+vi.mock("uplot", () => ({
+  default: class {
+    static made = 0;
+    static destroyed = 0;
+    width = 0;
+    cursor = {};
+    constructor() {
+      (this.constructor as unknown as { made: number }).made += 1;
+    }
+    setSize() {}
+    redraw() {}
+    destroy() {
+      (this.constructor as unknown as { destroyed: number }).destroyed += 1;
+    }
+  },
+}));
+
+let root: HTMLElement;
+beforeEach(() => void (root = document.body.appendChild(document.createElement("div"))));
+afterEach(() => {
+  act(() => render(null, root));
+  root.remove();
+});
+
+const show = (page: Page) => act(() => render(<App reading={{ page }} />, root));
+const all = (selector: string) => [...root.querySelectorAll<HTMLElement>(selector)];
+const press = (element: HTMLElement) => act(() => element.click());
+
+describe("reading", () => {
+  test("null is no record; a torn or foreign one is said to be so", () => {
+    expect(read("null")).toEqual({ problem: expect.stringContaining("holds no record") });
+    expect(read(`{"schema": "faceoff.page.v1"`)).toEqual({ problem: expect.stringContaining("not whole") });
+    expect(read(`{"schema": "faceoff.page.v9"}`)).toEqual({ problem: expect.stringContaining("faceoff.page.v9") });
+    expect(read(JSON.stringify(bare()))).toHaveProperty("page.question", "Nothing?");
+  });
+
+  test("a problem is shown as such", () => {
+    act(() => render(<App reading={read("null")} />, root));
+    expect(root.textContent).toContain("holds no record");
+  });
+});
+
+describe("a whole record", () => {
+  test("begins with the question and the answer", () => {
+    const page = realistic();
+    show(page);
+    expect(all("h1").map((e) => e.textContent)).toEqual([page.question]);
+    expect(root.querySelector(".sentence")?.textContent).toBe(page.answer.sentence);
+    expect(root.querySelector(".status")?.textContent).toBe("Answered");
+  });
+
+  test("has an interval for every claim's cell, with its outcome in words", () => {
+    const page = realistic();
+    show(page);
+    expect(all(".claims svg.interval")).toHaveLength(page.claims.flatMap((c) => c.cells).length);
+    const labels = all(".claims svg.interval").map((e) => e.getAttribute("aria-label"));
+    expect(labels.some((l) => l?.includes("refuted"))).toBe(true);
+    expect(labels.some((l) => l?.includes("undecided"))).toBe(true);
+    const shapes = new Set(all(".claims svg.interval .glyph").map((e) => e.getAttribute("d")));
+    expect(shapes.size).toBe(3);
+  });
+
+  test("shows the chosen cell's verdicts, and why one is undecided", () => {
+    const page = realistic();
+    show(page);
+    const of = (cell: string) => page.verdicts.filter((v) => v.cell === cell);
+    expect(all("#verdicts svg.interval")).toHaveLength(of("arrivals-200").length);
+    press(root.querySelector<HTMLElement>('#verdicts input[value="closed-64"]')!);
+    const text = root.querySelector("#verdicts")!.textContent!;
+    for (const v of of("closed-64")) expect(text).toContain(v.phrase);
+    expect(text).toContain("Undecided: the interval reaches over the margin");
+    expect(root.querySelector("#latency h2")?.textContent).toBe("Service time by quantile");
+  });
+
+  test("draws one curve a contender; a legend button hides it", () => {
+    show(realistic());
+    expect(all("path.curve")).toHaveLength(6);
+    const [first] = all(".legend button");
+    expect(first!.getAttribute("aria-pressed")).toBe("true");
+    press(first!);
+    expect(first!.getAttribute("aria-pressed")).toBe("false");
+    expect(all("path.curve")).toHaveLength(5);
+  });
+
+  test("lists every row of the summary, with errors and what was published", () => {
+    const page = realistic();
+    show(page);
+    expect(all(".summary tbody tr:not(.cell-row)")).toHaveLength(page.table.length);
+    expect(root.querySelector(".summary")!.textContent).toContain("132 timed_out");
+    expect(root.querySelector(".published")!.textContent).toContain("11.63 / 3.49");
+  });
+
+  test("lays the trials out in the order they ran, and marks the excluded", () => {
+    const page = realistic();
+    show(page);
+    const rows = all(".strip tr");
+    expect(rows).toHaveLength(12);
+    const third = [...rows[2]!.querySelectorAll("bdi")].map((e) => e.textContent);
+    expect(third).toEqual(page.trials.filter((t) => t.block === 3).sort((a, b) => a.position - b.position).map((t) => t.contender));
+    expect(all(".strip .excluded")).toHaveLength(2);
+    for (const e of all(".strip .excluded")) expect(e.textContent).toContain("excluded");
+    for (const f of page.faults) expect(root.querySelector("#trials")!.textContent).toContain(f.hint);
+    expect(root.querySelector("#trials")!.textContent).toContain(page.skipped[0]!.reason);
+  });
+
+  test("makes a table only when it is opened", () => {
+    show(realistic());
+    const details = root.querySelector<HTMLDetailsElement>("#latency details.data")!;
+    expect(details.querySelector("table")).toBeNull();
+    act(() => {
+      details.open = true;
+      details.dispatchEvent(new Event("toggle"));
+    });
+    expect(details.querySelectorAll("tbody tr").length).toBeGreaterThan(100);
+  });
+
+  test("destroys the time charts it made", async () => {
+    const counts = (await import("uplot")).default as unknown as { made: number; destroyed: number };
+    show(realistic());
+    press(root.querySelector<HTMLElement>('#time input[value="arrivals-2000"]')!);
+    act(() => render(null, root));
+    expect(counts.made).toBeGreaterThanOrEqual(12);
+    expect(counts.destroyed).toBe(counts.made);
+  });
+});
+
+describe("a record not to be trusted", () => {
+  test("stays text", () => {
+    show(hostile());
+    expect(all("img, iframe, script, a[href^='javascript']")).toHaveLength(0);
+    expect(all("h1")[0]!.textContent).toContain(ATTACK);
+    expect(root.innerHTML).toContain("&lt;img src=x");
+  });
+
+  test("empty lists are said to be empty", () => {
+    show(bare());
+    expect(all(".empty").length).toBeGreaterThan(8);
+  });
+
+  test("no coordinate is ever not a number", () => {
+    show(hostile());
+    expect(root.innerHTML).not.toMatch(/="[^"]*(NaN|Infinity)[^"]*"/);
+  });
+});

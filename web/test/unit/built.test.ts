@@ -1,0 +1,41 @@
+// @vitest-environment node
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { filled, hostile } from "../fixture";
+
+const folder = join(import.meta.dirname, "../../dist");
+const html = readFileSync(join(folder, "index.html"), "utf8");
+
+test("the page is one file, small enough to be mailed", () => {
+  expect(readdirSync(folder)).toEqual(["index.html"]);
+  expect(Buffer.byteLength(html)).toBeLessThan(200_000);
+  expect(html).not.toMatch(/<(script|link|img)[^>]*\s(src|href)=/);
+});
+
+test("the marker for the record stands in it once, verbatim", () => {
+  expect(html.split(`id="page-data">null</script>`)).toHaveLength(2);
+  expect(html).toContain(`<script type="application/json" id="page-data">null</script>`);
+});
+
+test("the policy allows this script and this style by digest, and nothing else", () => {
+  const policy = /<meta http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(html)?.[1];
+  const digest = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+  const script = /<script type="module"[^>]*>([^]*?)<\/script>/.exec(html)![1]!;
+  const style = /<style[^>]*>([^]*?)<\/style>/.exec(html)![1]!;
+  expect(policy?.split("; ")).toEqual([
+    "default-src 'none'",
+    `script-src ${digest(script)}`,
+    `style-src ${digest(style)}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+  ]);
+  expect(html.indexOf("Content-Security-Policy")).toBeLessThan(html.indexOf("<script"));
+});
+
+test("a record cannot end the element it stands in", () => {
+  const page = filled(html, hostile());
+  expect(page.match(/<\/script>/g)).toHaveLength(html.match(/<\/script>/g)!.length);
+});

@@ -1,0 +1,58 @@
+import { describe, expect, test } from "vitest";
+import { bytes, count, duration, interval, percent, short, sig, tick, webAddress, withUnit } from "../../src/format";
+
+describe("numbers", () => {
+  test.each([
+    [0, "0"],
+    [7, "7"],
+    [46, "46"],
+    [2.7, "2.70"],
+    [0.12345, "0.123"],
+    [99.96, "100"],
+    [999.6, "1\u202f000"],
+    [1000, "1\u202f000"],
+    [12_345, "12\u202f300"],
+    [1_234_567, "1\u202f230\u202f000"],
+    [-3.14159, "\u22123.14"],
+    [1.5e-7, "1.50e\u22127"],
+    [1e300, "1.00e300"],
+    [null, "–"],
+    [Number.NaN, "–"],
+  ])("three significant digits of %s", (x, text) => expect(sig(x)).toBe(text));
+
+  test.each([
+    [0.1, "0.1"],
+    [0.30000000000000004, "0.3"],
+    [7.5, "7.5"],
+    [1000, "1\u202f000"],
+  ])("a tick is short: %s", (x, text) => expect(tick(x)).toBe(text));
+
+  test("a count keeps every digit", () => {
+    expect(count(80_123)).toBe("80\u202f123");
+    expect(count(999)).toBe("999");
+    expect(count(null)).toBe("–");
+  });
+
+  test("units stand after the number, on its line", () => {
+    expect(withUnit(1.5, "ms")).toBe("1.50\u00a0ms");
+    expect(withUnit(null, "ms")).toBe("–");
+    expect(duration(18)).toBe("18\u00a0ms");
+    expect(duration(5850)).toBe("5.85\u00a0s");
+    expect(bytes(0)).toBe("0\u00a0B");
+    expect(bytes(999)).toBe("999\u00a0B");
+    expect(bytes(11_602_944)).toBe("11.6\u00a0MB");
+    expect(percent(0.05)).toBe("5\u00a0%");
+    expect(interval(0.31, 0.29, 0.33)).toBe("0.310 (0.290 to 0.330)");
+    expect(interval(null, 1, 2)).toBe("–");
+  });
+});
+
+test("a long name is cut between characters", () => {
+  expect(short("nginx")).toBe("nginx");
+  expect(short("🦀".repeat(30), 4)).toBe("🦀🦀🦀…");
+});
+
+test("only the web is linked to", () => {
+  expect(webAddress("https://example.org/a")).toBe("https://example.org/a");
+  for (const bad of ["javascript:alert(1)", " https://x", "data:text/html,x", "file:///etc/passwd", null]) expect(webAddress(bad)).toBeNull();
+});

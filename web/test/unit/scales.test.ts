@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import { align } from "../../src/charts/series";
+import { band, latencyScale, logTicks, quantileName, quantileScale, ratioScale, spread } from "../../src/charts/scales";
+
+describe("the ratio axis", () => {
+  test("1 stands in the middle, and a half is as far from it as the double", () => {
+    const { x } = ratioScale([0.3, 2.4]);
+    expect(x(1)).toBeCloseTo(50);
+    expect(x(2) - 50).toBeCloseTo(50 - x(0.5));
+    expect(x(0.3)).toBeGreaterThan(0);
+  });
+
+  test("near 1 it still has room for the margin", () => {
+    const { reach, ticks } = ratioScale([1.001]);
+    expect(reach).toBe(1.3);
+    expect(ticks).toContain(1);
+    expect(ticks.length).toBeGreaterThanOrEqual(3);
+  });
+
+  test("what cannot be drawn is held at the edge", () => {
+    const { x, reach } = ratioScale([1e9, null, Number.NaN, 0, -1]);
+    expect(reach).toBe(1100);
+    expect([x(1e9), x(0), x(-1), x(1e-12)]).toEqual([100, 0, 0, 0]);
+  });
+
+  test.each([1.2, 1.6, 2.5, 5, 12, 30, 500])("ticks lie on it, few enough for a phone: reach %s", (farthest) => {
+    const { ticks, reach } = ratioScale([farthest]);
+    expect(ticks.length).toBeLessThanOrEqual(7);
+    expect(ticks.every((t) => t <= reach && t >= 1 / reach)).toBe(true);
+  });
+
+  test("the margin is a band of ratios", () => {
+    expect(band(0.25)).toEqual([0.8, 1.25]);
+    expect(band(-3)).toEqual([1, 1]);
+  });
+});
+
+describe("the quantile axis", () => {
+  test("each nine takes the same width", () => {
+    const { x, ticks } = quantileScale(0.9999);
+    expect(ticks).toEqual([0.5, 0.9, 0.99, 0.999, 0.9999]);
+    expect(x(0)).toBe(0);
+    expect(x(0.9)).toBeCloseTo(25);
+    expect(x(0.99)).toBeCloseTo(50);
+    expect(x(0.999)).toBeCloseTo(75);
+    expect(x(0.9999)).toBeCloseTo(100);
+  });
+
+  test("it names quantiles as they are said", () => {
+    expect([0.5, 0.99, 0.999, 0.999999].map(quantileName)).toEqual(["50\u00a0%", "99\u00a0%", "99.9\u00a0%", "99.9999\u00a0%"]);
+  });
+
+  test("a quantile of 1 does not run off the page", () => expect(quantileScale(1).x(1)).toBe(100));
+});
+
+describe("the latency axis", () => {
+  test("grows upwards, and holds every value", () => {
+    const { y, ticks } = latencyScale([0.2, 35], 300);
+    expect(y(35)).toBeLessThan(y(0.2));
+    expect(y(35)).toBeGreaterThan(0);
+    expect(y(0.2)).toBeLessThan(300);
+    expect(ticks).toEqual([0.2, 0.5, 1, 2, 5, 10, 20]);
+  });
+
+  test("one value, none, or far too many decades still make an axis", () => {
+    expect(latencyScale([4], 300).ticks.length).toBeGreaterThan(0);
+    expect(latencyScale([], 300).ticks.length).toBeGreaterThan(0);
+    expect(logTicks(1e-6, 1e9).length).toBeLessThanOrEqual(9);
+  });
+});
+
+describe("labels", () => {
+  test("are pushed apart, in their order, within the chart", () => {
+    const placed = spread([100, 99, 300, 101], 16, 300);
+    const [a, b, c, d] = placed as [number, number, number, number];
+    expect(b).toBe(99);
+    expect(a - b).toBeGreaterThanOrEqual(16);
+    expect(d - a).toBeGreaterThanOrEqual(16);
+    expect(c).toBe(300);
+  });
+
+  test("share the height when there are too many", () => {
+    const placed = spread(Array.from({ length: 50 }, () => 10), 16, 100);
+    expect(Math.min(...placed)).toBeGreaterThanOrEqual(-1e-9);
+    expect(Math.max(...placed)).toBeLessThanOrEqual(100 + 1e-9);
+  });
+});
+
+test("trials that tick at their own instants get a common axis, and lose nothing", () => {
+  const aligned = align([
+    { t_s: [0.1, 0.2], values: [1, 2] },
+    { t_s: [0.101, 0.21], values: [3, null] },
+  ]);
+  expect(aligned).toEqual([
+    [0.1, 0.2, 0.21],
+    [1, 2, null],
+    [3, null, null],
+  ]);
+});
