@@ -1,10 +1,11 @@
 //! The nouns of faceoff, read from files and checked.
 //!
 //! What people write: [`system`], [`workload`], [`experiment`], found through a
-//! [`catalog::Catalog`]. What a run leaves: [`record`]. What is compared: [`metric`].
+//! [`catalog::Catalog`]. What a run leaves: [`record`], and what it comes to: [`judgement`]. What is compared: [`metric`].
 
 pub mod catalog;
 pub mod experiment;
+pub mod judgement;
 pub mod metric;
 pub mod name;
 pub mod placeholder;

@@ -1,1 +1,10 @@
+//! From a record and its judgement to a page and to text. Computes no statistic:
+//! every number comes from one of the two.
 
+mod answer;
+mod page;
+mod text;
+
+pub use answer::{Answer, answer};
+pub use page::html;
+pub use text::{summary, verdict_table};

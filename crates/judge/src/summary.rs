@@ -1,0 +1,97 @@
+//! What a load tester's table and a latency curve show, pooled over trials.
+//! Nothing is decided by these: verdicts compare trial with trial.
+
+use crate::{exclusion, measurement};
+use model::judgement::{Curve, Row, StartUp};
+use model::name::ContenderName;
+use model::record::{Measurement, Record, Trial};
+use stats::{Histogram, mean, median, smallest_sample, supported_quantiles};
+
+/// Every used measurement of a cell and contender, for each pair that has one.
+fn groups(record: &Record) -> impl Iterator<Item = (&str, &ContenderName, Vec<&Measurement>)> {
+    let names = move || record.header.contenders.iter().map(|p| &p.name);
+    record.header.experiment.cells.iter().flat_map(move |cell| {
+        names().filter_map(move |name| {
+            let trials = record.trials.iter().filter(|t| t.contender == *name && exclusion(t).is_none());
+            let found: Vec<&Measurement> = trials.filter_map(|t| measurement(t, &cell.name)).collect();
+            (!found.is_empty()).then_some((cell.name.as_str(), name, found))
+        })
+    })
+}
+
+fn pooled(measurements: &[&Measurement]) -> Histogram {
+    let mut all = Histogram::new();
+    measurements.iter().for_each(|m| all.merge(m.times()));
+    all
+}
+
+pub(crate) fn rows(record: &Record) -> Vec<Row> {
+    groups(record)
+        .map(|(cell, contender, all)| {
+            let times = pooled(&all);
+            let ms = |ns: f64| ns / 1e6;
+            let quantile = |q: f64| (times.len() >= smallest_sample(q)).then(|| ms(times.quantile_ns(q) as f64));
+            let average = |of: &dyn Fn(&Measurement) -> f64| mean(&all.iter().map(|m| of(m)).collect::<Vec<_>>()).unwrap_or(0.0);
+            let sum = |of: &dyn Fn(&Measurement) -> u64| all.iter().map(|m| of(m)).sum::<u64>();
+            let seconds = |m: &Measurement| m.duration_ns as f64 / 1e9;
+            let correct = sum(&|m| m.counts.correct);
+            let mut errors: Vec<(String, u64)> = Vec::new();
+            for (kind, count) in all.iter().flat_map(|m| m.counts.parts()).filter(|(kind, n)| *kind != "correct" && *n > 0) {
+                match errors.iter_mut().find(|(k, _)| k == kind) {
+                    Some((_, total)) => *total += count,
+                    None => errors.push((kind.to_owned(), count)),
+                }
+            }
+            Row {
+                cell: cell.to_owned(),
+                contender: contender.clone(),
+                samples: correct,
+                deviation_ms: ms(times.deviation_ns()),
+                throughput_per_s: average(&|m| m.counts.correct as f64 / seconds(m)),
+                average_ms: ms(times.mean_ns()),
+                min_ms: ms(times.min_ns() as f64),
+                p50_ms: quantile(0.5),
+                p95_ms: quantile(0.95),
+                p99_ms: quantile(0.99),
+                max_ms: ms(times.max_ns() as f64),
+                received_kb_per_s: average(&|m| m.received_bytes as f64 / 1e3 / seconds(m)),
+                average_bytes: sum(&|m| m.received_bytes) as f64 / correct.max(1) as f64,
+                cpu_percent: average(&|m| 100.0 * m.usage.cpu_ns as f64 / m.usage.wall_ns.max(1) as f64),
+                cpu_us_per_request: (correct > 0).then(|| sum(&|m| m.usage.cpu_ns) as f64 / 1e3 / correct as f64),
+                threads: all.iter().map(|m| m.usage.threads_max).max().unwrap_or(0),
+                memory_mb: all.iter().map(|m| m.usage.rss_max_bytes).max().unwrap_or(0) as f64 / 1e6,
+                errors,
+            }
+        })
+        .collect()
+}
+
+/// Quantiles of a curve: even on the axis of 1/(1 − q), from 0 to five nines.
+fn curve_quantiles() -> Vec<f64> {
+    (0..=100).map(|step| 1.0 - 10f64.powf(-f64::from(step) / 20.0)).collect()
+}
+
+pub(crate) fn curves(record: &Record) -> Vec<Curve> {
+    let quantiles = curve_quantiles();
+    groups(record)
+        .map(|(cell, contender, all)| {
+            let times = pooled(&all);
+            let points = supported_quantiles(times.len(), &quantiles).map(|q| (q, times.quantile_ns(q) as f64 / 1e6)).collect();
+            Curve { cell: cell.to_owned(), contender: contender.clone(), points, samples: times.len() }
+        })
+        .collect()
+}
+
+pub(crate) fn starts(record: &Record) -> Vec<StartUp> {
+    let of = |name: &ContenderName| {
+        let ready = record.trials.iter().filter(|t: &&Trial| t.contender == *name).filter_map(|t| t.ready_after_ns);
+        let ms: Vec<f64> = ready.map(|ns| ns as f64 / 1e6).collect();
+        Some(StartUp {
+            contender: name.clone(),
+            median_ms: median(&ms)?,
+            min_ms: ms.iter().copied().reduce(f64::min)?,
+            max_ms: ms.iter().copied().reduce(f64::max)?,
+        })
+    };
+    record.header.contenders.iter().filter_map(|p| of(&p.name)).collect()
+}

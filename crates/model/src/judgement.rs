@@ -1,0 +1,238 @@
+//! What a record comes to: the judge fills it in, the report shows it.
+
+use crate::experiment::Claim;
+use crate::metric::Metric;
+use crate::name::ContenderName;
+use crate::units::show_number;
+use serde::{Deserialize, Serialize};
+use stats::Interval;
+
+/// Names the form of a judgement.
+pub const SCHEMA: &str = "faceoff.judgement.v1";
+
+/// What a record comes to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Judgement {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The record's id.
+    pub record: String,
+    /// The experiment's name.
+    pub experiment: String,
+    /// Who is compared with whom.
+    pub baseline: ContenderName,
+    /// Per cell, contender and metric; metrics of a start have no cell.
+    pub verdicts: Vec<Verdict>,
+    /// The experiment's claims.
+    pub claims: Vec<ClaimVerdict>,
+    /// Trials that were left out, and why.
+    pub excluded: Vec<Excluded>,
+    /// Everything that makes something unfit to judge from, with where it was.
+    pub faults: Vec<FaultAt>,
+    /// One per cell and contender: what a load tester's table shows.
+    pub rows: Vec<Row>,
+    /// One latency curve per cell and contender.
+    pub curves: Vec<Curve>,
+    /// Time from start to first right answer, a contender.
+    pub starts: Vec<StartUp>,
+    /// Whether faults left nothing to rank.
+    pub unsound: bool,
+    /// Whether a contender or a trial failed.
+    pub incomplete: bool,
+}
+
+/// A trial that no verdict uses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Excluded {
+    /// Who.
+    pub contender: ContenderName,
+    /// Its block.
+    pub block: u32,
+    /// Why.
+    pub reason: String,
+}
+
+/// A fault with its place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FaultAt {
+    /// `block 3, nginx, cell closed-64`.
+    pub place: String,
+    /// Its kind.
+    pub kind: String,
+    /// What was seen.
+    pub evidence: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// What a comparison comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Better than the baseline by more than the margin.
+    Better,
+    /// Worse by more than the margin.
+    Worse,
+    /// Within the margin.
+    Equivalent,
+    /// None of the three can be said.
+    Undecided,
+}
+
+/// A contender compared with the baseline.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The cell; `None` for a metric of the start.
+    pub cell: Option<String>,
+    /// Who.
+    pub contender: ContenderName,
+    /// With whom.
+    pub baseline: ContenderName,
+    /// By what.
+    pub metric: Metric,
+    /// What it comes to.
+    pub outcome: Outcome,
+    /// Why, when undecided; else empty.
+    pub reason: String,
+    /// Contender over baseline (geometric mean over blocks); `None` for a difference, or from too few blocks.
+    pub ratio: Option<f64>,
+    /// Its interval at the design's confidence.
+    pub interval: Option<Interval>,
+    /// Its interval for equivalence, at twice the error.
+    pub interval_equivalence: Option<Interval>,
+    /// Contender minus baseline, in the metric's unit, for a metric compared by difference.
+    pub difference: Option<f64>,
+    /// Typical value of the contender, in the metric's unit.
+    pub value: Option<f64>,
+    /// Typical value of the baseline.
+    pub baseline_value: Option<f64>,
+    /// The margin.
+    pub margin: f64,
+    /// Blocks that were used.
+    pub used: usize,
+    /// Blocks of the record that were not.
+    pub excluded: usize,
+    /// Of these, those that a fault spoilt.
+    pub spoilt: usize,
+}
+
+impl Verdict {
+    /// The verdict in a few words: `31 % of the baseline (29 % to 33 %)`, `the same within 5 %`.
+    pub fn phrase(&self) -> String {
+        let Some((ratio, interval)) = self.ratio.zip(self.interval) else {
+            return match self.difference {
+                Some(d) => format!("{}{} points against the baseline", if d >= 0.0 { "+" } else { "−" }, show_number(d.abs())),
+                None => self.reason.clone(),
+            };
+        };
+        format!("{} the baseline's ({} to {})", show_ratio(ratio), show_ratio(interval.low), show_ratio(interval.high))
+    }
+}
+
+/// A ratio for people: `31 %` below one and a half, `2.4 ×` above.
+pub fn show_ratio(ratio: f64) -> String {
+    if ratio < 1.5 { format!("{} %", show_number(ratio * 100.0)) } else { format!("{} ×", show_number(ratio)) }
+}
+
+/// What a claim comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimOutcome {
+    /// It holds in every cell that it speaks of.
+    Confirmed,
+    /// It does not hold in at least one.
+    Refuted,
+    /// Neither can be said.
+    Undecided,
+}
+
+/// A claim and what it comes to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ClaimVerdict {
+    /// The claim.
+    pub claim: Claim,
+    /// What it comes to.
+    pub outcome: ClaimOutcome,
+    /// In words, why.
+    pub reason: String,
+    /// Cell by cell.
+    pub cells: Vec<ClaimCell>,
+}
+
+/// A claim in one cell.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ClaimCell {
+    /// The cell; `start` for a metric of the start.
+    pub cell: String,
+    /// What it comes to there.
+    pub outcome: ClaimOutcome,
+    /// The verdict it rests on, with the claim's margin.
+    pub verdict: Verdict,
+}
+
+/// The columns of a load tester's summary table, over all used trials of a contender in a cell.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Row {
+    /// The cell.
+    pub cell: String,
+    /// Who.
+    pub contender: ContenderName,
+    /// Right answers.
+    pub samples: u64,
+    /// Population standard deviation of latency.
+    pub deviation_ms: f64,
+    /// Right answers per second: mean over trials.
+    pub throughput_per_s: f64,
+    /// Mean latency.
+    pub average_ms: f64,
+    /// Shortest latency.
+    pub min_ms: f64,
+    /// Median; `None` from too few samples.
+    pub p50_ms: Option<f64>,
+    /// 95th percentile; `None` from too few samples.
+    pub p95_ms: Option<f64>,
+    /// 99th percentile; `None` from too few samples.
+    pub p99_ms: Option<f64>,
+    /// Longest latency.
+    pub max_ms: f64,
+    /// Thousands of bytes of right answers per second, heads included.
+    pub received_kb_per_s: f64,
+    /// Bytes of a right answer, head included.
+    pub average_bytes: f64,
+    /// Share of one CPU, mean over trials.
+    pub cpu_percent: f64,
+    /// CPU time per right answer.
+    pub cpu_us_per_request: Option<f64>,
+    /// Most threads in any trial.
+    pub threads: u64,
+    /// Greatest resident memory in any trial, in millions of bytes.
+    pub memory_mb: f64,
+    /// Requests that got no right answer, by kind; zeros left out.
+    pub errors: Vec<(String, u64)>,
+}
+
+/// Latency by quantile, pooled over the used trials of a contender in a cell.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Curve {
+    /// The cell.
+    pub cell: String,
+    /// Who.
+    pub contender: ContenderName,
+    /// Quantile and milliseconds, no quantile beyond what the samples support.
+    pub points: Vec<(f64, f64)>,
+    /// How many samples.
+    pub samples: u64,
+}
+
+/// Time from the start of the process to its first right answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StartUp {
+    /// Who.
+    pub contender: ContenderName,
+    /// Median over trials.
+    pub median_ms: f64,
+    /// The shortest.
+    pub min_ms: f64,
+    /// The longest.
+    pub max_ms: f64,
+}

@@ -1,0 +1,163 @@
+//! The answer in a sentence, and what qualifies it.
+
+use model::experiment::FEWEST_BLOCKS;
+use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict, show_ratio};
+use model::metric::Metric;
+use model::record::{Event, Record};
+use serde::Serialize;
+
+/// The answer to the experiment's question.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// `answered`, `undecided` or `unsound`.
+    pub outcome: &'static str,
+    /// In one sentence.
+    pub sentence: String,
+    /// What qualifies it.
+    pub details: Vec<String>,
+}
+
+/// Puts the judgement into words.
+pub fn answer(record: &Record, judgement: &Judgement) -> Answer {
+    let details = details(judgement);
+    if judgement.unsound {
+        let kinds = judgement.faults.iter().map(|f| f.kind.as_str()).collect::<std::collections::BTreeSet<_>>();
+        let sentence = format!("Nobody is ranked: the measurement is unsound ({}).", kinds.into_iter().collect::<Vec<_>>().join(", "));
+        return Answer { outcome: "unsound", sentence, details };
+    }
+    let claimed = judgement.claims.first().map(|c| &c.claim.contender);
+    let others = || record.header.contenders.iter().map(|p| &p.name).filter(|n| **n != judgement.baseline);
+    let subject = claimed.filter(|c| others().any(|n| n == *c)).or_else(|| others().next());
+    let Some(subject) = subject else {
+        return Answer { outcome: "undecided", sentence: "Nobody is left to compare.".into(), details };
+    };
+    let cells: Vec<&str> = record.header.experiment.cells.iter().map(|c| c.name.as_str()).collect();
+    let of = |metric: Metric| -> Vec<&Verdict> {
+        judgement.verdicts.iter().filter(|v| v.contender == *subject && v.metric == metric && v.cell.is_some()).collect()
+    };
+    let spoken = [Metric::CpuPerRequest, Metric::Memory, Metric::LatencyMean, Metric::Throughput];
+    let parts: Vec<String> = spoken.into_iter().filter_map(|metric| across_cells(metric, &of(metric), cells.len())).collect();
+    if parts.is_empty() {
+        let reason = judgement.verdicts.iter().find(|v| v.contender == *subject && !v.reason.is_empty()).map_or("", |v| v.reason.as_str());
+        let sentence = match record.trials.len() {
+            0 => "Nothing has been measured yet.".to_owned(),
+            _ => format!("Whether {subject} beats {} is undecided: {reason}.", judgement.baseline),
+        };
+        return Answer { outcome: "undecided", sentence, details };
+    }
+    let sentence = format!("Against {}, {subject} {}.", judgement.baseline, join(&parts));
+    Answer { outcome: "answered", sentence, details }
+}
+
+/// One metric over all cells: `needs 31 % to 40 % of the CPU per request`. `None` while undecided in any.
+fn across_cells(metric: Metric, verdicts: &[&Verdict], cells: usize) -> Option<String> {
+    let decided: Vec<&&Verdict> = verdicts.iter().filter(|v| v.outcome != Outcome::Undecided).collect();
+    let first = decided.first()?;
+    if !decided.iter().all(|v| v.outcome == first.outcome) {
+        return None;
+    }
+    let what = match metric {
+        Metric::CpuPerRequest => "CPU per request",
+        Metric::Memory => "memory",
+        Metric::LatencyMean => "mean latency",
+        Metric::Throughput => "throughput",
+        _ => metric.describe().label,
+    };
+    let scope = if decided.len() == cells {
+        String::new()
+    } else {
+        format!(" ({})", decided.iter().filter_map(|v| v.cell.as_deref()).collect::<Vec<_>>().join(", "))
+    };
+    if first.outcome == Outcome::Equivalent {
+        return Some(format!("has the same {what} within {}{scope}", show_ratio(first.margin)));
+    }
+    let ratios: Vec<f64> = decided.iter().filter_map(|v| v.ratio).collect();
+    let (low, high) = (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
+    let span = match ratios.as_slice() {
+        [_] => {
+            let interval = first.interval?;
+            format!("{} (95 % interval {} to {})", show_ratio(low), show_ratio(interval.low), show_ratio(interval.high))
+        }
+        _ if show_ratio(low) == show_ratio(high) => show_ratio(low),
+        _ => format!("{} to {}", show_ratio(low), show_ratio(high)),
+    };
+    Some(format!("has {span} of the {what}{scope}"))
+}
+
+fn join(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [start @ .., last] => format!("{} and {last}", start.join(", ")),
+    }
+}
+
+fn details(judgement: &Judgement) -> Vec<String> {
+    let count = |outcome| judgement.claims.iter().filter(|c| c.outcome == outcome).count();
+    let mut details = Vec::new();
+    if !judgement.claims.is_empty() {
+        let (confirmed, refuted, open) = (count(ClaimOutcome::Confirmed), count(ClaimOutcome::Refuted), count(ClaimOutcome::Undecided));
+        details.push(format!("Of {} claims, {confirmed} confirmed, {refuted} refuted, {open} undecided.", judgement.claims.len()));
+    }
+    if !judgement.faults.is_empty() {
+        let n = judgement.faults.len();
+        details.push(format!("{n} fault{} spoilt what it touched; see below.", if n == 1 { "" } else { "s" }));
+    }
+    if !judgement.excluded.is_empty() {
+        let n = judgement.excluded.len();
+        details.push(format!("{n} trial{} left out, with the reason below.", if n == 1 { " is" } else { "s are" }));
+    }
+    details
+}
+
+/// What a reader must know before believing.
+pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
+    let header = &record.header;
+    let design = &header.experiment.design;
+    let mut notes = Vec::new();
+    if header.quick {
+        notes.push(format!(
+            "This was the quick form: fewer contenders and cells, and a warm-up of only {}, too short for a JIT compiler to finish. Run it without --quick for the whole answer.",
+            model::units::show_duration(design.warmup)
+        ));
+    }
+    let cpus = &header.cpus;
+    if cpus.contender.len() == 1 {
+        notes.push("Each contender had one CPU. There a JVM takes its serial collector and Go runs one processor: with more CPUs the answer may differ.".into());
+    }
+    if cpus.contender == cpus.generator {
+        notes.push("Everybody shared one CPU: the load generator's own work is part of what was measured.".into());
+    } else if cpus.generator == cpus.upstream && header.upstream.is_some() {
+        notes.push("Load generator and upstream shared a CPU, apart from the contender: latency includes their waiting for each other, alike for every contender.".into());
+    }
+    if header.machine.is_virtual {
+        notes.push(
+            "This is a virtual machine: its speed may change from minute to minute, which is why only ratios within blocks are compared."
+                .into(),
+        );
+    }
+    let missing = record.missing().len();
+    if missing > 0 {
+        let how = match record.ended() {
+            Some(Event::Interrupted) => "the run was interrupted",
+            Some(Event::UpstreamLost) => "the upstream was lost",
+            Some(Event::BudgetSpent) => "the time budget was used up",
+            _ => "the run has not ended",
+        };
+        notes.push(format!("{missing} of the planned trials are missing: {how}. `faceoff run --resume` goes on with them."));
+    }
+    if header.plan.len() < FEWEST_BLOCKS as usize {
+        notes.push(format!("Fewer than {FEWEST_BLOCKS} blocks were planned: no verdict can come of it."));
+    }
+    if record.torn_lines > 0 {
+        notes.push(format!("{} line of the record was cut short by a crash and left out.", record.torn_lines));
+    }
+    if judgement.claims.len() > 1 {
+        notes.push(format!(
+            "{} claims are tested here, each at {} %: with many claims, one may come out by chance.",
+            judgement.claims.len(),
+            model::units::show_number(design.confidence * 100.0)
+        ));
+    }
+    notes
+}

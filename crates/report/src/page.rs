@@ -1,0 +1,208 @@
+//! The page: one file, readable offline. Its data has the type of `web/src/page.ts`.
+
+use crate::answer::{answer, notes};
+use model::experiment::Published;
+use model::judgement::{Judgement, Verdict};
+use model::record::{Measurement, Participant, Record, Trial};
+use model::units::{show_bytes, show_number};
+use serde_json::{Value, json};
+
+/// The built page, with a place for its data.
+const PAGE: &str = include_str!("../../../web/dist/index.html");
+const MARKER: &str = r#"id="page-data">null</script>"#;
+
+/// The page of a record as one HTML file.
+pub fn html(record: &Record, judgement: &Judgement) -> String {
+    let data = data(record, judgement).to_string();
+    // A `<` in a string of the data must not end the script element.
+    let safe = data.replace('<', "\\u003c");
+    PAGE.replacen(MARKER, &format!(r#"id="page-data">{safe}</script>"#), 1)
+}
+
+fn ms(ns: u64) -> f64 {
+    round(ns as f64 / 1e6)
+}
+
+/// Four significant digits: what a picture can show, and a page can carry.
+fn round(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let scale = 10f64.powi(3 - value.abs().log10().floor() as i32);
+    (value * scale).round() / scale
+}
+
+fn data(record: &Record, judgement: &Judgement) -> Value {
+    let header = &record.header;
+    let experiment = &header.experiment;
+    let mut cells: Vec<Value> = experiment
+        .cells
+        .iter()
+        .map(|c| json!({"name": c.name, "load": c.load.describe(), "workload": c.workload, "scheduled": c.load.has_schedule()}))
+        .collect();
+    cells.push(json!({"name": "start", "load": "from the start of the process to its first right answer", "workload": experiment.cells[0].workload, "scheduled": false}));
+    json!({
+        "schema": "faceoff.page.v1",
+        "experiment": experiment.name,
+        "question": experiment.question,
+        "source": experiment.source,
+        "answer": answer(record, judgement),
+        "notes": notes(record, judgement),
+        "claims": judgement.claims.iter().map(|c| {
+            let about = c.claim.metric.describe();
+            json!({
+                "text": c.claim.text, "contender": c.claim.contender, "metric": about.name, "label": about.label,
+                "expects": c.claim.expects, "outcome": c.outcome, "reason": c.reason,
+                "cells": c.cells.iter().map(|cell| json!({
+                    "cell": cell.cell, "outcome": cell.outcome, "ratio": cell.verdict.ratio,
+                    "ratio_low": cell.verdict.interval.map(|i| i.low), "ratio_high": cell.verdict.interval.map(|i| i.high),
+                    "margin": cell.verdict.margin, "phrase": phrase(&cell.verdict),
+                })).collect::<Vec<_>>(),
+            })
+        }).collect::<Vec<_>>(),
+        "contenders": header.contenders.iter().map(|p| contender(record, judgement, p)).collect::<Vec<_>>(),
+        "cells": cells,
+        "verdicts": judgement.verdicts.iter().map(verdict).collect::<Vec<_>>(),
+        "table": judgement.rows.iter().map(|row| {
+            let mut value = serde_json::to_value(row).expect("a row is plain data");
+            value["errors"] = row.errors.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect();
+            value
+        }).collect::<Vec<_>>(),
+        "published": experiment.published.as_ref().map(published),
+        "curves": judgement.curves.iter().map(|c| json!({
+            "cell": c.cell, "contender": c.contender, "samples": c.samples,
+            "points": c.points.iter().map(|(q, v)| json!([q, round(*v)])).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+        "trials": record.trials.iter().map(|t| trial(judgement, t)).collect::<Vec<_>>(),
+        "faults": judgement.faults.iter().map(|f| json!({"kind": f.kind, "where": f.place, "evidence": f.evidence, "hint": f.hint})).collect::<Vec<_>>(),
+        "skipped": header.skipped.iter().map(|s| json!({"contender": s.contender, "reason": s.reason}))
+            .chain(record.dropped().map(|(name, f)| json!({"contender": name, "reason": format!("{}: {}", f.stage, f.cause)}))).collect::<Vec<_>>(),
+        "machine": machine(record),
+        "design": experiment.describe_design().into_iter().map(|(name, value)| fact(name, value)).collect::<Vec<_>>(),
+        "repeat": [
+            format!("faceoff run {}{}", experiment.name, if header.quick { " --quick" } else { "" }),
+            format!("faceoff judge records/{}", header.id),
+            format!("faceoff report records/{}", header.id),
+        ],
+        "analysis": experiment.analysis,
+        "made": {"version": header.faceoff, "recorded_at": header.recorded_at, "record": header.id},
+    })
+}
+
+fn fact(name: &str, value: impl Into<String>) -> Value {
+    json!({"name": name, "value": value.into()})
+}
+
+fn phrase(verdict: &Verdict) -> String {
+    verdict.phrase()
+}
+
+fn published(published: &Published) -> Value {
+    json!({"title": published.title, "columns": published.columns, "rows": published.rows, "note": published.note})
+}
+
+fn verdict(v: &Verdict) -> Value {
+    let about = v.metric.describe();
+    json!({
+        "cell": v.cell.as_deref().unwrap_or("start"), "contender": v.contender, "baseline": v.baseline,
+        "metric": about.name, "label": about.label, "unit": about.unit, "lower_is_better": about.lower_is_better,
+        "outcome": v.outcome, "phrase": phrase(v),
+        "ratio": v.ratio, "ratio_low": v.interval.map(|i| i.low), "ratio_high": v.interval.map(|i| i.high),
+        "value": v.value, "baseline_value": v.baseline_value, "margin": v.margin,
+        "used": v.used, "excluded": v.excluded, "reason": v.reason,
+    })
+}
+
+fn contender(record: &Record, judgement: &Judgement, p: &Participant) -> Value {
+    let trials = record.trials.iter().filter(|t| t.contender == p.name).count();
+    let excluded = judgement.excluded.iter().filter(|e| e.contender == p.name).count();
+    let start = judgement.starts.iter().find(|s| s.contender == p.name);
+    let versions: Vec<String> = p.versions.iter().map(|(tool, version)| format!("{tool} {version}")).collect();
+    let command = record.trials.iter().find(|t| t.contender == p.name && !t.command.is_empty()).map(|t| t.command.join(" "));
+    let facts = p.facts.iter().map(|(name, value)| fact(name, value.clone()));
+    json!({
+        "name": p.name, "baseline": p.name == judgement.baseline, "summary": p.summary,
+        "facts": facts.chain(command.map(|c| fact("command", c))).collect::<Vec<_>>(),
+        "version": (!versions.is_empty()).then(|| versions.join(", ")),
+        "artifact_bytes": p.artifacts.first().map(|a| a.bytes),
+        "artifact_sha256": p.artifacts.first().map(|a| &a.sha256),
+        "trials_valid": trials - excluded, "trials_excluded": excluded,
+        "ready_ms": start.map(|s| json!({"median": s.median_ms, "min": s.min_ms, "max": s.max_ms})),
+    })
+}
+
+fn machine(record: &Record) -> Vec<Value> {
+    let (m, cpus) = (&record.header.machine, &record.header.cpus);
+    let show = |set: &[usize]| set.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let mut facts = vec![
+        fact("processor", format!("{}{}", m.cpu, if m.is_virtual { " (virtual machine)" } else { "" })),
+        fact("CPUs", m.cores.to_string()),
+        fact("memory", show_bytes(m.memory_bytes)),
+        fact("system", format!("{}, kernel {}", m.os, m.kernel)),
+        fact("frequency governor", m.governor.clone().unwrap_or_else(|| "not to be seen here".into())),
+        fact("CPUs of the contender", show(&cpus.contender)),
+        fact("CPUs of the load generator", show(&cpus.generator)),
+    ];
+    if let Some(upstream) = &record.header.upstream {
+        facts.push(fact("CPUs of the upstream", show(&cpus.upstream)));
+        facts.push(fact("upstream", format!("{}: {}", upstream.name, upstream.summary)));
+    }
+    let steal = record.trials.iter().map(|t| t.host.steal_share).fold(0.0, f64::max);
+    facts.push(fact("most CPU time stolen in a trial", format!("{} %", show_number(steal * 100.0))));
+    facts
+}
+
+fn trial(judgement: &Judgement, t: &Trial) -> Value {
+    let excluded = judgement.excluded.iter().find(|e| e.contender == t.contender && e.block == t.block);
+    json!({
+        "contender": t.contender, "block": t.block, "position": t.position,
+        "valid": excluded.is_none(), "reason": excluded.map_or("", |e| e.reason.as_str()),
+        "ready_ms": t.ready_after_ns.map(ms),
+        "stop": t.stop.as_ref().map_or("never started".to_owned(), |s| format!("{} after {} ms", s.status, show_number(s.after_ns as f64 / 1e6))),
+        "measurements": t.measurements.iter().map(measurement).collect::<Vec<_>>(),
+    })
+}
+
+fn measurement(m: &Measurement) -> Value {
+    let seconds = &m.seconds;
+    let usage = &m.usage;
+    // The CPU share of each stretch between two samples; the first sample has none before it.
+    let cpu: Vec<f64> = (1..usage.t_ns.len())
+        .map(|i| round(100.0 * (usage.cpu_ns_at[i] - usage.cpu_ns_at[i - 1]) as f64 / (usage.t_ns[i] - usage.t_ns[i - 1]).max(1) as f64))
+        .collect();
+    let from_second = |column: &[u64], scale: f64| column.iter().skip(1).map(|v| round(*v as f64 / scale)).collect::<Vec<f64>>();
+    let opt_ms = |pick: fn(&model::record::Second) -> Option<u64>| seconds.iter().map(|s| pick(s).map(ms)).collect::<Vec<_>>();
+    json!({
+        "cell": m.cell, "position": m.position, "counts": m.counts,
+        "seconds": {
+            "t_s": (1..=seconds.len()).collect::<Vec<_>>(),
+            "rate_per_s": seconds.iter().map(|s| s.correct).collect::<Vec<_>>(),
+            "p50_ms": opt_ms(|s| s.p50_ns), "p99_ms": opt_ms(|s| s.p99_ns), "max_ms": opt_ms(|s| s.max_ns),
+        },
+        "usage": {
+            "t_s": from_second(&usage.t_ns, 1e9), "cpu_percent": cpu,
+            "memory_mb": from_second(&usage.rss_bytes_at, 1e6), "threads": from_second(&usage.threads_at, 1.0),
+            "descriptors": from_second(&usage.descriptors_at, 1.0),
+        },
+        "generator": {
+            "cpu_percent": round(100.0 * m.generator.cpu_ns as f64 / m.duration_ns as f64),
+            "lag_p99_us": m.generator.lag.as_ref().filter(|l| l.len() >= 563).map(|l| round(l.quantile_ns(0.99) as f64 / 1e3)),
+            "in_flight_max": m.generator.in_flight_max,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_page_has_one_place_for_its_data() {
+        assert_eq!(PAGE.matches(MARKER).count(), 1);
+    }
+
+    #[test]
+    fn four_digits_are_kept() {
+        assert_eq!([1234567.0, 12.34567, 0.00123456, 0.0].map(round), [1_235_000.0, 12.35, 0.001235, 0.0]);
+    }
+}

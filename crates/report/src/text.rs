@@ -1,0 +1,94 @@
+//! What the terminal shows at the end of a run.
+
+use crate::answer::answer;
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use model::judgement::{ClaimOutcome, Judgement, Outcome};
+use model::metric::Metric;
+use model::record::Record;
+use model::units::show_number;
+use std::fmt::Write;
+
+/// The answer, the claims and where to look next, without the table.
+pub fn summary(record: &Record, judgement: &Judgement) -> String {
+    let mut text = String::new();
+    let said = answer(record, judgement);
+    let _ = writeln!(text, "{}\n\n{}", record.header.experiment.question, said.sentence);
+    for detail in &said.details {
+        let _ = writeln!(text, "{detail}");
+    }
+    if !judgement.claims.is_empty() {
+        let _ = writeln!(text, "\nClaims");
+    }
+    for claim in &judgement.claims {
+        let mark = match claim.outcome {
+            ClaimOutcome::Confirmed => "confirmed",
+            ClaimOutcome::Refuted => "refuted",
+            ClaimOutcome::Undecided => "undecided",
+        };
+        let _ = writeln!(text, "  {mark:<10} {}: {}", claim.claim.text, claim.reason);
+    }
+    for skipped in &record.header.skipped {
+        let _ = writeln!(text, "\nskipped: {}: {}", skipped.contender, skipped.reason);
+    }
+    for (name, failure) in record.dropped() {
+        let _ = writeln!(text, "\nout: {name} failed before anything was timed ({}): {}", failure.stage, failure.cause);
+    }
+    for excluded in &judgement.excluded {
+        let _ = writeln!(text, "excluded: block {}, {}: {}", excluded.block, excluded.contender, excluded.reason);
+    }
+    if !judgement.faults.is_empty() {
+        let _ = writeln!(text, "\nFaults");
+    }
+    const SHOWN: usize = 8;
+    for fault in judgement.faults.iter().take(SHOWN) {
+        let _ = writeln!(text, "  {}: {}: {}\n    hint: {}", fault.place, fault.kind, fault.evidence, fault.hint);
+    }
+    if judgement.faults.len() > SHOWN {
+        let _ = writeln!(text, "  and {} more, all on the page", judgement.faults.len() - SHOWN);
+    }
+    text
+}
+
+/// The verdicts, a table a cell, as wide as the terminal.
+pub fn verdict_table(record: &Record, judgement: &Judgement, width: u16) -> String {
+    let mut text = String::new();
+    let cells = record.header.experiment.cells.iter();
+    let places = cells.map(|c| (Some(c.name.as_str()), format!("{} ({})", c.name, c.load.describe()))).chain([(None, "start".to_owned())]);
+    for (cell, title) in places {
+        let mut table = Table::new();
+        table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+        table.set_header(["metric", "contender", "value", "baseline", "ratio", "95 % interval", "verdict"]);
+        let mut last = None;
+        for verdict in judgement.verdicts.iter().filter(|v| v.cell.as_deref() == cell) {
+            let about = verdict.metric.describe();
+            if verdict.metric == Metric::FailedShare && verdict.value == Some(0.0) && verdict.baseline_value == Some(0.0) {
+                continue;
+            }
+            let show = |value: Option<f64>| value.map_or("-".into(), |v| format!("{} {}", show_number(v), about.unit).trim().to_owned());
+            let ratio = verdict.ratio.map_or("-".into(), show_number);
+            let interval = verdict.interval.map_or("-".into(), |i| format!("{} to {}", show_number(i.low), show_number(i.high)));
+            let outcome = match verdict.outcome {
+                Outcome::Better => "better".to_owned(),
+                Outcome::Worse => "worse".to_owned(),
+                Outcome::Equivalent => "equivalent".to_owned(),
+                Outcome::Undecided => format!("undecided: {}", verdict.reason),
+            };
+            let label = if last == Some(verdict.metric) { "" } else { about.label };
+            last = Some(verdict.metric);
+            let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
+            table.add_row([
+                Cell::new(label),
+                Cell::new(&verdict.contender),
+                right(show(verdict.value)),
+                right(show(verdict.baseline_value)),
+                right(ratio),
+                right(interval),
+                Cell::new(outcome),
+            ]);
+        }
+        if !table.is_empty() {
+            let _ = writeln!(text, "{title}, against {}\n{table}\n", judgement.baseline);
+        }
+    }
+    text
+}
