@@ -41,5 +41,5 @@ export default defineConfig({
   plugins: [viteSingleFile(), seal()],
   // light-dark() needs these; older browsers would get a page without colours
   build: { target: ["chrome123", "firefox120", "safari17.5"], modulePreload: false },
-  test: { environment: "happy-dom", include: ["**/*.test.{ts,tsx}"], testTimeout: 60_000, hookTimeout: 60_000 },
+  test: { environment: "happy-dom", include: ["**/*.test.{ts,tsx}"], testTimeout: 120_000, hookTimeout: 60_000 },
 });

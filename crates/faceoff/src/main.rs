@@ -1,1 +1,111 @@
-fn main() {}
+//! The command.
+
+mod commands;
+mod exit;
+mod output;
+mod progress;
+mod signals;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use model::catalog::Catalog;
+use model::problem::Problems;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Settles which of several HTTP services, proxies or builds is better, and by
+/// how much, on this machine.
+#[derive(Parser)]
+#[command(
+    name = "faceoff",
+    version,
+    max_term_width = 100,
+    after_help = "Begin with:\n  faceoff list                              what is here\n  faceoff doctor                            which tools are missing, and how to get them\n  faceoff run reverse-proxy --quick         a first answer within minutes\n\nExit codes: 0 done (what is skipped is said), 1 a tool or a trial failed, 2 usage, 3 a claim refuted\n(with --strict), 4 the measurement is unsound, 130 and 143 interrupted."
+)]
+struct Cli {
+    /// The folder with systems/, workloads/ and experiments/ [default: this folder or the nearest above it]
+    #[arg(long, global = true, value_name = "FOLDER")]
+    dir: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run an experiment: build, prove the answers, measure in interleaved trials, judge, leave a page
+    Run(commands::run::Options),
+    /// Build and start systems, prove that they answer rightly, and stop them
+    Check(commands::check::Options),
+    /// Build systems; what has not changed is not built again
+    Build(commands::build::Options),
+    /// Show the systems, workloads and experiments that are here
+    List(FormatOption),
+    /// Show the tools that systems need: found version, needed by, how to get them
+    Doctor(FormatOption),
+    /// Judge a record again: verdicts and claims
+    Judge(commands::judge::Options),
+    /// Make a record's page again
+    Report(commands::report::Options),
+    /// Put a load on one URL and show what it measured
+    Load(commands::load::Options),
+    /// Remove what faceoff keeps: build stamps and logs, processes that a killed run left
+    Clean(commands::clean::Options),
+}
+
+/// How data is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+#[derive(Args)]
+struct FormatOption {
+    /// How to print
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
+    if arguments.get(1).is_some_and(|a| a == runner::guard::ARGUMENT) {
+        return runner::guard::main(&arguments[2..]);
+    }
+    // Read before anything raises it: systems get the limit that faceoff was given.
+    runner::start::usual_descriptors();
+    let cli = Cli::parse();
+    let catalog = || open_catalog(cli.dir.clone());
+    let result = match &cli.command {
+        Command::Run(options) => catalog().map_err(Into::into).and_then(|c| commands::run::run(&c, options)),
+        Command::Check(options) => catalog().map_err(Into::into).and_then(|c| commands::check::run(&c, options)),
+        Command::Build(options) => catalog().map_err(Into::into).and_then(|c| commands::build::run(&c, options)),
+        Command::List(options) => catalog().map_err(Into::into).and_then(|c| commands::list::run(&c, options.format)),
+        Command::Doctor(options) => catalog().map_err(Into::into).and_then(|c| commands::doctor::run(&c, options.format)),
+        Command::Judge(options) => commands::judge::run(options),
+        Command::Report(options) => commands::report::run(options),
+        Command::Load(options) => commands::load::run(options),
+        Command::Clean(options) => catalog().map_err(Into::into).and_then(|c| commands::clean::run(&c, options)),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            output::error(&error.to_string());
+            error.code()
+        }
+    }
+}
+
+/// The folder that was named, or the nearest that looks like one.
+fn open_catalog(dir: Option<PathBuf>) -> Result<Catalog, Problems> {
+    if let Some(dir) = dir {
+        return Catalog::open(&dir);
+    }
+    let here = std::env::current_dir().unwrap_or_else(|_| ".".into());
+    here.ancestors().find_map(|folder| Catalog::open(folder).ok()).ok_or_else(|| {
+        Problems::plain(
+            format!("neither {} nor a folder above it holds systems/, workloads/ or experiments/", here.display()),
+            "name the folder with --dir, or run faceoff inside it",
+        )
+    })
+}

@@ -69,7 +69,7 @@ pub struct Start {
 /// How it is ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stop {
-    /// `TERM`, `INT` or `QUIT`.
+    /// `TERM`, `INT`, `QUIT` or `USR1`.
     pub signal: StopSignal,
     /// How long it may take before it is killed, which is then recorded.
     #[serde(with = "nanoseconds")]
@@ -86,6 +86,8 @@ pub enum StopSignal {
     Int,
     /// SIGQUIT
     Quit,
+    /// SIGUSR1
+    Usr1,
 }
 
 /// What a variant changes. Only what differs is written.
@@ -231,8 +233,9 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
             "TERM" => StopSignal::Term,
             "INT" => StopSignal::Int,
             "QUIT" => StopSignal::Quit,
+            "USR1" => StopSignal::Usr1,
             _ => {
-                t.problem("signal", format!("unknown signal `{signal}`"), "write TERM, INT or QUIT; after the deadline comes KILL");
+                t.problem("signal", format!("unknown signal `{signal}`"), "write TERM, INT, QUIT or USR1; after the deadline comes KILL");
                 StopSignal::Term
             }
         };

@@ -128,6 +128,7 @@ fn obey(child: Pid) {
             Ok("signal TERM") => Signal::TERM,
             Ok("signal INT") => Signal::INT,
             Ok("signal QUIT") => Signal::QUIT,
+            Ok("signal USR1") => Signal::USR1,
             _ => {
                 kill_all();
                 continue;

@@ -146,6 +146,7 @@ impl Process {
                 StopSignal::Term => "signal TERM\n",
                 StopSignal::Int => "signal INT\n",
                 StopSignal::Quit => "signal QUIT\n",
+                StopSignal::Usr1 => "signal USR1\n",
             });
         }
         let mut killed = false;

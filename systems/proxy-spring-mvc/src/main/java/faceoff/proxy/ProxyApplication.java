@@ -2,6 +2,7 @@ package faceoff.proxy;
 
 import java.net.http.HttpClient;
 
+import jakarta.servlet.http.HttpServletRequest;
 import org.apache.tomcat.util.buf.EncodedSolidusHandling;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
@@ -12,9 +13,9 @@ import org.springframework.boot.tomcat.servlet.TomcatServletWebServerFactory;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.Ordered;
-import org.springframework.core.annotation.Order;
 import org.springframework.http.client.JdkClientHttpRequestFactory;
 import org.springframework.scheduling.annotation.EnableScheduling;
+import org.springframework.stereotype.Component;
 import org.springframework.web.servlet.HandlerExecutionChain;
 import org.springframework.web.servlet.HandlerMapping;
 
@@ -25,10 +26,18 @@ import org.springframework.web.servlet.HandlerMapping;
 class ProxyApplication {
 
     /** Every request goes to the handler as it is: no path is decoded, no CORS preflight is answered on the way. */
-    @Bean
-    @Order(Ordered.HIGHEST_PRECEDENCE)
-    HandlerMapping everything(ProxyHandler handler) {
-        return request -> new HandlerExecutionChain(handler);
+    @Component
+    record Everything(ProxyHandler handler) implements HandlerMapping, Ordered {
+
+        @Override
+        public HandlerExecutionChain getHandler(HttpServletRequest request) {
+            return new HandlerExecutionChain(handler);
+        }
+
+        @Override
+        public int getOrder() {
+            return HIGHEST_PRECEDENCE;
+        }
     }
 
     /** No h2c upgrade is offered to the upstream, and no body is decompressed. */

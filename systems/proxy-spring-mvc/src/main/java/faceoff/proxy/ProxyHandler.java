@@ -5,9 +5,9 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.URI;
 import java.net.http.HttpTimeoutException;
+import java.nio.charset.StandardCharsets;
 import java.util.Collections;
 
-import jakarta.servlet.DispatcherType;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import org.apache.coyote.CloseNowException;
@@ -38,21 +38,31 @@ class ProxyHandler implements HttpRequestHandler {
 
     @Override
     public void handleRequest(HttpServletRequest request, HttpServletResponse response) throws IOException {
-        if (request.getDispatcherType() == DispatcherType.ERROR) {
-            HttpStatus status = HttpStatus.resolve(response.getStatus());
-            refuse(response, response.getStatus(), status == null ? "error" : status.getReasonPhrase());
-        } else if (!Route.matches(request.getRequestURI())) {
-            refuse(response, 404, "no such path");
-        } else {
-            URI uri;
-            try {
-                uri = Route.to(upstream, request.getRequestURI(), request.getQueryString());
-            } catch (IllegalArgumentException malformed) {
-                refuse(response, 400, "the path or the query is malformed");
-                return;
+        switch (request.getDispatcherType()) {
+            case REQUEST -> serve(request, response);
+            // The container asks for the body of an error that it found itself.
+            case ERROR -> {
+                HttpStatus status = HttpStatus.resolve(response.getStatus());
+                refuse(response, response.getStatus(), status == null ? "error" : status.getReasonPhrase());
             }
-            passOn(request, uri, response);
+            // The container offers to add a page to an answer that was broken off. Nothing may be added.
+            default -> { }
         }
+    }
+
+    private void serve(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        if (!Route.matches(request.getRequestURI())) {
+            refuse(response, 404, "no such path");
+            return;
+        }
+        URI uri;
+        try {
+            uri = Route.to(upstream, request.getRequestURI(), request.getQueryString());
+        } catch (IllegalArgumentException malformed) {
+            refuse(response, 400, "the path or the query is malformed");
+            return;
+        }
+        passOn(request, uri, response);
     }
 
     private void passOn(HttpServletRequest request, URI uri, HttpServletResponse response) throws IOException {
@@ -149,7 +159,7 @@ class ProxyHandler implements HttpRequestHandler {
     }
 
     private static void refuse(HttpServletResponse response, int status, String error) throws IOException {
-        byte[] body = ("{\"error\":\"" + error + "\"}").getBytes(java.nio.charset.StandardCharsets.UTF_8);
+        byte[] body = ("{\"error\":\"" + error + "\"}").getBytes(StandardCharsets.UTF_8);
         response.setStatus(status);
         response.setContentType("application/json");
         response.setContentLength(body.length);

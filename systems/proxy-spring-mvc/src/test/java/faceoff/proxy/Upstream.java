@@ -59,6 +59,11 @@ final class Upstream implements Closeable {
         return request;
     }
 
+    /** Whether a request has arrived that was not asked for yet. */
+    boolean hasRequest() {
+        return !requests.isEmpty();
+    }
+
     int connections() {
         return connections.get();
     }

@@ -1,0 +1,200 @@
+use super::{VERSION, cache, contenders, lock};
+use crate::Format;
+use crate::exit::{Error, FAILED};
+use crate::output::{json, line, message};
+use crate::progress::Show;
+use clap::Args;
+use lab::Place;
+use model::catalog::Catalog;
+use model::name::ContenderName;
+use model::problem::Problems;
+use model::record::Failure;
+use model::system::{Contender, Kind};
+use model::units::show_duration;
+use runner::needs::Tools;
+use runner::start::{Running, Surroundings, start};
+use serde_json::json as value;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// What `faceoff check` is asked.
+#[derive(Args)]
+pub struct Options {
+    /// Systems, with variants as `system:variant`
+    #[arg(required_unless_present = "all")]
+    systems: Vec<String>,
+    /// Every system here, with each of its variants
+    #[arg(long)]
+    all: bool,
+    /// What proxies stand before [default: the upstream of the first experiment with the proxy]
+    #[arg(long, value_name = "SYSTEM")]
+    upstream: Option<ContenderName>,
+    /// How to print
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+enum Outcome {
+    Right(u64),
+    Skipped(String),
+    Failed(Failure),
+}
+
+/// An upstream that serves the checks of several proxies.
+struct Upstream {
+    contender: Contender,
+    running: Running,
+}
+
+pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
+    let stop = crate::signals::stop_flag();
+    let contenders = contenders(catalog, &options.systems, options.all)?;
+    let _lock = lock(&stop)?;
+    let cache = cache(catalog);
+    let place = Place { catalog, cache: &cache, version: VERSION, stop: &stop };
+    let work = cache.join("check").join(std::process::id().to_string());
+    let mut checks = Checks { place, tools: Tools::default(), work: &work, upstream: None, show: Show::default() };
+    let mut outcomes = Vec::new();
+    for contender in contenders {
+        let name = contender.name.clone();
+        let outcome = checks.one(contender, options.upstream.as_ref())?;
+        if options.format == Format::Text {
+            checks.show.say(&describe(&name, &outcome));
+        }
+        outcomes.push((name, outcome));
+    }
+    checks.show.done();
+    checks.stop_upstream();
+    let _ = std::fs::remove_dir_all(&work);
+    let count = |pick: fn(&Outcome) -> bool| outcomes.iter().filter(|(_, o)| pick(o)).count();
+    let failed = count(|o| matches!(o, Outcome::Failed(_)));
+    match options.format {
+        Format::Json => json(&outcomes.iter().map(|(name, o)| to_json(name, o)).collect::<Vec<_>>()),
+        Format::Text => line(&format!(
+            "{} right, {} skipped, {failed} failed",
+            count(|o| matches!(o, Outcome::Right(_))),
+            count(|o| matches!(o, Outcome::Skipped(_)))
+        )),
+    }
+    Ok(if failed > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+}
+
+fn describe(name: &ContenderName, outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Right(ns) => format!("right    {name} (first answer after {})", show_duration(Duration::from_nanos(*ns))),
+        Outcome::Skipped(reason) => format!("skipped  {name}: {reason}"),
+        Outcome::Failed(failure) => {
+            let log: String = failure.log.iter().map(|l| format!("\n         | {l}")).collect();
+            format!("FAILED   {name} ({}): {}{log}", failure.stage, failure.cause)
+        }
+    }
+}
+
+fn to_json(name: &ContenderName, outcome: &Outcome) -> serde_json::Value {
+    match outcome {
+        Outcome::Right(ns) => value!({"system": name, "outcome": "right", "ready_after_ns": ns}),
+        Outcome::Skipped(reason) => value!({"system": name, "outcome": "skipped", "reason": reason}),
+        Outcome::Failed(f) => value!({"system": name, "outcome": "failed", "stage": f.stage, "reason": f.cause, "log": f.log}),
+    }
+}
+
+struct Checks<'a> {
+    place: Place<'a>,
+    tools: Tools,
+    work: &'a Path,
+    upstream: Option<Upstream>,
+    show: Show,
+}
+
+impl Checks<'_> {
+    fn one(&mut self, contender: Contender, upstream: Option<&ContenderName>) -> Result<Outcome, Error> {
+        if contender.system.answers.is_empty() {
+            return Ok(Outcome::Skipped("it answers no workload that could be asked (`answers` is empty)".into()));
+        }
+        let workloads = contender.system.answers.iter().map(|w| self.place.catalog.workload(w)).collect::<Result<Vec<_>, _>>()?;
+        let name = contender.name.clone();
+        let needs_upstream = contender.system.kind == Kind::Proxy;
+        let ready = match lab::gather(&self.place, &self.tools, contender, "check", &mut |p| self.show.take(p))? {
+            Ok(ready) => ready,
+            Err(skipped) if skipped.failed => {
+                return Ok(Outcome::Failed(Failure { stage: "build".into(), cause: skipped.reason, log: vec![] }));
+            }
+            Err(skipped) => return Ok(Outcome::Skipped(skipped.reason)),
+        };
+        if needs_upstream {
+            let wanted = match upstream {
+                Some(name) => name.clone(),
+                None => upstream_of(self.place.catalog, &name)?,
+            };
+            if let Err(failure) = self.provide_upstream(&wanted)? {
+                return Ok(Outcome::Failed(failure));
+            }
+        }
+        self.show.take(lab::Progress::Proving(&name));
+        let work = self.work.join(name.to_string().replace(':', "_"));
+        let address = self.upstream.as_ref().map(|u| u.running.address).filter(|_| needs_upstream);
+        let answers = lab::prove(&ready.contender, &workloads.iter().collect::<Vec<_>>(), &self.around(&work, address));
+        if self.place.stop.load(Ordering::Relaxed) {
+            self.stop_upstream();
+            return Err(Error::Interrupted(crate::signals::code()));
+        }
+        Ok(match answers.failure {
+            Some(failure) => Outcome::Failed(failure),
+            None => Outcome::Right(answers.ready_after_ns.unwrap_or(0)),
+        })
+    }
+
+    fn around<'s>(&'s self, work: &'s Path, upstream: Option<std::net::SocketAddr>) -> Surroundings<'s> {
+        const ALL_CPUS: &[usize] = &[];
+        Surroundings { tools: &self.tools, upstream, cpus: ALL_CPUS, descriptors: None, work, run: "check", stop: self.place.stop }
+    }
+
+    /// Has the wanted upstream running, and no other.
+    fn provide_upstream(&mut self, wanted: &ContenderName) -> Result<Result<(), Failure>, Error> {
+        if self.upstream.as_ref().is_some_and(|u| u.contender.name == *wanted) {
+            return Ok(Ok(()));
+        }
+        self.stop_upstream();
+        let contender = self.place.catalog.contender(wanted)?;
+        let Some(first) = contender.system.answers.first() else {
+            return Err(Problems::plain(format!("{wanted} answers no workload"), "name one in its `answers`").into());
+        };
+        let workload = self.place.catalog.workload(first)?;
+        let failed = |cause: String| Failure { stage: "upstream".into(), cause, log: vec![] };
+        let ready = match lab::gather(&self.place, &self.tools, contender, "check", &mut |p| self.show.take(p))? {
+            Ok(ready) => ready,
+            Err(skipped) => return Ok(Err(failed(format!("{wanted}: {}", skipped.reason)))),
+        };
+        let work = self.work.join("upstream");
+        match start(&ready.contender, &workload, &self.around(&work, None)) {
+            Ok(running) => {
+                self.upstream = Some(Upstream { contender: ready.contender, running });
+                Ok(Ok(()))
+            }
+            Err((failure, _)) => Ok(Err(failed(format!("{wanted} ({}): {}", failure.stage, failure.cause)))),
+        }
+    }
+
+    fn stop_upstream(&mut self) {
+        if let Some(Upstream { contender, running }) = self.upstream.take()
+            && let (_, Some(failure)) = running.stop(&contender)
+        {
+            message(&format!("warning: the upstream {}: {}", contender.name, failure.cause));
+        }
+    }
+}
+
+/// The upstream of the first experiment that a proxy takes part in.
+fn upstream_of(catalog: &Catalog, proxy: &ContenderName) -> Result<ContenderName, Error> {
+    for name in catalog.experiment_names() {
+        let experiment = catalog.experiment(&name)?;
+        if experiment.everybody().any(|c| c.system == proxy.system)
+            && let Some(upstream) = experiment.upstream
+        {
+            return Ok(upstream);
+        }
+    }
+    Err(Problems::plain(format!("{proxy} is a proxy, and no experiment here says what it stands before"), "name it with --upstream").into())
+}

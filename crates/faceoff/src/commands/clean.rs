@@ -1,0 +1,29 @@
+use super::cache;
+use crate::exit::Error;
+use crate::output::line;
+use clap::Args;
+use model::catalog::Catalog;
+use std::process::ExitCode;
+
+/// What `faceoff clean` is asked.
+#[derive(Args)]
+pub struct Options {
+    /// Remove the records in records/ as well
+    #[arg(long)]
+    records: bool,
+}
+
+pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
+    let stop = crate::signals::stop_flag();
+    let _lock = super::lock(&stop)?;
+    let mut folders = vec![cache(catalog)];
+    if options.records {
+        folders.push(catalog.dir().join("records"));
+    }
+    for folder in folders.into_iter().filter(|f| f.exists()) {
+        std::fs::remove_dir_all(&folder)
+            .map_err(|e| Error::Failed(format!("{} cannot be removed: {e}\nhint: is it yours?", folder.display())))?;
+        line(&format!("removed {}", folder.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}

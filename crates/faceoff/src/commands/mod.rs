@@ -1,0 +1,68 @@
+//! One module a subcommand.
+
+pub mod build;
+pub mod check;
+pub mod clean;
+pub mod doctor;
+pub mod judge;
+pub mod list;
+pub mod load;
+pub mod report;
+pub mod run;
+
+use crate::exit::Error;
+use crate::output;
+use model::catalog::Catalog;
+use model::system::Contender;
+use runner::lock::Lock;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The version that goes into records.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Where build logs and stamps are kept.
+pub fn cache(catalog: &Catalog) -> PathBuf {
+    catalog.dir().join(".faceoff")
+}
+
+/// Takes the machine's lock; waits, and says so, while another run holds it.
+pub fn lock(stop: &AtomicBool) -> Result<Lock, Error> {
+    let mut said = false;
+    let taken = runner::lock::take(|holder| {
+        if !said {
+            output::message(&format!("waiting: another faceoff ({holder}) is at work on this machine, and two would disturb each other"));
+            said = true;
+        }
+        !stop.load(Ordering::Relaxed)
+    });
+    let lock = taken
+        .map_err(|e| {
+            Error::Failed(format!("the lock in {} cannot be taken: {e}\nhint: is the folder writable?", std::env::temp_dir().display()))
+        })?
+        .ok_or_else(|| Error::Interrupted(crate::signals::code()))?;
+    let cleared = runner::leftovers::clear();
+    if cleared > 0 {
+        output::message(&format!("ended {cleared} processes that a killed run had left"));
+    }
+    Ok(lock)
+}
+
+/// The named contenders, or with `all` every system with each of its variants.
+pub fn contenders(catalog: &Catalog, names: &[String], all: bool) -> Result<Vec<Contender>, Error> {
+    let mut found = Vec::new();
+    if all {
+        for name in catalog.system_names() {
+            let system = catalog.system(&name)?;
+            found.push(system.with_variants(&[])?);
+            for variant in system.variants.keys() {
+                found.push(system.with_variants(std::slice::from_ref(variant))?);
+            }
+        }
+    }
+    for name in names {
+        let name = name.parse().map_err(|e| model::problem::Problems::plain(e, "write `system` or `system:variant`"))?;
+        found.push(catalog.contender(&name)?);
+    }
+    Ok(found)
+}

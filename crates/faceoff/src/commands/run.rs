@@ -1,0 +1,203 @@
+use super::{VERSION, cache, lock};
+use crate::exit::{BREACHED, Error, FAILED, UNSOUND};
+use crate::output::{message, print};
+use crate::progress::Show;
+use crate::signals;
+use clap::Args;
+use lab::{Lab, LabError, Place};
+use model::catalog::Catalog;
+use model::experiment::Experiment;
+use model::judgement::{ClaimOutcome, Judgement};
+use model::record::{Event, Record};
+use model::units::show_duration;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// What `faceoff run` is asked.
+#[derive(Args)]
+pub struct Options {
+    /// The experiment's name, as `faceoff list` shows it
+    #[arg(required_unless_present = "resume")]
+    experiment: Option<String>,
+    /// The smaller form: fewer contenders and cells, short warm-up; a first answer within minutes
+    #[arg(long)]
+    quick: bool,
+    /// How many blocks, instead of the experiment's (6 are needed for a verdict)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    blocks: Option<u32>,
+    /// The seed of the order, instead of the experiment's
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// The folder for the record; must not hold one yet [default: records/<experiment>-<time>]
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Go on where an interrupted run stopped
+    #[arg(long, value_name = "RECORD", conflicts_with_all = ["experiment", "quick", "blocks", "seed", "out"])]
+    resume: Option<PathBuf>,
+    /// Exit with 3 when a claim is refuted
+    #[arg(long)]
+    strict: bool,
+    /// Show the plan and how long it takes, and do nothing
+    #[arg(long)]
+    plan: bool,
+}
+
+pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
+    let stop = signals::stop_flag();
+    let cache = cache(catalog);
+    let place = Place { catalog, cache: &cache, version: VERSION, stop: &stop };
+    let mut show = Show::default();
+    if let Some(path) = &options.resume {
+        let record = Record::read(path)?;
+        message(&format!("{}: {} trials are recorded, {} are missing", path.display(), record.trials.len(), record.missing().len()));
+        let lock = lock(&stop)?;
+        let lab = Lab::resume(&place, record, &mut |p| show.take(p))?;
+        return go_on(lab, lock, show, options.strict);
+    }
+    let name = options.experiment.as_deref().expect("clap asks for it");
+    let mut experiment = catalog.experiment(name)?;
+    if options.quick {
+        experiment = experiment.quickened();
+    }
+    experiment.design.blocks = options.blocks.unwrap_or(experiment.design.blocks);
+    experiment.design.seed = options.seed.unwrap_or(experiment.design.seed);
+    message(&plan(catalog, &experiment)?);
+    if options.plan {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let folder = options.out.clone().unwrap_or_else(|| default_folder(catalog, name));
+    if folder.join(model::record::FILE_NAME).exists() {
+        return Err(Error::Failed(format!(
+            "{} holds a record already\nhint: name another folder, or go on with --resume",
+            folder.display()
+        )));
+    }
+    let lock = lock(&stop)?;
+    let lab = Lab::open(&place, experiment, options.quick, &folder, &mut |p| show.take(p))?;
+    message(&format!("record: {}", folder.display()));
+    go_on(lab, lock, show, options.strict)
+}
+
+fn default_folder(catalog: &Catalog, name: &str) -> PathBuf {
+    let stamp = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
+    catalog.dir().join("records").join(format!("{name}-{stamp}"))
+}
+
+/// What will be done, and about how long it takes.
+fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error> {
+    let cpus = runner::cpus::choose(experiment.place.cpus.as_ref())?;
+    let mut text = format!("{}\n", experiment.question);
+    let mut block = Duration::ZERO;
+    let mut proofs = Duration::ZERO;
+    for name in experiment.everybody() {
+        let contender = catalog.contender(name)?;
+        // A JVM needs seconds, more where it has one CPU; anything else hardly any time.
+        let start_up = match contender.system.jdk {
+            Some(_) if cpus.contender.len() == 1 => Duration::from_secs(7),
+            Some(_) => Duration::from_secs(4),
+            None => Duration::from_millis(300),
+        };
+        block += experiment.trial_estimate(start_up);
+        proofs += start_up + Duration::from_millis(500);
+        let mark = if *name == experiment.baseline { "baseline" } else { "contender" };
+        text += &format!("  {mark:<10} {name}\n");
+    }
+    if let Some(upstream) = &experiment.upstream {
+        text += &format!("  {:<10} {upstream}\n", "upstream");
+        proofs += (experiment.design.warmup * 2).clamp(Duration::from_secs(2), Duration::from_secs(20)) + Duration::from_secs(7);
+    }
+    for cell in &experiment.cells {
+        text += &format!("  {:<10} {}: {}, workload {}\n", "cell", cell.name, cell.load.describe(), cell.workload);
+    }
+    for (name, value) in experiment.describe_design() {
+        text += &format!("  {name}: {value}\n");
+    }
+    let show = runner::cpus::show;
+    text += &format!(
+        "  contender on {}, generator on {}, upstream on {}\n",
+        show(&cpus.contender),
+        show(&cpus.generator),
+        show(&cpus.upstream)
+    );
+    let total = (proofs + block * experiment.design.blocks).min(proofs + experiment.design.budget);
+    text += &format!("  about {} once everything is built", show_duration(total));
+    Ok(text)
+}
+
+/// Runs what is missing, judges, and leaves the page.
+fn go_on(mut lab: Lab<'_>, lock: runner::lock::Lock, mut show: Show, strict: bool) -> Result<ExitCode, Error> {
+    let outcome = trials(&mut lab, &mut show);
+    show.done();
+    let event = match &outcome {
+        Ok(event) => *event,
+        Err(LabError::Interrupted) => Event::Interrupted,
+        // What was measured is there; the error is said.
+        Err(error) => {
+            let text = error.to_string();
+            drop(lab);
+            return Err(Error::Failed(text.trim_start_matches("error: ").to_owned()));
+        }
+    };
+    let record = lab.finish(event)?;
+    drop(lock);
+    let judgement = judge::judge(&record);
+    let page = write(&record, &judgement)?;
+    print(&report::verdict_table(&record, &judgement, crate::output::width()));
+    print(&report::summary(&record, &judgement));
+    print(&format!("\npage: {}\n", page.display()));
+    if event == Event::Interrupted {
+        message(&format!(
+            "interrupted: {} trials are recorded\nhint: `faceoff run --resume {}` goes on",
+            record.trials.len(),
+            record.folder.display()
+        ));
+        return Ok(ExitCode::from(signals::code()));
+    }
+    Ok(code(&judgement, strict))
+}
+
+/// The exit code of a judgement.
+pub fn code(judgement: &Judgement, strict: bool) -> ExitCode {
+    let refuted = judgement.claims.iter().any(|c| c.outcome == ClaimOutcome::Refuted);
+    match () {
+        () if judgement.incomplete => ExitCode::from(FAILED),
+        () if judgement.unsound => ExitCode::from(UNSOUND),
+        () if strict && refuted => ExitCode::from(BREACHED),
+        () => ExitCode::SUCCESS,
+    }
+}
+
+fn trials(lab: &mut Lab<'_>, show: &mut Show) -> Result<Event, LabError> {
+    let began = Instant::now();
+    lab.begin(&mut |p| show.take(p))?;
+    let mut block = 0;
+    loop {
+        let next = lab.record().missing().first().map(|m| m.0);
+        let Some(next) = next else { return Ok(Event::Finished) };
+        if next != block && block != 0 && began.elapsed() >= lab.record().header.experiment.design.budget {
+            return Ok(Event::BudgetSpent);
+        }
+        block = next;
+        lab.run_trial(&mut |p| show.take(p))?;
+    }
+}
+
+/// Writes the judgement and the page beside the record; returns the page's path.
+pub fn write(record: &Record, judgement: &Judgement) -> Result<PathBuf, Error> {
+    write_file(&record.folder.join("judgement.json"), &judgement_text(judgement))?;
+    let page = record.folder.join("page.html");
+    write_file(&page, &report::html(record, judgement))?;
+    Ok(page)
+}
+
+/// The judgement as it is written and printed: the same record gives the same bytes.
+pub fn judgement_text(judgement: &Judgement) -> String {
+    serde_json::to_string_pretty(judgement).expect("plain data") + "\n"
+}
+
+/// Writes a file.
+pub fn write_file(path: &Path, text: &str) -> Result<(), Error> {
+    std::fs::write(path, text)
+        .map_err(|e| Error::Failed(format!("{} cannot be written: {e}\nhint: make room, or name another place with --out", path.display())))
+}

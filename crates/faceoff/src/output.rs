@@ -1,0 +1,37 @@
+//! Data to standard output, messages to standard error. A reader that has gone is no error.
+
+use std::io::{IsTerminal, Write};
+
+/// Prints data.
+pub fn print(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Prints a line of data.
+pub fn line(text: &str) {
+    print(&format!("{text}\n"));
+}
+
+/// Prints a value as JSON.
+pub fn json(value: &impl serde::Serialize) {
+    line(&serde_json::to_string_pretty(value).expect("plain data"));
+}
+
+/// Says something that is not data.
+pub fn message(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Says what went wrong.
+pub fn error(text: &str) {
+    message(text);
+}
+
+/// How wide tables may be.
+pub fn width() -> u16 {
+    if !std::io::stdout().is_terminal() {
+        return 140;
+    }
+    rustix::termios::tcgetwinsize(std::io::stdout()).map_or(120, |size| size.ws_col.max(60))
+}

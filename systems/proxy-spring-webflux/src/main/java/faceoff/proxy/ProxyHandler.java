@@ -1,0 +1,100 @@
+package faceoff.proxy;
+
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.TimeoutException;
+
+import io.netty.channel.ConnectTimeoutException;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpMethod;
+import org.springframework.http.HttpStatusCode;
+import org.springframework.http.MediaType;
+import org.springframework.http.client.reactive.ClientHttpRequest;
+import org.springframework.http.server.reactive.ServerHttpRequest;
+import org.springframework.http.server.reactive.ServerHttpResponse;
+import org.springframework.stereotype.Component;
+import org.springframework.web.reactive.function.BodyInserters;
+import org.springframework.web.reactive.function.client.ClientResponse;
+import org.springframework.web.reactive.function.client.WebClient;
+import org.springframework.web.server.ServerWebExchange;
+import org.springframework.web.server.WebHandler;
+import reactor.core.publisher.Mono;
+import reactor.netty.http.client.HttpClientRequest;
+
+/** Passes a request on to the upstream and the answer back. A client that leaves cancels both. */
+@Component
+class ProxyHandler implements WebHandler {
+
+    private final URI upstream;
+    private final WebClient client;
+
+    ProxyHandler(ProxySettings settings, WebClient.Builder client) {
+        this.upstream = settings.upstream();
+        this.client = client.filter(new HeadTimeout(settings.upstreamTimeout())).build();
+    }
+
+    @Override
+    public Mono<Void> handle(ServerWebExchange exchange) {
+        ServerHttpRequest request = exchange.getRequest();
+        ServerHttpResponse response = exchange.getResponse();
+        String path = request.getURI().getRawPath();
+        if (!Route.matches(path)) {
+            return refuse(response, 404, "no such path");
+        }
+        URI uri = Route.to(upstream, path, request.getURI().getRawQuery());
+        return ask(request, uri)
+                .exchangeToMono(answer -> relay(answer, request, response))
+                // Once the head is out, an error breaks the connection off: the client must not take a part for the whole.
+                .onErrorResume(failure -> !response.isCommitted(), failure -> explain(failure, response));
+    }
+
+    private WebClient.RequestHeadersSpec<?> ask(ServerHttpRequest request, URI uri) {
+        boolean chunked = request.getHeaders().containsHeader(HttpHeaders.TRANSFER_ENCODING);
+        boolean hasBody = chunked || request.getHeaders().getContentLength() > 0;
+        InetSocketAddress peer = request.getRemoteAddress();
+        HttpHeaders headers = EndToEnd.forwarded(request.getHeaders(), peer.getAddress().getHostAddress());
+        return client.method(request.getMethod())
+                .uri(uri)
+                .headers(sent -> sent.putAll(headers))
+                .httpRequest(sent -> asTheClientDid(sent, chunked))
+                .body(hasBody ? BodyInserters.fromDataBuffers(request.getBody()) : BodyInserters.empty());
+    }
+
+    /** Takes back what the client library would add on its own, and frames the body as the client did. */
+    private static void asTheClientDid(ClientHttpRequest sent, boolean chunked) {
+        HttpClientRequest request = sent.getNativeRequest();
+        io.netty.handler.codec.http.HttpHeaders headers = request.requestHeaders();
+        headers.remove(HttpHeaders.USER_AGENT).remove(HttpHeaders.ACCEPT).remove(HttpHeaders.TRANSFER_ENCODING);
+        if (chunked) {
+            headers.set(HttpHeaders.TRANSFER_ENCODING, "chunked");
+        }
+    }
+
+    private static Mono<Void> relay(ClientResponse answer, ServerHttpRequest request, ServerHttpResponse response) {
+        response.setStatusCode(answer.statusCode());
+        response.getHeaders().putAll(EndToEnd.of(answer.headers().asHttpHeaders()));
+        if (request.getMethod() == HttpMethod.HEAD) {
+            return answer.releaseBody().then(response.setComplete());
+        }
+        return response.writeWith(answer.body((message, context) -> message.getBody()));
+    }
+
+    private static Mono<Void> explain(Throwable failure, ServerHttpResponse response) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (cause instanceof TimeoutException || cause instanceof ConnectTimeoutException) {
+                return refuse(response, 504, "the upstream did not answer in time");
+            }
+        }
+        return refuse(response, 502, "the upstream could not be reached or did not answer");
+    }
+
+    private static Mono<Void> refuse(ServerHttpResponse response, int status, String error) {
+        byte[] body = ("{\"error\":\"" + error + "\"}").getBytes(StandardCharsets.UTF_8);
+        response.setStatusCode(HttpStatusCode.valueOf(status));
+        response.getHeaders().clear();
+        response.getHeaders().setContentType(MediaType.APPLICATION_JSON);
+        response.getHeaders().setContentLength(body.length);
+        return response.writeWith(Mono.just(response.bufferFactory().wrap(body)));
+    }
+}
