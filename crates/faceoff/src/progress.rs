@@ -40,7 +40,7 @@ impl Show {
     }
 
     fn time_left(&self) -> String {
-        if self.trials_took.is_empty() {
+        if self.trials_took.is_empty() || self.left == 0 {
             return String::new();
         }
         let mean = self.trials_took.iter().sum::<Duration>() / self.trials_took.len() as u32;

@@ -15,7 +15,7 @@ const LAG_SHARE_MAX: f64 = 0.10;
 /// Lag below this is never a fault: the clock and a wake-up cost that much.
 const LAG_FLOOR_NS: u64 = 50_000;
 /// CPU time that the hypervisor may take.
-const STEAL_SHARE_MAX: f64 = 0.02;
+const STEAL_SHARE_MAX: f64 = 0.05;
 
 fn fault(kind: &str, evidence: String, hint: &str) -> Fault {
     Fault { kind: kind.into(), evidence, hint: hint.into() }

@@ -37,7 +37,11 @@ pub fn ask(address: SocketAddr, host: &str, workload: &Workload, timeout: Durati
     let mut buffer = [0; 16 << 10];
     for step in &workload.steps {
         let subject = format!("{} {}", step.method, step.path);
-        let no_answer = |cause: std::io::Error| WrongAnswer::NoAnswer(format!("{subject}: {cause}"));
+        let no_answer = |cause: std::io::Error| {
+            // A socket's timeout comes as "try again", which says nothing to a reader.
+            let is_late = matches!(cause.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut);
+            WrongAnswer::NoAnswer(if is_late { format!("{subject}: no answer in time") } else { format!("{subject}: {cause}") })
+        };
         let left = || Duration::from_nanos(deadline.saturating_sub(clock::now_ns()).max(1_000_000));
         let mut connection = match stream.take() {
             Some(connection) => connection,

@@ -49,17 +49,17 @@ impl fmt::Display for Problems {
             if i > 0 {
                 writeln!(f)?;
             }
-            let mut group = match &problem.span {
-                Some(span) => {
-                    let span = span.start.min(self.text.len())..span.end.min(self.text.len());
-                    let snippet = Snippet::source(&self.text).path(&path).annotation(AnnotationKind::Primary.span(span));
-                    Level::ERROR.primary_title(&problem.message).element(snippet)
+            let Some(span) = &problem.span else {
+                let place = if path.is_empty() { String::new() } else { format!("{path}: ") };
+                write!(f, "error: {place}{}", problem.message)?;
+                if let Some(hint) = &problem.hint {
+                    write!(f, "\nhint: {hint}")?;
                 }
-                None if path.is_empty() => {
-                    Level::ERROR.primary_title(&problem.message).elements(None::<Snippet<'_, annotate_snippets::Annotation<'_>>>)
-                }
-                None => Level::ERROR.primary_title(&problem.message).element(annotate_snippets::Origin::path(&path)),
+                continue;
             };
+            let span = span.start.min(self.text.len())..span.end.min(self.text.len());
+            let snippet = Snippet::source(&self.text).path(&path).annotation(AnnotationKind::Primary.span(span));
+            let mut group = Level::ERROR.primary_title(&problem.message).element(snippet);
             if let Some(hint) = &problem.hint {
                 group = group.element(Level::HELP.with_name("hint").message(hint));
             }

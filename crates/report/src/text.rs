@@ -56,7 +56,7 @@ pub fn verdict_table(record: &Record, judgement: &Judgement, width: u16) -> Stri
     let places = cells.map(|c| (Some(c.name.as_str()), format!("{} ({})", c.name, c.load.describe()))).chain([(None, "start".to_owned())]);
     for (cell, title) in places {
         let mut table = Table::new();
-        table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+        table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
         table.set_header(["metric", "contender", "value", "baseline", "ratio", "95 % interval", "verdict"]);
         let mut last = None;
         for verdict in judgement.verdicts.iter().filter(|v| v.cell.as_deref() == cell) {

@@ -48,6 +48,19 @@ pub struct Ended {
     pub status: String,
 }
 
+/// How a process was stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// How it ended.
+    pub ended: Ended,
+    /// How long that took.
+    pub took_ns: u64,
+    /// Whether it had to be killed.
+    pub killed: bool,
+    /// How many processes it left behind, which were then killed.
+    pub orphans: u32,
+}
+
 enum News {
     Started(u32, u64),
     Failed(String),
@@ -137,9 +150,8 @@ impl Process {
         }
     }
 
-    /// Asks it to end, and kills it after a deadline. Returns how it ended, how
-    /// long that took in nanoseconds, and whether it had to be killed.
-    pub fn stop(mut self, signal: StopSignal, within: Duration) -> (Ended, u64, bool) {
+    /// Asks it to end, and kills it after a deadline, with all that it left behind.
+    pub fn stop(mut self, signal: StopSignal, within: Duration) -> Stop {
         let begin = load::clock::now_ns();
         if self.ended().is_none() {
             self.order(match signal {
@@ -156,9 +168,15 @@ impl Process {
             self.await_end(Duration::from_secs(10));
         }
         let ended = self.ended.clone().unwrap_or(Ended { status: "still there after KILL".into() });
-        let took = load::clock::now_ns() - begin;
+        let took_ns = load::clock::now_ns() - begin;
         self.release();
-        (ended, took, killed)
+        // The guard tells of orphans after the end, before it ends itself.
+        while let Ok(news) = self.news.recv_timeout(Duration::from_secs(1)) {
+            if let News::Orphans(count) = news {
+                self.orphans = count;
+            }
+        }
+        Stop { ended, took_ns, killed, orphans: self.orphans }
     }
 
     /// Lets the guard clear up, and waits until it is gone.

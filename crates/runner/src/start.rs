@@ -3,7 +3,7 @@
 use crate::build::values;
 use crate::needs::Tools;
 use crate::ports;
-use crate::process::{Process, Spec};
+use crate::process::{Process, Spec, Stop};
 use load::{WrongAnswer, ask};
 use model::record::{Failure, Stopped};
 use model::system::Contender;
@@ -14,8 +14,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How often a system that is starting is asked.
-const ASK_EVERY: Duration = Duration::from_millis(5);
+/// A system that is starting is asked again after this share of the time that
+/// has passed, within bounds: its start-up time is then known to 1 %, and a slow
+/// one is not disturbed.
+const ASK_AGAIN_SHARE: f64 = 0.01;
+const ASK_AGAIN: std::ops::RangeInclusive<Duration> = Duration::from_micros(200)..=Duration::from_millis(20);
 
 /// How many lines of a log are kept with a failure.
 const LOG_LINES: usize = 20;
@@ -122,7 +125,8 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
             let within = model::units::show_duration(system.ready_within);
             return Err(failed(fail("ready", format!("no right answer within {within}; the last was: {cause}"), log(&process))));
         }
-        std::thread::sleep(ASK_EVERY);
+        let passed = Duration::from_nanos(load::clock::now_ns() - process.started_ns);
+        std::thread::sleep(passed.mul_f64(ASK_AGAIN_SHARE).clamp(*ASK_AGAIN.start(), *ASK_AGAIN.end()));
     }
 }
 
@@ -183,13 +187,15 @@ impl Running {
         let mut process = self.process;
         let ended_before = process.ended().map(|e| e.status.clone());
         let log = process.last_lines(LOG_LINES);
-        let (ended, after_ns, killed) = process.stop(rule.signal, rule.within);
+        let Stop { ended, took_ns: after_ns, killed, orphans } = process.stop(rule.signal, rule.within);
         // A JVM exits with 128 + signal when it ends by one; others with 0, or by the signal itself.
-        let orderly = ["exit 0", "exit 143", "exit 130", "exit 131", "signal 15", "signal 2", "signal 3"].contains(&ended.status.as_str());
+        let orderly = ["exit 0", "exit 143", "exit 130", "exit 131", "signal 15", "signal 2", "signal 3", "signal 10"]
+            .contains(&ended.status.as_str());
         let failure = match (&ended_before, killed) {
             (Some(status), _) => Some(format!("it had ended with {status} before it was stopped")),
             (None, true) => Some(format!("it did not end within {} and was killed", model::units::show_duration(rule.within))),
             (None, false) if !orderly => Some(format!("it ended with {} when it was stopped", ended.status)),
+            (None, false) if orphans > 0 => Some(format!("it left {orphans} processes behind, which were killed")),
             _ => None,
         };
         let stopped = Stopped { after_ns, clean: failure.is_none(), status: ended.status };

@@ -55,7 +55,8 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let cache = cache(catalog);
     let place = Place { catalog, cache: &cache, version: VERSION, stop: &stop };
     let work = cache.join("check").join(std::process::id().to_string());
-    let mut checks = Checks { place, tools: Tools::default(), work: &work, upstream: None, show: Show::default() };
+    let mut checks =
+        Checks { place, tools: Tools::default(), cpus: runner::cpus::usable(), work: &work, upstream: None, show: Show::default() };
     let mut outcomes = Vec::new();
     for contender in contenders {
         let name = contender.name.clone();
@@ -103,6 +104,7 @@ fn to_json(name: &ContenderName, outcome: &Outcome) -> serde_json::Value {
 struct Checks<'a> {
     place: Place<'a>,
     tools: Tools,
+    cpus: Vec<usize>,
     work: &'a Path,
     upstream: Option<Upstream>,
     show: Show,
@@ -147,8 +149,7 @@ impl Checks<'_> {
     }
 
     fn around<'s>(&'s self, work: &'s Path, upstream: Option<std::net::SocketAddr>) -> Surroundings<'s> {
-        const ALL_CPUS: &[usize] = &[];
-        Surroundings { tools: &self.tools, upstream, cpus: ALL_CPUS, descriptors: None, work, run: "check", stop: self.place.stop }
+        Surroundings { tools: &self.tools, upstream, cpus: &self.cpus, descriptors: None, work, run: "check", stop: self.place.stop }
     }
 
     /// Has the wanted upstream running, and no other.
@@ -186,15 +187,20 @@ impl Checks<'_> {
     }
 }
 
-/// The upstream of the first experiment that a proxy takes part in.
+/// The upstream of the first experiment that a proxy takes part in; one without variants goes before.
 fn upstream_of(catalog: &Catalog, proxy: &ContenderName) -> Result<ContenderName, Error> {
+    let mut found: Option<ContenderName> = None;
     for name in catalog.experiment_names() {
         let experiment = catalog.experiment(&name)?;
         if experiment.everybody().any(|c| c.system == proxy.system)
             && let Some(upstream) = experiment.upstream
+            && found.as_ref().is_none_or(|f| !f.variants.is_empty() && upstream.variants.is_empty())
         {
-            return Ok(upstream);
+            found = Some(upstream);
         }
+    }
+    if let Some(upstream) = found {
+        return Ok(upstream);
     }
     Err(Problems::plain(format!("{proxy} is a proxy, and no experiment here says what it stands before"), "name it with --upstream").into())
 }

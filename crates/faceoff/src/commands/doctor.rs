@@ -26,7 +26,7 @@ pub fn run(catalog: &Catalog, format: Format) -> Result<ExitCode, Error> {
         ),
         Format::Text => {
             let mut table = Table::new();
-            table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic).set_width(width());
+            table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic).set_width(width());
             table.set_header(["tool", "found", "needed by", "hint"]);
             for (found, by) in &rows {
                 let hint = if found.version.is_some() { "" } else { &found.hint };

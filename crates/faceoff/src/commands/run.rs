@@ -139,8 +139,10 @@ fn go_on(mut lab: Lab<'_>, lock: runner::lock::Lock, mut show: Show, strict: boo
             return Err(Error::Failed(text.trim_start_matches("error: ").to_owned()));
         }
     };
-    let record = lab.finish(event)?;
+    let folder = lab.finish(event)?.folder;
     drop(lock);
+    // From the disk, as anybody else would: the same record gives the same verdicts.
+    let record = Record::read(&folder)?;
     let judgement = judge::judge(&record);
     let page = write(&record, &judgement)?;
     print(&report::verdict_table(&record, &judgement, crate::output::width()));

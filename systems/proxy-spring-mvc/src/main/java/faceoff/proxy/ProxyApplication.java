@@ -3,6 +3,7 @@ package faceoff.proxy;
 import java.net.http.HttpClient;
 
 import jakarta.servlet.http.HttpServletRequest;
+import org.apache.catalina.core.StandardHost;
 import org.apache.tomcat.util.buf.EncodedSolidusHandling;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
@@ -11,6 +12,7 @@ import org.springframework.boot.http.client.JdkClientHttpRequestFactoryBuilder;
 import org.springframework.boot.http.client.autoconfigure.ClientHttpRequestFactoryBuilderCustomizer;
 import org.springframework.boot.tomcat.servlet.TomcatServletWebServerFactory;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
+import org.springframework.boot.webmvc.autoconfigure.error.ErrorMvcAutoConfiguration;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.Ordered;
 import org.springframework.http.client.JdkClientHttpRequestFactory;
@@ -20,7 +22,7 @@ import org.springframework.web.servlet.HandlerExecutionChain;
 import org.springframework.web.servlet.HandlerMapping;
 
 /** A reverse proxy on Spring MVC: one thread carries one request from its first byte to its last. */
-@SpringBootApplication
+@SpringBootApplication(exclude = ErrorMvcAutoConfiguration.class)
 @ConfigurationPropertiesScan
 @EnableScheduling
 class ProxyApplication {
@@ -52,6 +54,8 @@ class ProxyApplication {
     WebServerFactoryCustomizer<TomcatServletWebServerFactory> tomcat() {
         return factory -> {
             factory.addEngineValves(new ConnectionValve());
+            factory.addContextCustomizers(context ->
+                    ((StandardHost) context.getParent()).setErrorReportValveClass(JsonErrorReport.class.getName()));
             factory.addConnectorCustomizers(connector -> {
                 // Tomcat refuses %2F and %5C by default; here they are the upstream's business.
                 connector.setEncodedSolidusHandling(EncodedSolidusHandling.PASS_THROUGH.getValue());

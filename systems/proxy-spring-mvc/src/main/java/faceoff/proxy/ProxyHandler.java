@@ -13,7 +13,6 @@ import jakarta.servlet.http.HttpServletResponse;
 import org.apache.coyote.CloseNowException;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpMethod;
-import org.springframework.http.HttpStatus;
 import org.springframework.http.client.ClientHttpResponse;
 import org.springframework.stereotype.Component;
 import org.springframework.web.HttpRequestHandler;
@@ -38,19 +37,6 @@ class ProxyHandler implements HttpRequestHandler {
 
     @Override
     public void handleRequest(HttpServletRequest request, HttpServletResponse response) throws IOException {
-        switch (request.getDispatcherType()) {
-            case REQUEST -> serve(request, response);
-            // The container asks for the body of an error that it found itself.
-            case ERROR -> {
-                HttpStatus status = HttpStatus.resolve(response.getStatus());
-                refuse(response, response.getStatus(), status == null ? "error" : status.getReasonPhrase());
-            }
-            // The container offers to add a page to an answer that was broken off. Nothing may be added.
-            default -> { }
-        }
-    }
-
-    private void serve(HttpServletRequest request, HttpServletResponse response) throws IOException {
         if (!Route.matches(request.getRequestURI())) {
             refuse(response, 404, "no such path");
             return;
@@ -158,7 +144,8 @@ class ProxyHandler implements HttpRequestHandler {
         }
     }
 
-    private static void refuse(HttpServletResponse response, int status, String error) throws IOException {
+    /** Answers with an error of the proxy's own. */
+    static void refuse(HttpServletResponse response, int status, String error) throws IOException {
         byte[] body = ("{\"error\":\"" + error + "\"}").getBytes(StandardCharsets.UTF_8);
         response.setStatus(status);
         response.setContentType("application/json");

@@ -8,8 +8,10 @@ import org.springframework.boot.http.client.reactive.ReactorClientHttpConnectorB
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.Ordered;
 import org.springframework.stereotype.Component;
+import org.springframework.web.cors.reactive.CorsUtils;
 import org.springframework.web.reactive.HandlerMapping;
 import org.springframework.web.server.ServerWebExchange;
+import org.springframework.web.server.WebFilter;
 import reactor.core.publisher.Mono;
 
 /** A reverse proxy on Spring WebFlux: a few event loops carry all requests, and none of them ever waits. */
@@ -17,7 +19,7 @@ import reactor.core.publisher.Mono;
 @ConfigurationPropertiesScan
 class ProxyApplication {
 
-    /** Every request goes to the handler as it is: no path is decoded, no CORS preflight is answered on the way. */
+    /** Every request goes to the handler as it is: no path is decoded, nothing is chosen by its content. */
     @Component
     record Everything(ProxyHandler handler) implements HandlerMapping, Ordered {
 
@@ -30,6 +32,13 @@ class ProxyApplication {
         public int getOrder() {
             return HIGHEST_PRECEDENCE;
         }
+    }
+
+    /** A CORS preflight, too: left alone, the dispatcher answers it itself and calls no handler. */
+    @Bean
+    WebFilter preflight(ProxyHandler handler) {
+        return (exchange, rest) ->
+                CorsUtils.isPreFlightRequest(exchange.getRequest()) ? handler.handle(exchange) : rest.filter(exchange);
     }
 
     /** No compression is asked for, and no body is decompressed. */

@@ -77,7 +77,9 @@ class ProxyHandler implements WebHandler {
         if (request.getMethod() == HttpMethod.HEAD) {
             return answer.releaseBody().then(response.setComplete());
         }
-        return response.writeWith(answer.body((message, context) -> message.getBody()));
+        return response.writeWith(answer.body((message, context) -> message.getBody())
+                // Without its cause: to the framework "connection reset" is a client that left, whose answer it ends as whole.
+                .onErrorMap(failure -> new IllegalStateException("the upstream broke off its answer")));
     }
 
     private static Mono<Void> explain(Throwable failure, ServerHttpResponse response) {

@@ -1,0 +1,45 @@
+# The commands of this repository. Everything goes through cargo, go, mvn and npm.
+
+CARGO ?= cargo
+FACEOFF = target/release/faceoff
+
+.PHONY: build page demo systems check test test-all lint bench clean
+
+build: page ## the command, in target/release/faceoff
+	$(CARGO) build --release --locked -p faceoff
+
+page: web/dist/index.html ## the page that reports embed
+
+web/dist/index.html: web/node_modules $(shell find web/src web/index.html web/vite.config.ts -type f 2>/dev/null)
+	cd web && npm run --silent build
+
+web/node_modules: web/package.json web/package-lock.json
+	cd web && npm ci --no-audit --no-fund
+	touch web/node_modules
+
+demo: build ## a first answer: does a Go reverse proxy beat a Spring Boot one?
+	$(FACEOFF) run reverse-proxy --quick
+
+systems: build ## build every system
+	$(FACEOFF) build
+
+check: build ## prove that every system answers rightly
+	$(FACEOFF) check --all
+
+test: build ## every test of every language, with one closing line
+	scripts/test
+
+test-all: build ## the longer proofs as well
+	scripts/test --all
+
+lint: page ## formatting and lints of every language
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	cd systems/proxy-gin && test -z "$$(gofmt -l .)" && go vet ./...
+	cd web && npm run --silent lint
+
+bench: build ## our load generator beside its peers
+	bench/generators
+
+clean: ## what builds and runs have left
+	rm -rf target web/dist web/node_modules .faceoff

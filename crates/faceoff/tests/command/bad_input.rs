@@ -1,0 +1,59 @@
+use crate::folder::Folder;
+
+#[test]
+fn unknown_names_offer_the_nearest() {
+    let folder = Folder::new();
+    folder.system("alpha", &[]);
+    folder.experiment(&["alpha", "alfa"], "");
+    folder.run(&["run", "y"]).expect(2).says("unknown experiment `y`");
+    folder.run(&["run", "x"]).expect(2).says("unknown system `alfa`").says("did you mean `alpha`?");
+    folder.run(&["check", "alpha:fast"]).expect(2).says("has no variant `fast`");
+    folder.run(&["check", "a b"]).expect(2).says("is not a name");
+    folder.run(&["judge", "nowhere"]).expect(2).says("is not a record");
+    folder.run(&["--dir", "nowhere", "list"]).expect(2).says("--dir");
+    folder.run(&["rum"]).expect(2).says("run");
+}
+
+#[test]
+fn every_problem_of_a_file_is_said_at_once_with_its_line() {
+    let folder = Folder::new();
+    folder.write(
+        "systems/bad/system.toml",
+        "name = \"other\"\nsumary = \"x\"\nkind = \"servce\"\n[start]\nrun = [\"x\", \"{port.htp}\", \"{varint.args}\"]\nports = [\"http\"]\n[stop]\nsignal = \"KILL\"\nwithin = \"soon\"\n",
+    );
+    let ran = folder.run(&["check", "bad"]).expect(2);
+    insta::assert_snapshot!(ran.err.replace(&*folder.path().to_string_lossy(), "."));
+}
+
+#[test]
+fn a_contradictory_experiment_is_refused_whole() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    folder.system("b", &[]);
+    folder.experiment(
+        &["a", "b", "b"],
+        "[[claim]]\ntext = \"t\"\ncontender = \"c\"\nmetric = \"latency_p98\"\nexpects = \"less\"\ncells = [\"opn\"]\n[quick]\ncells = [\"clsed\"]\n",
+    );
+    let ran = folder.run(&["run", "x"]).expect(2);
+    for said in ["takes part twice", "latency_p9", "unknown expectation `less`", "speaks of cell `opn`", "did you mean `open`?", "did you mean `closed`?", "about `c`"] {
+        assert!(ran.err.contains(said), "{said}\n{}", ran.err);
+    }
+}
+
+#[test]
+fn broken_toml_is_said_with_its_place() {
+    let folder = Folder::new();
+    folder.write("experiments/x.toml", "name = \"x\nquestion = 3\n[[cell]\n");
+    folder.run(&["run", "x"]).expect(2).says("x.toml:1");
+}
+
+#[test]
+fn a_record_that_is_not_one_is_refused_and_none_is_overwritten() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    folder.system("b", &[]);
+    folder.experiment(&["a", "b"], "");
+    folder.write("r/record.jsonl", "{\"line\":\"header\"}\n");
+    folder.run(&["judge", "r"]).expect(2).says("no header");
+    folder.run(&["run", "x", "--out", "r"]).expect(1).says("holds a record already");
+}

@@ -1,0 +1,125 @@
+use crate::folder::{Folder, nothing_is_left};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+fn start(folder: &Folder, arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_faceoff"))
+        .current_dir(folder.path())
+        .env("TMPDIR", folder.path())
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap().success());
+}
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.system("a", &["--children", "1"]);
+    folder.system("b", &[]);
+    folder.system("behind", &[]);
+    // `a` leaves a process behind on purpose; `b` does not: both must be gone in the end.
+    folder.experiment(&["b", "c"], "upstream = \"behind\"\n");
+    folder.system("c", &[]);
+    folder
+}
+
+fn wait_for_trials(folder: &Folder, count: usize) {
+    for _ in 0..3_000 {
+        let text = std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap_or_default();
+        if text.lines().filter(|l| l.starts_with("{\"line\":\"trial\"")).count() >= count {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("no {count} trials within 30 s");
+}
+
+#[test]
+fn an_interrupted_run_is_judged_and_goes_on_where_it_stopped() {
+    let folder = folder();
+    for (name, code) in [("INT", 130), ("TERM", 143)] {
+        let before = if name == "INT" { 0 } else { folder.record("r").trials.len() };
+        let arguments: &[&str] = if name == "INT" { &["run", "x", "--out", "r"] } else { &["run", "--resume", "r"] };
+        let mut child = start(&folder, arguments);
+        wait_for_trials(&folder, before + 2);
+        signal(&child, name);
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        nothing_is_left(&folder);
+        folder.run(&["judge", "r"]).expect(1).says("of the 6 that a verdict needs");
+    }
+    let ran = folder.run(&["run", "--resume", "r"]);
+    assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
+    let record = folder.record("r");
+    assert_eq!(record.trials.len(), 12);
+    assert!(record.missing().is_empty());
+    let mut done: Vec<_> = record.trials.iter().map(|t| (t.block, t.contender.clone())).collect();
+    done.dedup();
+    assert_eq!(done.len(), 12, "no trial twice");
+}
+
+#[test]
+fn killed_at_any_moment_it_leaves_no_process_and_a_record_that_can_be_judged() {
+    let folder = folder();
+    for (round, wait_ms) in [150, 700, 2_300, 3_100].into_iter().enumerate() {
+        let out = format!("r{round}");
+        let mut child = start(&folder, &["run", "x", "--out", &out]);
+        std::thread::sleep(Duration::from_millis(wait_ms));
+        signal(&child, "KILL");
+        child.wait().unwrap();
+        nothing_is_left(&folder);
+        if folder.path().join(&out).join("record.jsonl").exists() {
+            let ran = folder.run(&["judge", &out]);
+            assert!([0, 1].contains(&ran.code), "{}\n{}", ran.out, ran.err);
+        }
+    }
+}
+
+#[test]
+fn a_line_cut_short_by_a_crash_is_left_out_and_the_run_goes_on() {
+    let folder = folder();
+    let mut child = start(&folder, &["run", "x", "--out", "r"]);
+    wait_for_trials(&folder, 3);
+    signal(&child, "KILL");
+    child.wait().unwrap();
+    nothing_is_left(&folder);
+    let path = folder.path().join("r/record.jsonl");
+    let text = std::fs::read(&path).unwrap();
+    let end = text.iter().rposition(|b| *b != b'\n').unwrap();
+    std::fs::write(&path, &text[..end - 40]).unwrap();
+    let record = folder.record("r");
+    assert_eq!(record.torn_lines, 1);
+    let ran = folder.run(&["run", "--resume", "r"]);
+    assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
+    let record = folder.record("r");
+    assert_eq!((record.trials.len(), record.torn_lines), (12, 1));
+}
+
+/// The longer proof: ten random moments, three signals.
+#[test]
+#[ignore = "a longer proof, run by `make test-all`"]
+fn ten_random_moments() {
+    let folder = folder();
+    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().subsec_nanos();
+    println!("seed {seed}");
+    let mut random = u64::from(seed);
+    for round in 0..10 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let wait = Duration::from_millis((random >> 33) % 8_000);
+        let name = ["INT", "TERM", "KILL"][round % 3];
+        let out = format!("r{round}");
+        let mut child = start(&folder, &["run", "x", "--out", &out]);
+        std::thread::sleep(wait);
+        let _ = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
+        child.wait().unwrap();
+        nothing_is_left(&folder);
+        if folder.path().join(&out).join("record.jsonl").exists() {
+            let ran = folder.run(&["judge", &out]);
+            assert!([0, 1, 4].contains(&ran.code), "{name} after {wait:?}: {}\n{}", ran.out, ran.err);
+        }
+    }
+}

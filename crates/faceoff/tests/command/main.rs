@@ -1,0 +1,8 @@
+//! The command from outside: real processes, real sockets, systems that misbehave.
+
+mod bad_input;
+mod faults;
+mod folder;
+mod interrupted;
+mod load;
+mod run;

@@ -1,0 +1,105 @@
+use crate::folder::{Folder, nothing_is_left};
+use model::judgement::{ClaimOutcome, Outcome};
+use model::metric::Metric;
+use model::record::Event;
+
+#[test]
+fn a_slower_system_is_found_slower_and_the_record_judges_the_same_again() {
+    let folder = Folder::new();
+    folder.system("fast", &[]);
+    folder.system("slow", &["--cpu", "300us"]);
+    folder.experiment(
+        &["fast", "slow"],
+        "[[claim]]\ntext = \"slow needs more CPU\"\ncontender = \"slow\"\nmetric = \"cpu_per_request\"\nexpects = \"higher\"\ncells = [\"open\"]\n",
+    );
+    let ran = folder.run(&["run", "x", "--out", "r"]);
+    // Faults of a busy machine may leave it unsound; what was counted must hold all the same.
+    assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
+    let record = folder.record("r");
+    assert_eq!(record.trials.len(), 12);
+    assert_eq!(record.sessions.last().unwrap().event, Event::Finished);
+    for trial in &record.trials {
+        assert!(trial.ready_after_ns.is_some() && trial.failure.is_none(), "{trial:?}");
+        assert!(trial.stop.as_ref().unwrap().clean);
+        assert_eq!(trial.measurements.len(), 2);
+        for m in &trial.measurements {
+            assert!(m.counts.add_up(), "{:?}", m.counts);
+            assert_eq!(m.service.len(), m.counts.correct);
+            assert!(m.usage.cpu_ns > 0 && m.usage.threads_max >= 1);
+            match m.cell.as_str() {
+                "open" => assert_eq!((m.counts.scheduled, m.latency.as_ref().unwrap().len()), (60, m.counts.correct)),
+                _ => assert!(m.latency.is_none(), "a closed load has no schedule"),
+            }
+        }
+    }
+    let again = folder.run(&["judge", "r", "--format", "json"]);
+    let written = std::fs::read_to_string(folder.path().join("r/judgement.json")).unwrap();
+    assert_eq!(again.out, written, "judged again, to the byte");
+    let judgement = judge::judge(&record);
+    let cpu = judgement.verdicts.iter().find(|v| v.metric == Metric::CpuPerRequest && v.cell.as_deref() == Some("open")).unwrap();
+    if cpu.used >= 6 {
+        assert_eq!(cpu.outcome, Outcome::Worse, "{cpu:?}");
+        assert_eq!(judgement.claims[0].outcome, ClaimOutcome::Confirmed);
+    }
+    assert!(std::fs::read_to_string(folder.path().join("r/page.html")).unwrap().contains("faceoff.page.v1"));
+    nothing_is_left(&folder);
+}
+
+#[test]
+fn the_plan_is_said_before_anything_runs() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    folder.system("b", &[]);
+    folder.experiment(&["a", "b"], "");
+    let ran = folder.run(&["run", "x", "--plan"]).expect(0).says("Which?").says("baseline   a").says("blocks: 6").says("about ");
+    assert!(ran.out.is_empty());
+    assert!(!folder.path().join("records").exists());
+}
+
+#[test]
+fn fewer_than_six_blocks_have_no_winner() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    folder.system("b", &["--cpu", "500us"]);
+    folder.experiment(&["a", "b"], "");
+    let ran = folder.run(&["run", "x", "--blocks", "2", "--out", "r"]);
+    let judgement = judge::judge(&folder.record("r"));
+    assert!(judgement.verdicts.iter().all(|v| v.outcome == Outcome::Undecided && !v.reason.is_empty()), "{}", ran.out);
+}
+
+#[test]
+fn check_build_and_list_speak_to_programs_too() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    let listed: serde_json::Value = serde_json::from_str(&folder.run(&["list", "--format", "json"]).expect(0).out).unwrap();
+    assert_eq!(listed["systems"][0]["name"], "a");
+    let checked: serde_json::Value = serde_json::from_str(&folder.run(&["check", "a", "--format", "json"]).expect(0).out).unwrap();
+    assert_eq!(checked[0]["outcome"], "right");
+    let doctor: serde_json::Value = serde_json::from_str(&folder.run(&["doctor", "--format", "json"]).expect(0).out).unwrap();
+    assert!(doctor.as_array().unwrap().is_empty());
+    nothing_is_left(&folder);
+}
+
+#[test]
+fn two_runs_at_once_take_turns() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    folder.system("b", &[]);
+    folder.experiment(&["a", "b"], "");
+    let arguments = |out| ["run", "x", "--blocks", "1", "--out", out];
+    let first = std::process::Command::new(env!("CARGO_BIN_EXE_faceoff"))
+        .current_dir(folder.path())
+        .env("TMPDIR", folder.path())
+        .args(arguments("r1"))
+        .stderr(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    while !folder.path().join("r1/record.jsonl").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    folder.run(&arguments("r2")).says("waiting: another faceoff (process ");
+    first.wait_with_output().unwrap();
+    assert_eq!((folder.record("r1").trials.len(), folder.record("r2").trials.len()), (2, 2));
+    assert!(folder.record("r2").trials[0].started_at >= folder.record("r1").trials[1].started_at);
+}

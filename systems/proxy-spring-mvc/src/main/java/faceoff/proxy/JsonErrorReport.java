@@ -1,0 +1,27 @@
+package faceoff.proxy;
+
+import java.io.IOException;
+
+import org.apache.catalina.connector.Request;
+import org.apache.catalina.connector.Response;
+import org.apache.catalina.valves.ErrorReportValve;
+import org.springframework.http.HttpStatus;
+
+/** Gives what Tomcat refuses by itself, such as a malformed path, the form of the proxy's own errors. */
+public final class JsonErrorReport extends ErrorReportValve {
+
+    @Override
+    protected void report(Request request, Response response, Throwable failure) {
+        int status = response.getStatus();
+        if (status < 400 || response.getContentWritten() > 0 || !response.setErrorReported()) {
+            return;
+        }
+        HttpStatus known = HttpStatus.resolve(status);
+        try {
+            ProxyHandler.refuse(response, status, known == null ? "error" : known.getReasonPhrase());
+            response.finishResponse();
+        } catch (IOException gone) {
+            // Nobody is left to be told.
+        }
+    }
+}
