@@ -22,7 +22,7 @@ pub const FILE_NAME: &str = "record.jsonl";
 
 /// One line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "line", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Line {
     /// The first.
     Header(Box<Header>),
@@ -446,7 +446,10 @@ impl Record {
                 Ok(Line::Upstream(u)) => upstreams.push(u),
                 Ok(Line::Trial(t)) => trials.push(*t),
                 Ok(Line::Session(s)) => sessions.push(s),
-                Ok(Line::Header(_)) | Err(_) => torn_lines += 1,
+                // What is not even JSON was cut short; what is JSON and not understood is an error, not a loss.
+                Err(_) if serde_json::from_slice::<serde::de::IgnoredAny>(&line).is_err() => torn_lines += 1,
+                Ok(Line::Header(_)) => return Err(unreadable(&format!("line {} is a second header", number + 1))),
+                Err(e) => return Err(unreadable(&format!("line {} is not understood ({e})", number + 1))),
             }
         }
         let header = header.ok_or_else(|| unreadable(&"it is empty"))?;

@@ -35,7 +35,15 @@ fn a_contradictory_experiment_is_refused_whole() {
         "[[claim]]\ntext = \"t\"\ncontender = \"c\"\nmetric = \"latency_p98\"\nexpects = \"less\"\ncells = [\"opn\"]\n[quick]\ncells = [\"clsed\"]\n",
     );
     let ran = folder.run(&["run", "x"]).expect(2);
-    for said in ["takes part twice", "latency_p9", "unknown expectation `less`", "speaks of cell `opn`", "did you mean `open`?", "did you mean `closed`?", "about `c`"] {
+    for said in [
+        "takes part twice",
+        "latency_p9",
+        "unknown expectation `less`",
+        "speaks of cell `opn`",
+        "did you mean `open`?",
+        "did you mean `closed`?",
+        "about `c`",
+    ] {
         assert!(ran.err.contains(said), "{said}\n{}", ran.err);
     }
 }
@@ -53,7 +61,7 @@ fn a_record_that_is_not_one_is_refused_and_none_is_overwritten() {
     folder.system("a", &[]);
     folder.system("b", &[]);
     folder.experiment(&["a", "b"], "");
-    folder.write("r/record.jsonl", "{\"line\":\"header\"}\n");
+    folder.write("r/record.jsonl", "{\"header\":{}}\n");
     folder.run(&["judge", "r"]).expect(2).says("no header");
     folder.run(&["run", "x", "--out", "r"]).expect(1).says("holds a record already");
 }

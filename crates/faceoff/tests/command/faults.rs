@@ -41,7 +41,10 @@ fn a_build_that_fails_shows_its_last_lines_and_a_missing_tool_is_only_a_skip() {
     folder.system("good", &[]);
     folder.system("other", &[]);
     for (name, extra) in [
-        ("broken", "[build]\nrun = [[\"sh\", \"-c\", \"echo line one; echo the cause >&2; exit 7\"]]\ninputs = [\"system.toml\"]\noutputs = [\"x\"]\n"),
+        (
+            "broken",
+            "[build]\nrun = [[\"sh\", \"-c\", \"echo line one; echo the cause >&2; exit 7\"]]\ninputs = [\"system.toml\"]\noutputs = [\"x\"]\n",
+        ),
         ("lazy", "[build]\nrun = [[\"true\"]]\ninputs = [\"system.toml\"]\noutputs = [\"never-made\"]\n"),
         ("needy", "[[needs]]\ntool = \"unobtainium\"\nrun = [\"no-such-tool-here\"]\nhint = \"dig for it\"\n"),
     ] {

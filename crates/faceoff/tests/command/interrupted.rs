@@ -31,7 +31,7 @@ fn folder() -> Folder {
 fn wait_for_trials(folder: &Folder, count: usize) {
     for _ in 0..3_000 {
         let text = std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap_or_default();
-        if text.lines().filter(|l| l.starts_with("{\"line\":\"trial\"")).count() >= count {
+        if text.lines().filter(|l| l.starts_with("{\"trial\":")).count() >= count {
             return;
         }
         std::thread::sleep(Duration::from_millis(10));

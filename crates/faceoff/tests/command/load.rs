@@ -90,7 +90,13 @@ fn latency_of_a_stalled_server_counts_from_the_schedule() {
 
 #[test]
 fn every_framing_is_read_through_real_sockets() {
-    for flags in [&["--chunked"][..], &["--no-length"], &["--drip", "1ms", "--body-size", "5"], &["--headers-size", "20000"], &["--body-size", "300000"]] {
+    for flags in [
+        &["--chunked"][..],
+        &["--no-length"],
+        &["--drip", "1ms", "--body-size", "5"],
+        &["--headers-size", "20000"],
+        &["--body-size", "300000"],
+    ] {
         let server = Server::start(flags);
         let result = server.load(&["-n", "40", "-c", "2", "-d", "20s"]);
         assert_eq!(result["counts"]["correct"], 40, "{flags:?}: {result}");
