@@ -20,7 +20,7 @@ pub fn exclusion(trial: &Trial) -> Option<String> {
     {
         return Some(format!("{} ({})", failure.cause, failure.stage));
     }
-    trial.faults.first().map(|fault| format!("{}: {}", fault.kind, fault.evidence))
+    trial.faults.iter().find(|f| spoils_all(&f.kind)).map(|fault| format!("{}: {}", fault.kind, fault.evidence))
 }
 
 /// Whether a fault of this kind spoils a metric. CPU per request, memory and
@@ -28,9 +28,15 @@ pub fn exclusion(trial: &Trial) -> Option<String> {
 pub fn spoils(kind: &str, metric: Metric) -> bool {
     match kind {
         "generator-lag" => metric.is_latency(),
+        "steal" => metric.is_latency() || matches!(metric, Metric::Throughput | Metric::StartUp),
         "upstream-binds" | "generator-cpu" => metric.is_latency() || metric == Metric::Throughput,
         _ => true,
     }
+}
+
+/// Whether a fault of this kind spoils every metric.
+fn spoils_all(kind: &str) -> bool {
+    Metric::ALL.into_iter().all(|metric| spoils(kind, metric))
 }
 
 /// The measurement of a cell in a trial.

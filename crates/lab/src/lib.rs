@@ -166,7 +166,7 @@ impl<'a> Lab<'a> {
             id,
             recorded_at: clock::now(),
             faceoff: place.version.into(),
-            plan: plan::blocks(&names, experiment.design.blocks, experiment.design.seed),
+            plan: plan::blocks(&names, experiment.design.blocks + experiment.design.spare_blocks, experiment.design.seed),
             contenders: gathered.ready.iter().map(|r| r.participant.clone()).collect(),
             upstream: gathered.upstream.as_ref().map(|r| r.participant.clone()),
             skipped: gathered.skipped,
@@ -334,7 +334,7 @@ impl<'a> Lab<'a> {
         let failed = |failure| LabError::Upstream(name.clone(), failure);
         let running = runner::start::start(&upstream.contender, workload, &around)
             .map_err(|(failure, _)| if self.is_stopped() { LabError::Interrupted } else { failed(failure) })?;
-        let long = (self.experiment().design.warmup * 2).clamp(Duration::from_secs(2), Duration::from_secs(20));
+        let long = upstream_warmup(self.experiment());
         let warmed = trial::warm(running.address, workload, long, &self.cpus().generator, self.place.stop);
         let line = Upstream { name: name.clone(), ready_after_ns: running.ready_after_ns, warmed_with: warmed };
         self.running_upstream = Some(running);
@@ -343,12 +343,12 @@ impl<'a> Lab<'a> {
         if self.is_stopped() { Err(LabError::Interrupted) } else { Ok(()) }
     }
 
-    /// Runs the next missing trial. `Ok(false)` when there is none.
+    /// Runs the next missing trial, or the first of the next spare block. `Ok(false)` when there is none.
     ///
     /// # Errors
     /// Interrupted; a record that cannot be written; an upstream that does not stay.
     pub fn run_trial(&mut self, watch: &mut Watcher<'_>) -> Result<bool, LabError> {
-        let missing = self.record.missing();
+        let missing = self.record.missing_or_spare();
         let Some((block, position, name)) = missing.first().cloned() else { return Ok(false) };
         let done = self.record.trials.len();
         watch(Progress::Begins { name: &name, block, done, total: done + missing.len() });
@@ -407,6 +407,11 @@ impl<'a> Lab<'a> {
         self.note(event)?;
         Ok(self.record)
     }
+}
+
+/// How long an upstream is warmed: longer than any contender, for it serves them all.
+pub fn upstream_warmup(experiment: &Experiment) -> Duration {
+    (experiment.design.warmup * 2).clamp(Duration::from_secs(2), Duration::from_secs(20))
 }
 
 /// Keeps of a start's folder what may be asked for later: the log, of a clean trial only when it says something.

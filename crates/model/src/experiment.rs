@@ -106,6 +106,8 @@ impl Load {
 pub struct Design {
     /// Blocks; each is one trial of every contender in random order.
     pub blocks: u32,
+    /// Further blocks, run only while faults leave a verdict with fewer blocks than it needs.
+    pub spare_blocks: u32,
     /// A ratio within `[1/(1+margin), 1+margin]` makes no difference that matters.
     pub margin: f64,
     /// Of the intervals that make a contender better or worse.
@@ -185,6 +187,8 @@ pub struct Quick {
     pub cells: Vec<String>,
     /// Blocks.
     pub blocks: u32,
+    /// Further blocks, as in [`Design::spare_blocks`].
+    pub spare_blocks: u32,
     /// Warm-up per trial.
     #[serde(with = "nanoseconds")]
     pub warmup: Duration,
@@ -240,6 +244,7 @@ impl Experiment {
             self.cells.retain(|c| quick.cells.contains(&c.name));
         }
         self.design.blocks = quick.blocks;
+        self.design.spare_blocks = quick.spare_blocks;
         self.design.warmup = quick.warmup;
         self.design.measure = quick.measure;
         let cells: Vec<String> = self.cells.iter().map(|c| c.name.clone()).collect();
@@ -261,7 +266,13 @@ impl Experiment {
     pub fn describe_design(&self) -> Vec<(&'static str, String)> {
         let d = &self.design;
         vec![
-            ("blocks", format!("{}, each one trial of every contender in random order", d.blocks)),
+            (
+                "blocks",
+                format!(
+                    "{}, each one trial of every contender in random order; {} more where faults spoil too many",
+                    d.blocks, d.spare_blocks
+                ),
+            ),
             ("seed of the order", d.seed.to_string()),
             ("warm-up", format!("{} per trial", show_duration(d.warmup))),
             ("measurement", format!("{} per cell, cells in random order", show_duration(d.measure))),
@@ -303,6 +314,7 @@ fn walk(table: &Table<'_>, path: &Path) -> Experiment {
         contenders: self::contenders(t),
         cells: t.strings("cells"),
         blocks: t.integer("blocks", 1, 1000).unwrap_or(u64::from(FEWEST_BLOCKS)) as u32,
+        spare_blocks: t.integer("spare_blocks", 0, 100).unwrap_or(1) as u32,
         warmup: t.duration("warmup").unwrap_or(design.warmup / 2),
         measure: t.duration("measure").unwrap_or(design.measure),
     });
@@ -471,6 +483,7 @@ pub const DEFAULT_IN_FLIGHT: u64 = 1024;
 fn default_design() -> Design {
     Design {
         blocks: 12,
+        spare_blocks: 2,
         margin: 0.05,
         confidence: 0.95,
         seed: 1,
@@ -484,6 +497,7 @@ fn walk_design(table: &Table<'_>) -> Design {
     let usual = default_design();
     Design {
         blocks: table.integer("blocks", 1, 1000).map_or(usual.blocks, |n| n as u32),
+        spare_blocks: table.integer("spare_blocks", 0, 100).map_or(usual.spare_blocks, |n| n as u32),
         margin: table.number("margin", 0.0, 10.0).unwrap_or(usual.margin),
         confidence: table.number("confidence", 0.8, 0.999).unwrap_or(usual.confidence),
         seed: table.integer("seed", 0, u64::MAX).unwrap_or(usual.seed),

@@ -51,7 +51,7 @@ pub struct Header {
     pub experiment: Experiment,
     /// Whether it was the quick form.
     pub quick: bool,
-    /// The order: for each block, contenders in the order of their trials.
+    /// The order: for each block, the spare ones last, contenders in the order of their trials.
     pub plan: Vec<Vec<ContenderName>>,
     /// Who takes part, baseline first.
     pub contenders: Vec<Participant>,
@@ -461,11 +461,27 @@ impl Record {
         self.answers.iter().filter_map(|a| a.failure.as_ref().map(|f| (&a.contender, f)))
     }
 
-    /// The planned trials that are not there yet: block from 1, position from 1, contender.
+    /// The trials that are not there yet, of the planned blocks and of the spare ones that were begun:
+    /// block from 1, position from 1, contender.
     pub fn missing(&self) -> Vec<(u32, u32, ContenderName)> {
+        let begun = self.trials.iter().map(|t| t.block).max().unwrap_or(0);
+        self.missing_until(begun.max(self.header.experiment.design.blocks))
+    }
+
+    /// As [`Record::missing`], with the next spare block when nothing else is missing.
+    pub fn missing_or_spare(&self) -> Vec<(u32, u32, ContenderName)> {
+        let missing = self.missing();
+        if !missing.is_empty() {
+            return missing;
+        }
+        let begun = self.trials.iter().map(|t| t.block).max().unwrap_or(0);
+        self.missing_until(begun + 1)
+    }
+
+    fn missing_until(&self, last: u32) -> Vec<(u32, u32, ContenderName)> {
         let out: Vec<&ContenderName> = self.dropped().map(|(name, _)| name).collect();
         let mut missing = Vec::new();
-        for (block, order) in (1..).zip(&self.header.plan) {
+        for (block, order) in (1..=last).zip(&self.header.plan) {
             for (position, contender) in (1..).zip(order) {
                 let done = self.trials.iter().any(|t| t.block == block && t.contender == *contender);
                 if !done && !out.contains(&contender) {

@@ -60,7 +60,7 @@ pub fn show_duration(duration: Duration) -> String {
         s if s < 59.5 => format!("{s:.0} s"),
         s if s < 3599.5 => {
             let whole = s.round() as u64;
-            if whole % 60 == 0 { format!("{} min", whole / 60) } else { format!("{} min {:02} s", whole / 60, whole % 60) }
+            if whole.is_multiple_of(60) { format!("{} min", whole / 60) } else { format!("{} min {:02} s", whole / 60, whole % 60) }
         }
         s => {
             let minutes = (s / 60.0).round() as u64;
@@ -83,7 +83,7 @@ pub fn show_bytes(bytes: u64) -> String {
 pub fn show_number(value: f64) -> String {
     let size = value.abs();
     match size {
-        s if s == 0.0 => "0".into(),
+        0.0 => "0".into(),
         s if s >= 99.95 => format!("{value:.0}"),
         s if s >= 9.995 => format!("{value:.1}"),
         s if s >= 0.9995 => format!("{value:.2}"),

@@ -146,7 +146,7 @@ pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
         };
         notes.push(format!("{missing} of the planned trials are missing: {how}. `faceoff run --resume` goes on with them."));
     }
-    if header.plan.len() < FEWEST_BLOCKS as usize {
+    if design.blocks < FEWEST_BLOCKS {
         notes.push(format!("Fewer than {FEWEST_BLOCKS} blocks were planned: no verdict can come of it."));
     }
     if record.torn_lines > 0 {

@@ -118,7 +118,7 @@ impl Watch {
         let count = self.usage.t_ns.len();
         if count == 0 {
             self.begin_ns = now_ns;
-        } else if count % LOOK_AGAIN == 0 {
+        } else if count.is_multiple_of(LOOK_AGAIN) {
             self.look();
         }
         let (mut rss, mut threads, mut open) = (0, 0, 0);
@@ -133,7 +133,7 @@ impl Watch {
             }
             rss += self.reader.resident_bytes(*pid).unwrap_or(0);
             open += descriptors(*pid).unwrap_or(0);
-            if !many || count % LOOK_AGAIN == 0 {
+            if !many || count.is_multiple_of(LOOK_AGAIN) {
                 let switches = self.reader.switches(*pid);
                 // Switches of threads that ended are gone from the sum: it never runs backwards here.
                 seen.switches_last = (switches.0.max(seen.switches_last.0), switches.1.max(seen.switches_last.1));

@@ -66,7 +66,7 @@ impl Folder {
         self.write(
             "experiments/x.toml",
             &format!(
-                "name = \"x\"\nquestion = \"Which?\"\nbaseline = \"{}\"\ncontenders = [{}]\n{more}\n[design]\nblocks = 6\nwarmup = \"50ms\"\nmeasure = \"150ms\"\n[[cell]]\nname = \"open\"\nworkload = \"hello\"\nload = {{ kind = \"arrivals\", rate = 400 }}\n[[cell]]\nname = \"closed\"\nworkload = \"hello\"\nload = {{ kind = \"closed\", connections = 4 }}\ntimeout = \"500ms\"\n",
+                "name = \"x\"\nquestion = \"Which?\"\nbaseline = \"{}\"\ncontenders = [{}]\n{more}\n[design]\nblocks = 6\nspare_blocks = 0\nwarmup = \"50ms\"\nmeasure = \"150ms\"\n[[cell]]\nname = \"open\"\nworkload = \"hello\"\nload = {{ kind = \"arrivals\", rate = 400 }}\n[[cell]]\nname = \"closed\"\nworkload = \"hello\"\nload = {{ kind = \"closed\", connections = 4 }}\ntimeout = \"500ms\"\n",
                 contenders[0],
                 others.join(", ")
             ),

@@ -1,0 +1,275 @@
+//! The rule, on records made up with known answers.
+
+use model::experiment::{Cell, Claim, CpuSets, Design, Expectation, Experiment, Load, Place};
+use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict};
+use model::metric::Metric;
+use model::name::ContenderName;
+use model::record::{
+    Counts, Event, Failure, Fault, Generator, Header, Host, Machine, Measurement, Participant, Record, Session, Trial, Usage,
+};
+use stats::Histogram;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const MS: u64 = 1_000_000;
+
+fn name(text: &str) -> ContenderName {
+    text.parse().unwrap()
+}
+
+/// A record of blocks in which contender `b` takes `ratio[block]` times the latency and CPU of `a`.
+fn record(ratios: &[f64]) -> Record {
+    let experiment = Experiment {
+        name: "x".into(),
+        question: "Which?".into(),
+        source: None,
+        baseline: name("a"),
+        contenders: vec![name("b")],
+        upstream: None,
+        cells: vec![Cell {
+            name: "c".into(),
+            workload: "w".into(),
+            load: Load::Arrivals { rate_per_s: 100.0, in_flight_max: 10 },
+            timeout: Duration::from_secs(1),
+        }],
+        design: Design {
+            blocks: ratios.len() as u32,
+            spare_blocks: 0,
+            margin: 0.05,
+            confidence: 0.95,
+            seed: 1,
+            warmup: Duration::ZERO,
+            measure: Duration::from_secs(10),
+            budget: Duration::from_secs(60),
+        },
+        place: Place::default(),
+        claims: vec![claim(Expectation::Higher), claim(Expectation::Same), claim(Expectation::Lower)],
+        quick: None,
+        published: None,
+        analysis: None,
+    };
+    let participant = |n: &str| Participant {
+        name: name(n),
+        summary: String::new(),
+        facts: BTreeMap::new(),
+        versions: BTreeMap::new(),
+        artifacts: vec![],
+    };
+    let trials = (1u32..)
+        .zip(ratios)
+        .flat_map(|(block, ratio)| {
+            // Drift from block to block, common to both, must not matter.
+            let base = 2.0 * f64::from(block);
+            [trial("a", block, base), trial("b", block, base * ratio)]
+        })
+        .collect();
+    Record {
+        folder: "r".into(),
+        header: Header {
+            schema: model::record::SCHEMA.into(),
+            id: "r".into(),
+            recorded_at: "2026-01-01T00:00:00Z".into(),
+            faceoff: "0".into(),
+            plan: vec![vec![name("a"), name("b")]; ratios.len()],
+            contenders: vec![participant("a"), participant("b")],
+            upstream: None,
+            skipped: vec![],
+            machine: Machine::default(),
+            cpus: CpuSets { contender: vec![1], generator: vec![0], upstream: vec![0] },
+            experiment,
+            quick: false,
+        },
+        answers: vec![],
+        upstreams: vec![],
+        trials,
+        sessions: vec![Session { event: Event::Finished, at: String::new() }],
+        torn_lines: 0,
+    }
+}
+
+fn claim(expects: Expectation) -> Claim {
+    Claim { text: "t".into(), contender: name("b"), metric: Metric::CpuPerRequest, expects, margin: None, cells: vec![] }
+}
+
+fn trial(contender: &str, block: u32, ms: f64) -> Trial {
+    let mut times = Histogram::new();
+    for i in 0..1_000u64 {
+        times.record((ms * 1e6) as u64 + i);
+    }
+    let measurement = Measurement {
+        cell: "c".into(),
+        position: 1,
+        duration_ns: 10_000 * MS,
+        latency: Some(times.clone()),
+        service: times,
+        counts: Counts { scheduled: 1_000, correct: 1_000, ..Counts::default() },
+        statuses: BTreeMap::new(),
+        received_bytes: 900_000,
+        examples: vec![],
+        seconds: vec![],
+        usage: Usage { cpu_ns: (ms * 1e8) as u64, wall_ns: 10_000 * MS, rss_max_bytes: 50_000_000, threads_max: 7, ..Usage::default() },
+        upstream_cpu_ns: None,
+        generator: Generator { lag: None, cpu_ns: 1, in_flight_max: 1, connections_opened: 1 },
+        faults: vec![],
+    };
+    Trial {
+        contender: name(contender),
+        block,
+        position: 1,
+        started_at: String::new(),
+        command: vec![],
+        artifact_sha256: vec![],
+        ready_after_ns: Some(500 * MS),
+        warmed_with: 1,
+        measurements: vec![measurement],
+        stop: None,
+        failure: None,
+        faults: vec![],
+        host: Host::default(),
+    }
+}
+
+fn verdict(judgement: &Judgement, metric: Metric) -> &Verdict {
+    judgement.verdicts.iter().find(|v| v.metric == metric).unwrap()
+}
+
+fn cpu(record: &Record) -> Verdict {
+    verdict(&judge::judge(record), Metric::CpuPerRequest).clone()
+}
+
+#[test]
+fn twice_the_cpu_is_worse_half_is_better_and_nearly_none_is_equivalent() {
+    let outcomes = [2.0, 0.5, 1.01].map(|ratio| {
+        let noisy: Vec<f64> = [0.99, 1.0, 1.01, 1.0, 0.99, 1.01].iter().map(|n| n * ratio).collect();
+        cpu(&record(&noisy))
+    });
+    assert_eq!(outcomes.clone().map(|v| v.outcome), [Outcome::Worse, Outcome::Better, Outcome::Equivalent]);
+    for (verdict, truth) in outcomes.iter().zip([2.0, 0.5, 1.01]) {
+        assert!((verdict.ratio.unwrap() - truth).abs() < 0.01 * truth, "{verdict:?}");
+        let interval = verdict.interval.unwrap();
+        assert!(interval.low < truth && truth < interval.high, "{verdict:?}");
+        assert_eq!((verdict.used, verdict.excluded), (6, 0));
+    }
+}
+
+/// Worked by hand: ln-ratios 0.1, 0.2, 0.3, 0.4, 0.5, 0.6 have mean 0.35 and s = 0.18708;
+/// t(5; 0.975) = 2.5706, so the half-width is 0.19633 and the interval exp(0.15367) to exp(0.54633).
+#[test]
+fn the_interval_is_the_one_worked_by_hand() {
+    let ratios: Vec<f64> = (1..=6).map(|i| (f64::from(i) / 10.0).exp()).collect();
+    let verdict = cpu(&record(&ratios));
+    let interval = verdict.interval.unwrap();
+    assert!((verdict.ratio.unwrap() - 0.35f64.exp()).abs() < 1e-4, "{verdict:?}");
+    assert!((interval.low - 0.15367f64.exp()).abs() < 1e-4 && (interval.high - 0.54633f64.exp()).abs() < 1e-4, "{verdict:?}");
+    assert_eq!(verdict.outcome, Outcome::Worse);
+}
+
+#[test]
+fn a_wide_interval_is_undecided_with_the_blocks_still_needed() {
+    let verdict = cpu(&record(&[0.8, 1.3, 0.9, 1.4, 0.7, 1.5]));
+    assert_eq!(verdict.outcome, Outcome::Undecided);
+    assert!(verdict.reason.contains("both sides") && verdict.reason.contains("blocks would settle it"), "{}", verdict.reason);
+}
+
+#[test]
+fn different_but_perhaps_within_the_margin_is_undecided() {
+    let verdict = cpu(&record(&[1.04, 1.05, 1.06, 1.05, 1.04, 1.06]));
+    assert_eq!(verdict.outcome, Outcome::Undecided);
+    assert!(verdict.reason.starts_with("higher, but not surely by more than 5"), "{}", verdict.reason);
+}
+
+#[test]
+fn five_blocks_have_no_winner_however_clear() {
+    let judgement = judge::judge(&record(&[3.0; 5]));
+    let ratio_metrics = judgement.verdicts.iter().filter(|v| v.metric != Metric::FailedShare);
+    for verdict in ratio_metrics {
+        assert_eq!(verdict.outcome, Outcome::Undecided);
+        assert!(verdict.reason.contains("5 blocks of the 6"), "{}", verdict.reason);
+    }
+}
+
+#[test]
+fn throughput_memory_and_threads_that_are_the_same_are_equivalent() {
+    let judgement = judge::judge(&record(&[2.0; 6]));
+    for metric in [Metric::Throughput, Metric::Memory, Metric::Threads, Metric::StartUp, Metric::FailedShare] {
+        assert_eq!(verdict(&judgement, metric).outcome, Outcome::Equivalent, "{metric:?}");
+    }
+}
+
+#[test]
+fn claims_follow_the_verdict_and_equivalence_refutes_a_difference() {
+    let outcomes = |ratio: f64| judge::judge(&record(&[ratio; 6])).claims.iter().map(|c| c.outcome).collect::<Vec<_>>();
+    use ClaimOutcome::{Confirmed, Refuted};
+    // Higher, same, lower.
+    assert_eq!(outcomes(2.0), [Confirmed, Refuted, Refuted]);
+    assert_eq!(outcomes(1.0), [Refuted, Confirmed, Refuted]);
+    assert_eq!(outcomes(0.5), [Refuted, Refuted, Confirmed]);
+}
+
+#[test]
+fn a_failed_trial_is_left_out_and_bars_from_winning() {
+    let mut record = record(&[0.5; 7]);
+    let fallen = record.trials.iter_mut().find(|t| t.contender == name("b")).unwrap();
+    fallen.failure = Some(Failure { stage: "measure".into(), cause: "it ended with signal 9".into(), log: vec![] });
+    let judgement = judge::judge(&record);
+    let verdict = verdict(&judgement, Metric::CpuPerRequest);
+    assert_eq!((verdict.used, verdict.excluded, verdict.outcome), (6, 1, Outcome::Undecided));
+    assert!(verdict.reason.contains("b is barred from winning: 1 of its trials failed"), "{}", verdict.reason);
+    assert!(judgement.incomplete);
+    assert_eq!(judgement.excluded.len(), 1);
+}
+
+#[test]
+fn one_wrong_answer_bars_from_winning_but_not_from_losing() {
+    let with_wrong = |ratio: f64| {
+        let mut record = record(&[ratio; 6]);
+        let trial = record.trials.iter_mut().find(|t| t.contender == name("b")).unwrap();
+        trial.measurements[0].counts.correct = 999;
+        trial.measurements[0].counts.wrong = 1;
+        cpu(&record)
+    };
+    assert!(with_wrong(0.5).reason.contains("1 requests wrong"));
+    assert_eq!(with_wrong(2.0).outcome, Outcome::Worse);
+}
+
+#[test]
+fn a_fault_spoils_what_it_touches_and_nothing_else() {
+    let mut record = record(&[0.5; 6]);
+    for trial in &mut record.trials {
+        trial.measurements[0].faults.push(Fault { kind: "generator-lag".into(), evidence: "late".into(), hint: "h".into() });
+    }
+    let judgement = judge::judge(&record);
+    assert_eq!(verdict(&judgement, Metric::LatencyMean).outcome, Outcome::Undecided);
+    assert_eq!(verdict(&judgement, Metric::LatencyMean).spoilt, 6);
+    assert_eq!(verdict(&judgement, Metric::CpuPerRequest).outcome, Outcome::Better);
+    assert!(!judgement.unsound, "something could be judged");
+    for trial in &mut record.trials {
+        trial.faults.push(Fault { kind: "upstream-lost".into(), evidence: "exit 1".into(), hint: "h".into() });
+    }
+    let judgement = judge::judge(&record);
+    assert!(judgement.unsound && judgement.verdicts.iter().all(|v| v.outcome == Outcome::Undecided));
+}
+
+#[test]
+fn a_quantile_needs_its_samples() {
+    let mut record = record(&[2.0; 6]);
+    for trial in &mut record.trials {
+        let mut few = Histogram::new();
+        (0..500).for_each(|i| few.record(MS + i));
+        trial.measurements[0].latency = Some(few);
+    }
+    let judgement = judge::judge(&record);
+    assert_eq!(verdict(&judgement, Metric::LatencyP99).value, None);
+    assert!(verdict(&judgement, Metric::LatencyP95).value.is_some());
+}
+
+#[test]
+fn a_spare_block_is_missing_only_once_it_has_begun() {
+    let mut record = record(&[1.0; 8]);
+    record.header.experiment.design.blocks = 6;
+    record.trials.retain(|t| t.block <= 6);
+    assert!(record.missing().is_empty(), "the planned blocks are there");
+    assert_eq!(record.missing_or_spare().iter().map(|m| (m.0, m.1)).collect::<Vec<_>>(), [(7, 1), (7, 2)]);
+    record.trials.push(trial("a", 7, 1.0));
+    assert_eq!(record.missing(), [(7, 2, name("b"))], "a block that was begun is finished, also after a resume");
+}
