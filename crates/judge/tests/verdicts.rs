@@ -166,7 +166,7 @@ fn the_interval_is_the_one_worked_by_hand() {
 
 #[test]
 fn a_wide_interval_is_undecided_with_the_blocks_still_needed() {
-    let verdict = cpu(&record(&[0.8, 1.3, 0.9, 1.4, 0.7, 1.5]));
+    let verdict = cpu(&record(&[0.7, 1.3, 0.8, 1.35, 0.75, 1.4]));
     assert_eq!(verdict.outcome, Outcome::Undecided);
     assert!(verdict.reason.contains("both sides") && verdict.reason.contains("blocks would settle it"), "{}", verdict.reason);
 }
