@@ -117,21 +117,25 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The verdict in a few words: `31 % of the baseline (29 % to 33 %)`, `the same within 5 %`.
+    /// The verdict in a few words: `31 % of the baseline's (29 % to 33 %)`, `2.4 × the baseline's (2.1 × to 2.7 ×)`.
     pub fn phrase(&self) -> String {
         let Some((ratio, interval)) = self.ratio.zip(self.interval) else {
-            return match self.difference {
-                Some(d) => format!("{}{} points against the baseline", if d >= 0.0 { "+" } else { "−" }, show_number(d.abs())),
+            return match self.difference.and(self.value.zip(self.baseline_value)) {
+                Some((value, baseline)) => format!("{} % against the baseline's {} %", show_number(value), show_number(baseline)),
                 None => self.reason.clone(),
             };
         };
-        format!("{} the baseline's ({} to {})", show_ratio(ratio), show_ratio(interval.low), show_ratio(interval.high))
+        let of = if ratio < RATIO_AS_PERCENT { "of " } else { "" };
+        format!("{} {of}the baseline's ({} to {})", show_ratio(ratio), show_ratio(interval.low), show_ratio(interval.high))
     }
 }
 
+/// Below this, a ratio is shown in per cent.
+const RATIO_AS_PERCENT: f64 = 1.5;
+
 /// A ratio for people: `31 %` below one and a half, `2.4 ×` above.
 pub fn show_ratio(ratio: f64) -> String {
-    if ratio < 1.5 { format!("{} %", show_number(ratio * 100.0)) } else { format!("{} ×", show_number(ratio)) }
+    if ratio < RATIO_AS_PERCENT { format!("{} %", show_number(ratio * 100.0)) } else { format!("{} ×", show_number(ratio)) }
 }
 
 /// What a claim comes to.

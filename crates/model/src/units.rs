@@ -87,7 +87,10 @@ pub fn show_number(value: f64) -> String {
         s if s >= 99.95 => format!("{value:.0}"),
         s if s >= 9.995 => format!("{value:.1}"),
         s if s >= 0.9995 => format!("{value:.2}"),
-        s if s >= 0.001 => format!("{value:.4}").trim_end_matches('0').to_owned(),
+        s if s >= 0.001 => {
+            let decimals = (2.0 - s.log10().floor()) as usize;
+            format!("{value:.decimals$}")
+        }
         _ => format!("{value:.2e}"),
     }
 }
@@ -124,7 +127,7 @@ mod tests {
 
     #[test]
     fn numbers_and_durations_to_be_read() {
-        assert_eq!([0.0, 0.31234, 1.2345, 12.345, 12345.6].map(show_number), ["0", "0.3123", "1.23", "12.3", "12346"]);
+        assert_eq!([0.0, 0.031234, 0.31234, 1.2345, 12.345, 12345.6].map(show_number), ["0", "0.0312", "0.312", "1.23", "12.3", "12346"]);
         let shown: Vec<String> = [0.35, 4.0, 12.0, 250.0, 3900.0].into_iter().map(|s| show_duration(Duration::from_secs_f64(s))).collect();
         assert_eq!(shown, ["350 ms", "4.0 s", "12 s", "4 min 10 s", "1 h 05 min"]);
         assert_eq!([parse_number("1k"), parse_number("2.5M"), parse_number("300")].map(Result::unwrap), [1e3, 2.5e6, 300.0]);

@@ -147,6 +147,26 @@ fn an_upstream_that_dies_is_a_fault_and_is_started_again() {
     nothing_is_left(&folder);
 }
 
+/// A limit of file size stands for the full disk: the write fails in the middle of a line.
+#[test]
+fn a_full_disk_ends_the_run_with_what_was_measured() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    folder.system("b", &[]);
+    folder.experiment(&["a", "b"], "");
+    let script = format!("ulimit -f 64; trap '' XFSZ; exec {} run x --out r", env!("CARGO_BIN_EXE_faceoff"));
+    let output =
+        std::process::Command::new("sh").args(["-c", &script]).current_dir(folder.path()).env("TMPDIR", folder.path()).output().unwrap();
+    let ran = crate::folder::Ran::from(output).expect(1).says("cannot be written").says("hint: what was measured before is there");
+    nothing_is_left(&folder);
+    let record = folder.record("r");
+    assert!(!record.trials.is_empty() && record.trials.len() < 12, "{} trials\n{}", record.trials.len(), ran.err);
+    folder.run(&["judge", "r"]).expect(1).says("cut short by a crash");
+    let resumed = folder.run(&["run", "--resume", "r"]);
+    assert!([0, 4].contains(&resumed.code), "{}", resumed.err);
+    assert_eq!(folder.record("r").trials.len(), 12);
+}
+
 #[test]
 fn a_folder_that_cannot_be_written_is_said() {
     let folder = Folder::new();
