@@ -53,6 +53,9 @@ export function interval(ratio: number | null, low: number | null, high: number 
 /** A margin such as 0.05: "5 %". */
 export const percent = (share: number): string => withUnit(share * 100, "%");
 
+/** A sentence out of the record whose numbers stay on the line of their units. */
+export const unbroken = (sentence: string): string => sentence.replace(/(\d) (?=(%|×|ms|µs|s|MB|\/s)(?![\p{L}\d]))/gu, "$1\u00a0");
+
 /** At most `length` characters, for places that cannot wrap. */
 export function short(text: string, length = 26): string {
   const characters = [...text];

@@ -149,5 +149,15 @@ export function CellPicker({ cells, cell, setCell }: CellChoice) {
   );
 }
 
+/**
+ * The choice for a section that has something to show for the cells `named` only: when another is chosen (the one of the
+ * start-up verdicts has no load), it shows the first of its own, and its picker says so.
+ */
+export function among(choice: CellChoice, named: Iterable<string>): CellChoice {
+  const names = new Set(named);
+  const cells = choice.cells.filter((c) => names.has(c.name));
+  return cells.length === 0 ? choice : { ...choice, cells, cell: cells.find((c) => c.name === choice.cell?.name) ?? cells[0] };
+}
+
 /** What the latency of a cell is counted from. */
 export const latencyWord = (cell: Cell | undefined): string => (cell?.scheduled === false ? "Service time" : "Latency");

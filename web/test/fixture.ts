@@ -134,8 +134,10 @@ const METRICS = [
   { metric: "p99_ms", label: "p99 latency", unit: "ms", lower: true, of: (k: Kind, c: (typeof CELLS)[number]) => latency(k, c, 0.99) },
   { metric: "cpu_us_per_request", label: "CPU per request", unit: "µs", lower: true, of: (k: Kind, c: (typeof CELLS)[number]) => cpuOf(k, c) },
   { metric: "memory_mb", label: "Memory", unit: "MB", lower: true, of: (k: Kind) => k.memory },
-  { metric: "ready_ms", label: "Start-up", unit: "ms", lower: true, of: (k: Kind) => k.ready },
 ] as const;
+/** the cell that holds the verdicts on start-up, and nothing else: no load, no curve, no row, no trial's measurement */
+const START: Cell = { name: "start", workload: "products", load: "from the start of the process to its first right answer", scheduled: false };
+const START_UP = { metric: "start_up", label: "start-up", unit: "ms", lower: true, of: (k: Kind) => k.ready } as const;
 
 const three = (x: number) => Number(x.toPrecision(3));
 
@@ -149,8 +151,9 @@ function judge(low: number, high: number, margin: number, lower: boolean): Verdi
 function verdicts(): Verdict[] {
   const next = random(11);
   const base = KINDS[0]!;
-  return CELLS.flatMap((cell) =>
-    METRICS.flatMap(({ metric, label, unit, lower, of }) =>
+  const start = { ...START, rate: 0 };
+  return [...CELLS, start].flatMap((cell) =>
+    (cell === start ? [START_UP] : METRICS).flatMap(({ metric, label, unit, lower, of }) =>
       KINDS.slice(1).map((kind): Verdict => {
         const value = of(kind, cell) * (0.99 + 0.02 * next());
         const baseline_value = of(base, cell);
@@ -237,7 +240,7 @@ export function realistic(): Page {
         ready_ms: { median: k.ready, min: k.ready * 0.92, max: k.ready * 1.12 },
       };
     }),
-    cells: CELLS.map(({ rate: _, ...cell }) => cell),
+    cells: [...CELLS.map(({ rate: _, ...cell }) => cell), START],
     verdicts: all,
     table: table(),
     published: {

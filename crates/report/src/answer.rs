@@ -36,7 +36,7 @@ pub fn answer(record: &Record, judgement: &Judgement) -> Answer {
         judgement.verdicts.iter().filter(|v| v.contender == *subject && v.metric == metric && v.cell.is_some()).collect()
     };
     let spoken = [Metric::CpuPerRequest, Metric::Memory, Metric::LatencyMean, Metric::Throughput];
-    let parts: Vec<String> = spoken.into_iter().filter_map(|metric| across_cells(metric, &of(metric), cells.len())).collect();
+    let parts: Vec<Part> = spoken.into_iter().filter_map(|metric| across_cells(metric, &of(metric), cells.len())).collect();
     if parts.is_empty() {
         let reason = judgement.verdicts.iter().find(|v| v.contender == *subject && !v.reason.is_empty()).map_or("", |v| v.reason.as_str());
         let sentence = match record.trials.len() {
@@ -45,51 +45,56 @@ pub fn answer(record: &Record, judgement: &Judgement) -> Answer {
         };
         return Answer { outcome: "undecided", sentence, details };
     }
-    let sentence = format!("Against {}, {subject} {}.", judgement.baseline, join(&parts));
-    Answer { outcome: "answered", sentence, details }
+    // One thing can be seen in three seconds; the others stand below it.
+    let (first, rest) = parts.split_first().expect("not empty");
+    let sentence = format!("{subject} {} {}.", first.verb, first.text);
+    let more = rest.iter().map(|part| format!("It {} {}.", part.verb, part.text));
+    Answer { outcome: "answered", sentence, details: more.chain(details).collect() }
 }
 
-/// One metric over all cells: `needs 31 % to 40 % of the CPU per request`. `None` while undecided in any.
-fn across_cells(metric: Metric, verdicts: &[&Verdict], cells: usize) -> Option<String> {
+struct Part {
+    verb: &'static str,
+    text: String,
+}
+
+/// One metric over all cells: `needs 31 % to 40 % of nginx's CPU per request`. `None` where no
+/// cell is decided, or cells differ.
+fn across_cells(metric: Metric, verdicts: &[&Verdict], cells: usize) -> Option<Part> {
     let decided: Vec<&&Verdict> = verdicts.iter().filter(|v| v.outcome != Outcome::Undecided).collect();
     let first = decided.first()?;
     if !decided.iter().all(|v| v.outcome == first.outcome) {
         return None;
     }
-    let what = match metric {
-        Metric::CpuPerRequest => "CPU per request",
-        Metric::Memory => "memory",
-        Metric::LatencyMean => "mean latency",
-        Metric::Throughput => "throughput",
-        _ => metric.describe().label,
+    let (verb, what) = match metric {
+        Metric::CpuPerRequest => ("needs", "CPU per request"),
+        Metric::Memory => ("needs", "memory"),
+        Metric::LatencyMean => ("has", "mean latency"),
+        Metric::Throughput => ("has", "throughput"),
+        _ => ("has", metric.describe().label),
     };
+    let baseline = &first.baseline;
     let scope = if decided.len() == cells {
         String::new()
     } else {
         format!(" ({})", decided.iter().filter_map(|v| v.cell.as_deref()).collect::<Vec<_>>().join(", "))
     };
     if first.outcome == Outcome::Equivalent {
-        return Some(format!("has the same {what} within {}{scope}", show_ratio(first.margin)));
+        let within = model::units::show_number(first.margin * 100.0);
+        return Some(Part { verb, text: format!("the same {what} as {baseline}, within {within} %{scope}") });
     }
     let ratios: Vec<f64> = decided.iter().filter_map(|v| v.ratio).collect();
     let (low, high) = (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
+    // The widest reach of the intervals, so that several cells are not made to look surer than one.
+    let lows = decided.iter().filter_map(|v| v.interval).map(|i| i.low).reduce(f64::min)?;
+    let highs = decided.iter().filter_map(|v| v.interval).map(|i| i.high).reduce(f64::max)?;
     let span = match ratios.as_slice() {
-        [_] => {
-            let interval = first.interval?;
-            format!("{} (95 % interval {} to {})", show_ratio(low), show_ratio(interval.low), show_ratio(interval.high))
-        }
+        [_] => show_ratio(low),
         _ if show_ratio(low) == show_ratio(high) => show_ratio(low),
         _ => format!("{} to {}", show_ratio(low), show_ratio(high)),
     };
-    Some(format!("has {span} of the {what}{scope}"))
-}
-
-fn join(parts: &[String]) -> String {
-    match parts {
-        [] => String::new(),
-        [one] => one.clone(),
-        [start @ .., last] => format!("{} and {last}", start.join(", ")),
-    }
+    let of = if high < 1.5 { "of " } else { "" };
+    let interval = if ratios.len() == 1 { "95 % interval" } else { "95 % intervals within" };
+    Some(Part { verb, text: format!("{span} {of}{baseline}'s {what} ({interval} {} to {}){scope}", show_ratio(lows), show_ratio(highs)) })
 }
 
 fn details(judgement: &Judgement) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! Tools that must be there, tried before anything is built.
 
 use crate::jdk::Jdk;
+use crate::process::without_colours;
 use model::system::{Contender, Need};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -92,7 +93,8 @@ fn output_of(command: &[String]) -> Option<String> {
             None => std::thread::sleep(Duration::from_millis(5)),
         }
     };
-    let text = format!("{}{}", out.join().ok()?, err.join().ok()?);
+    // Maven colours its version even where nobody looks.
+    let text = without_colours(&format!("{}{}", out.join().ok()?, err.join().ok()?));
     status.success().then_some(text)
 }
 

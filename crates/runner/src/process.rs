@@ -212,7 +212,7 @@ pub fn last_lines(path: &Path, most: usize) -> Vec<String> {
 }
 
 /// Drops `ESC [ ... letter` sequences.
-fn without_colours(line: &str) -> String {
+pub(crate) fn without_colours(line: &str) -> String {
     let mut kept = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(at) = rest.find("\x1b[") {

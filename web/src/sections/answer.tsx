@@ -1,6 +1,6 @@
 import { Interval, IntervalKey, Outcome, RatioAxis } from "../charts/interval";
 import { band, ratioScale } from "../charts/scales";
-import { interval, percent, webAddress } from "../format";
+import { interval, percent, unbroken, webAddress } from "../format";
 import { Name } from "../identity";
 import { DataTable } from "../parts";
 import type { Claim, Page, Source } from "../page";
@@ -90,7 +90,7 @@ function Claims({ claims }: { claims: Claim[] }) {
             <Outcome finding={claim.outcome} />
             <p dir="auto">{claim.text}</p>
             <p class="small">
-              <Name name={claim.contender} /> <bdi>{claim.label}</bdi>; expects <bdi>{claim.expects}</bdi>
+              <Name name={claim.contender} />: <span dir="auto">{claim.label}</span>, expected <span dir="auto">{claim.expects}</span>
             </p>
             {claim.reason && (
               <p class="small" dir="auto">
@@ -104,7 +104,7 @@ function Claims({ claims }: { claims: Claim[] }) {
                 <p class="caption">
                   <bdi class="cell-name">{e.cell}</bdi>
                   {claim.cells.length > 1 && <Outcome finding={e.outcome} />}
-                  <span dir="auto">{e.phrase}</span>
+                  <span dir="auto">{unbroken(e.phrase)}</span>
                 </p>
                 <Interval of={e} scale={scale} label={`${e.cell}: ${e.outcome}. ${e.phrase}`} />
               </div>

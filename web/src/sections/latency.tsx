@@ -4,9 +4,10 @@ import { quantileName } from "../charts/scales";
 import { count, sig } from "../format";
 import { Name } from "../identity";
 import type { Curve } from "../page";
-import { CellPicker, DataTable, latencyWord, Section, type CellChoice } from "../parts";
+import { among, CellPicker, DataTable, latencyWord, Section, type CellChoice } from "../parts";
 
-export function LatencySection({ curves, ...choice }: { curves: Curve[] } & CellChoice) {
+export function LatencySection({ curves, ...all }: { curves: Curve[] } & CellChoice) {
+  const choice = among(all, curves.map((c) => c.cell));
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [strong, setStrong] = useState<string | null>(null);
   const here = curves.filter((c) => c.cell === choice.cell?.name);

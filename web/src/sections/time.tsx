@@ -3,7 +3,7 @@ import { Series, type Line } from "../charts/series";
 import { count, sig } from "../format";
 import { Swatch, useLook } from "../identity";
 import type { Contender, Measurement, Trial } from "../page";
-import { CellPicker, DataTable, latencyWord, Pick, Section, type CellChoice } from "../parts";
+import { among, CellPicker, DataTable, latencyWord, Pick, Section, type CellChoice } from "../parts";
 
 type Quantile = "p50_ms" | "p99_ms" | "max_ms";
 const QUANTILES: { value: Quantile; text: string }[] = [
@@ -50,12 +50,16 @@ interface Props extends CellChoice {
   theme: string;
 }
 
-export function TimeSection({ trials, contenders, theme, ...choice }: Props) {
+export function TimeSection({ trials, contenders, theme, ...all }: Props) {
+  const choice = useMemo(() => among(all, trials.flatMap((t) => t.measurements.map((m) => m.cell))), [all.cells, all.cell, trials]);
   const look = useLook();
   const [contender, setContender] = useState(ALL);
   const [block, setBlock] = useState(ALL);
-  const [quantile, setQuantile] = useState<Quantile>("p99_ms");
+  const [picked, setPicked] = useState<Quantile | null>(null);
   const cell = choice.cell?.name;
+  // At low rates a second holds too few samples for its p99.
+  const hasP99 = trials.some((t) => t.measurements.some((m) => m.cell === cell && m.seconds.p99_ms.some((v) => v !== null)));
+  const quantile = picked ?? (hasP99 ? "p99_ms" : "p50_ms");
   const word = latencyWord(choice.cell);
 
   const courses = useMemo(
@@ -97,7 +101,7 @@ export function TimeSection({ trials, contenders, theme, ...choice }: Props) {
           options={[{ value: ALL, text: "all" }, ...contenders.map((c) => ({ value: c.name, text: c.name, mark: <Swatch name={c.name} /> }))]}
         />
         <Pick label="Block" value={block} onPick={setBlock} options={[{ value: ALL, text: "all" }, ...blocks.map((b) => ({ value: String(b), text: String(b) }))]} />
-        <Pick label={word} value={quantile} onPick={(q) => setQuantile(q as Quantile)} options={QUANTILES} />
+        <Pick label={word} value={quantile} onPick={(q) => setPicked(q as Quantile)} options={QUANTILES} />
       </div>
       {courses.length === 0 ? (
         <p class="empty">No trial of this choice was measured.</p>

@@ -1,6 +1,6 @@
 import { Interval, IntervalKey, Outcome, RatioAxis } from "../charts/interval";
 import { band, ratioScale } from "../charts/scales";
-import { count, interval, percent, withUnit } from "../format";
+import { count, interval, percent, unbroken, withUnit } from "../format";
 import { Name } from "../identity";
 import type { Verdict } from "../page";
 import { CellPicker, DataTable, Section, type CellChoice } from "../parts";
@@ -70,10 +70,11 @@ function Metric({ verdicts }: { verdicts: Verdict[] }) {
           <Name name={v.contender} />
           <Interval of={v} scale={scale} label={`${v.label}, ${v.contender}: ${v.outcome}. ${v.phrase}`} />
           <div class="phrase">
-            <Outcome finding={v.outcome} /> <span dir="auto">{v.phrase}</span>
-            {v.outcome === "undecided" && v.reason && (
+            <Outcome finding={v.outcome} /> <span dir="auto">{unbroken(v.phrase)}</span>
+            {/* without a ratio the phrase is the reason already */}
+            {v.outcome === "undecided" && v.reason && v.reason !== v.phrase && (
               <p class="small" dir="auto">
-                Undecided: {v.reason}
+                Undecided: {unbroken(v.reason)}
               </p>
             )}
           </div>

@@ -75,10 +75,39 @@ describe("a whole record", () => {
     const of = (cell: string) => page.verdicts.filter((v) => v.cell === cell);
     expect(all("#verdicts svg.interval")).toHaveLength(of("arrivals-200").length);
     press(root.querySelector<HTMLElement>('#verdicts input[value="closed-64"]')!);
-    const text = root.querySelector("#verdicts")!.textContent!;
+    const text = root.querySelector("#verdicts")!.textContent!.replaceAll("\u00a0", " ");
     for (const v of of("closed-64")) expect(text).toContain(v.phrase);
     expect(text).toContain("Undecided: the interval reaches over the margin");
     expect(root.querySelector("#latency h2")?.textContent).toBe("Service time by quantile");
+  });
+
+  test("the cell of start-up has verdicts only; what has none for it stays with a load", () => {
+    const page = realistic();
+    show(page);
+    press(root.querySelector<HTMLElement>('#verdicts input[value="start"]')!);
+    expect(all("#verdicts .metric h3").map((e) => e.textContent)).toEqual(["start-up"]);
+    for (const section of ["#latency", "#time"]) {
+      expect(all(`${section} input[value="start"]`)).toHaveLength(0);
+      expect(root.querySelector<HTMLInputElement>(`${section} .cell-picker input:checked`)?.value).toBe("arrivals-200");
+    }
+    expect(all("path.curve")).toHaveLength(6);
+  });
+
+  test("says once why there is no ratio", () => {
+    const page = realistic();
+    const reason = "2 blocks of the 6 that a verdict needs";
+    const [first] = page.verdicts;
+    show({ ...page, verdicts: [{ ...first!, outcome: "undecided", ratio: null, ratio_low: null, ratio_high: null, phrase: reason, reason }] });
+    const text = root.querySelector("#verdicts")!.textContent!;
+    expect(text.split(reason)).toHaveLength(2);
+    expect(text).toContain("no ratio");
+  });
+
+  test("a record cut short keeps its verdicts where nothing was measured", () => {
+    show({ ...realistic(), curves: [], table: [], trials: [] });
+    expect(all("#verdicts svg.interval").length).toBeGreaterThan(0);
+    expect(root.querySelector("#latency")!.textContent).toContain("No latency was recorded");
+    expect(root.querySelector("#time")!.textContent).toContain("No trial of this choice");
   });
 
   test("draws one curve a contender; a legend button hides it", () => {

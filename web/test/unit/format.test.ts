@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bytes, count, duration, interval, percent, short, sig, tick, webAddress, withUnit } from "../../src/format";
+import { bytes, count, duration, interval, percent, short, sig, tick, unbroken, webAddress, withUnit } from "../../src/format";
 
 describe("numbers", () => {
   test.each([
@@ -45,6 +45,10 @@ describe("numbers", () => {
     expect(interval(0.31, 0.29, 0.33)).toBe("0.310 (0.290 to 0.330)");
     expect(interval(null, 1, 2)).toBe("–");
   });
+});
+
+test("a number stays on the line of its unit", () => {
+  expect(unbroken("31 % of 5 ms (29.4 % to 32.8 %), 12 of 19 settle it")).toBe("31\u00a0% of 5\u00a0ms (29.4\u00a0% to 32.8\u00a0%), 12 of 19 settle it");
 });
 
 test("a long name is cut between characters", () => {
