@@ -36,7 +36,9 @@ pub fn answer(record: &Record, judgement: &Judgement) -> Answer {
         judgement.verdicts.iter().filter(|v| v.contender == *subject && v.metric == metric && v.cell.is_some()).collect()
     };
     let spoken = [Metric::CpuPerRequest, Metric::Memory, Metric::LatencyMean, Metric::Throughput];
-    let parts: Vec<Part> = spoken.into_iter().filter_map(|metric| across_cells(metric, &of(metric), cells.len())).collect();
+    let mut parts: Vec<Part> = spoken.into_iter().filter_map(|metric| across_cells(metric, &of(metric), cells.len())).collect();
+    // Whoever fails requests has that said first.
+    parts.splice(0..0, failures(&of(Metric::FailedShare)));
     if parts.is_empty() {
         let reason = judgement.verdicts.iter().find(|v| v.contender == *subject && !v.reason.is_empty()).map_or("", |v| v.reason.as_str());
         let sentence = match record.trials.len() {
@@ -50,6 +52,16 @@ pub fn answer(record: &Record, judgement: &Judgement) -> Answer {
     let sentence = format!("{subject} {} {}.", first.verb, first.text);
     let more = rest.iter().map(|part| format!("It {} {}.", part.verb, part.text));
     Answer { outcome: "answered", sentence, details: more.chain(details).collect() }
+}
+
+/// `fails 98 % of its requests, nginx 0 %`, where that was judged and anybody failed any.
+fn failures(verdicts: &[&Verdict]) -> Option<Part> {
+    let failing = |v: &&&Verdict| v.outcome != Outcome::Undecided && v.value.zip(v.baseline_value).is_some_and(|(a, b)| a > 0.0 || b > 0.0);
+    let verdict = verdicts.iter().find(failing)?;
+    let (value, baseline) = verdict.value.zip(verdict.baseline_value)?;
+    let show = model::units::show_number;
+    let cell = verdict.cell.as_deref().unwrap_or_default();
+    Some(Part { verb: "fails", text: format!("{} % of its requests, {} {} % ({cell})", show(value), verdict.baseline, show(baseline)) })
 }
 
 struct Part {
