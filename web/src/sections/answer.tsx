@@ -16,13 +16,13 @@ export function AnswerSection({ page }: { page: Page }) {
       <div class={`answer ${answer.outcome}`}>
         <p class="status">{OUTCOMES[answer.outcome]}</p>
         <p class="sentence" dir="auto">
-          {answer.sentence}
+          {unbroken(answer.sentence)}
         </p>
         {answer.details.length > 0 && (
           <ul class="details">
             {answer.details.map((d, i) => (
               <li key={i} dir="auto">
-                {d}
+                {unbroken(d)}
               </li>
             ))}
           </ul>

@@ -82,8 +82,9 @@ function AsPublished({ published }: { published: Published }) {
   return (
     <div class="published">
       <h3>
-        As published: <bdi>{published.title}</bdi>
+        <bdi>{published.title}</bdi>
       </h3>
+      <p class="small">The source's own figures, as it gave them.</p>
       <Scroll label="Published figures">
         <table>
           <thead>

@@ -48,6 +48,7 @@ export function VerdictsSection({ verdicts, ...choice }: { verdicts: Verdict[] }
 /** One metric on an axis of its own: a start-up of a hundredth would squeeze every other interval to a dot. */
 function Metric({ verdicts }: { verdicts: Verdict[] }) {
   const scale = ratioScale(verdicts.flatMap((v) => [v.ratio, v.ratio_low, v.ratio_high, ...band(v.margin)]));
+  const drawn = verdicts.some((v) => v.ratio !== null);
   const { label, unit, lower_is_better: lower, baseline, baseline_value } = verdicts[0]!;
   return (
     <div class="metric" role="group" aria-label={label}>
@@ -55,7 +56,7 @@ function Metric({ verdicts }: { verdicts: Verdict[] }) {
         <h3>
           <bdi>{label}</bdi>
         </h3>
-        <RatioAxis scale={scale} />
+        {drawn ? <RatioAxis scale={scale} /> : <span />}
         <p class="small">
           {lower ? "◂ less is better" : "more is better ▸"}
           {baseline_value !== null && (
@@ -68,13 +69,17 @@ function Metric({ verdicts }: { verdicts: Verdict[] }) {
       {verdicts.map((v) => (
         <div class="forest-row" key={v.contender}>
           <Name name={v.contender} />
-          <Interval of={v} scale={scale} label={`${v.label}, ${v.contender}: ${v.outcome}. ${v.phrase}`} />
+          {drawn ? (
+            <Interval of={v} scale={scale} label={`${v.label}, ${v.contender}: ${v.outcome}. ${v.phrase}`} />
+          ) : (
+            <span class="small no-ratio">no ratio</span>
+          )}
           <div class="phrase">
             <Outcome finding={v.outcome} /> <span dir="auto">{unbroken(v.phrase)}</span>
             {/* without a ratio the phrase is the reason already */}
             {v.outcome === "undecided" && v.reason && v.reason !== v.phrase && (
               <p class="small" dir="auto">
-                Undecided: {unbroken(v.reason)}
+                {unbroken(v.reason)}
               </p>
             )}
           </div>

@@ -194,8 +194,8 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
   });
 
   for (const [name, make] of [["hostile", hostile], ["bare", bare]] as const)
-    test(`a ${name} record runs nothing, breaks nothing`, async () => {
-      for (const width of [1280, 360]) {
+    for (const width of [1280, 360])
+      test(`a ${name} record runs nothing, breaks nothing, ${width} px wide`, async () => {
         const { tab, complaints } = await open(make(), width);
         await tab.$$eval("details.data > summary, .legend button", (all) => all.forEach((e) => (e as HTMLElement).click()));
         await settled(tab);
@@ -205,8 +205,7 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
         expect(complaints).toEqual([]);
         await picture(tab, `${name}-${width}`);
         await tab.close();
-      }
-    });
+      });
 
   test("without a record it says so", async () => {
     const { tab, complaints } = await open(null);
