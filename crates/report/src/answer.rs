@@ -114,7 +114,7 @@ fn details(judgement: &Judgement) -> Vec<String> {
     let mut details = Vec::new();
     if !judgement.claims.is_empty() {
         let (confirmed, refuted, open) = (count(ClaimOutcome::Confirmed), count(ClaimOutcome::Refuted), count(ClaimOutcome::Undecided));
-        details.push(format!("Of {} claims, {confirmed} confirmed, {refuted} refuted, {open} undecided.", judgement.claims.len()));
+        details.push(format!("Claims: {confirmed} confirmed, {refuted} refuted, {open} undecided."));
     }
     if !judgement.faults.is_empty() {
         let n = judgement.faults.len();
@@ -167,7 +167,7 @@ pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
         notes.push(format!("Fewer than {FEWEST_BLOCKS} blocks were planned: no verdict can come of it."));
     }
     if record.torn_lines > 0 {
-        notes.push(format!("{} line of the record was cut short by a crash and left out.", record.torn_lines));
+        notes.push(format!("Lines of the record that a crash cut short, and that are left out: {}.", record.torn_lines));
     }
     if judgement.claims.len() > 1 {
         notes.push(format!(

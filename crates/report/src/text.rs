@@ -28,7 +28,7 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
         let _ = writeln!(text, "  {mark:<10} {}: {}", claim.claim.text, claim.reason);
     }
     if record.torn_lines > 0 {
-        let _ = writeln!(text, "\n{} line of the record was cut short by a crash and left out", record.torn_lines);
+        let _ = writeln!(text, "\nlines of the record that a crash cut short, and that are left out: {}", record.torn_lines);
     }
     for skipped in &record.header.skipped {
         let _ = writeln!(text, "\nskipped: {}: {}", skipped.contender, skipped.reason);

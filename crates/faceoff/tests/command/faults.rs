@@ -161,7 +161,7 @@ fn a_full_disk_ends_the_run_with_what_was_measured() {
     nothing_is_left(&folder);
     let record = folder.record("r");
     assert!(!record.trials.is_empty() && record.trials.len() < 12, "{} trials\n{}", record.trials.len(), ran.err);
-    folder.run(&["judge", "r"]).expect(1).says("cut short by a crash");
+    folder.run(&["judge", "r"]).expect(1).says("a crash cut short, and that are left out: 1");
     let resumed = folder.run(&["run", "--resume", "r"]);
     assert!([0, 4].contains(&resumed.code), "{}", resumed.err);
     assert_eq!(folder.record("r").trials.len(), 12);
