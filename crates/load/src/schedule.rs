@@ -10,10 +10,14 @@ pub struct Schedule {
 impl Schedule {
     /// All arrivals of a rate within a duration, at most `most`.
     pub fn constant(rate_per_s: f64, duration_ns: u64, most: u64) -> Schedule {
-        // As many as are due before the end: i/rate < duration. The tiny step back keeps
-        // a product that is whole but for rounding from gaining an arrival.
-        let within = (rate_per_s * duration_ns as f64 / 1e9 - 1e-9).ceil().max(1.0) as u64;
-        Schedule { rate_per_s, total: within.min(most) }
+        let mut schedule = Schedule { rate_per_s, total: (rate_per_s * duration_ns as f64 / 1e9).ceil() as u64 };
+        // As many as are due before the end, the first in any case. Both the product and a due
+        // instant are rounded, so what the product says is one too many at times.
+        while schedule.total > 1 && schedule.due_ns(schedule.total - 1) >= duration_ns {
+            schedule.total -= 1;
+        }
+        schedule.total = schedule.total.clamp(1, most.max(1));
+        schedule
     }
 
     /// How many requests there are.
@@ -37,6 +41,8 @@ mod tests {
         let schedule = Schedule::constant(100.0, 6_000_000_000, u64::MAX);
         assert_eq!((schedule.total(), schedule.due_ns(0), schedule.due_ns(599)), (600, 0, 5_990_000_000));
         assert_eq!(Schedule::constant(100.0, 6_000_000_000, 10).total(), 10);
+        // The last would be due half a nanosecond before the end, and is rounded to the end.
+        assert_eq!(Schedule::constant(941525.166667763, 6_000_000_000, u64::MAX).total(), 5_649_151);
         assert_eq!(Schedule::constant(0.01, 1_000_000_000, 10).total(), 1);
     }
 
