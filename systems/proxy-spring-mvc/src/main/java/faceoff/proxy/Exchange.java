@@ -23,7 +23,8 @@ final class Exchange implements Closeable {
 
     // Guarded by this.
     private boolean sent;
-    private long sentAtNanos;
+    private boolean upstreamsTurn;
+    private long upstreamsTurnSinceNanos;
     private InputStream body;
     private End end;
     private boolean closed;
@@ -34,10 +35,21 @@ final class Exchange implements Closeable {
         this.timeoutNanos = upstreamTimeout.toNanos();
     }
 
+    /** More of the request is wanted from the client, which may take its time. */
+    synchronized void clientsTurn() {
+        upstreamsTurn = false;
+    }
+
+    /** The upstream must go on: take the next piece of the request, or answer it. */
+    synchronized void upstreamsTurn() {
+        upstreamsTurn = true;
+        upstreamsTurnSinceNanos = System.nanoTime();
+    }
+
     /** The request has been read from the client and given to the client library to its end. */
     synchronized void requestSent() {
         sent = true;
-        sentAtNanos = System.nanoTime();
+        upstreamsTurn();
     }
 
     /** The head of the answer has arrived; gives why it is too late, or null. */
@@ -57,13 +69,13 @@ final class Exchange implements Closeable {
 
     /** Called by the watch, again and again. */
     synchronized void look(long nowNanos) {
-        // Until the request has been read, its reader notices by itself that the client has gone.
-        if (closed || end != null || !sent) {
+        if (closed || end != null) {
             return;
         }
-        if (body == null && nowNanos - sentAtNanos > timeoutNanos) {
+        if (body == null && upstreamsTurn && nowNanos - upstreamsTurnSinceNanos > timeoutNanos) {
             giveUp(End.TIMED_OUT);
-        } else if (client.closedByClient()) {
+            // Until the request has been read, its reader notices by itself that the client has gone.
+        } else if (sent && client.closedByClient()) {
             giveUp(End.CLIENT_GONE);
         }
     }

@@ -31,8 +31,10 @@ final class Upload implements StreamingHttpOutputMessage.Body, Closeable {
     public void writeTo(OutputStream out) throws IOException {
         byte[] buffer = new byte[BUFFER_BYTES];
         for (int length; (length = read(buffer)) >= 0;) {
+            exchange.upstreamsTurn();
             out.write(buffer, 0, length);
             out.flush();
+            exchange.clientsTurn();
         }
         exchange.requestSent();
     }

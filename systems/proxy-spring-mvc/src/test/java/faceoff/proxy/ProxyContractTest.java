@@ -523,6 +523,50 @@ class ProxyContractTest {
         }
     }
 
+    /** More than the sockets and both libraries hold between client and upstream. */
+    private static final int MORE_THAN_FITS = 64 << 20;
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void answers504WhenTheUpstreamStopsReading(boolean chunked) throws Exception {
+        try (ConfigurableApplicationContext hasty = proxyBefore(upstream.address(), "--proxy.upstream-timeout=300ms");
+                Wire client = clientOf(hasty)) {
+            CountDownLatch given504 = new CountDownLatch(1);
+            upstream.script((request, wire) -> given504.await());
+            client.send("POST /product/x HTTP/1.1\nHost: shop\n" + (chunked ? "Transfer-Encoding: chunked\n\n"
+                    + Integer.toHexString(MORE_THAN_FITS) + "\n" : "Content-Length: " + MORE_THAN_FITS + "\n\n"));
+            Thread sender = new Thread(() -> {
+                try {
+                    client.sendExactly(new byte[MORE_THAN_FITS]);
+                } catch (IOException cutOff) {
+                    // The proxy has answered and need not read the rest.
+                }
+            });
+            sender.start();
+            assertError(client, 504);
+            given504.countDown();
+            client.close();
+            sender.join();
+        }
+    }
+
+    @Test
+    void letsTheUpstreamReadSlowly() throws Exception {
+        try (ConfigurableApplicationContext hasty = proxyBefore(upstream.address(), "--proxy.upstream-timeout=1s");
+                Wire client = clientOf(hasty)) {
+            upstream.script((request, wire) -> {
+                for (int piece = 0; piece < 8; piece++) {
+                    wire.readExactly(MORE_THAN_FITS / 8);
+                    Thread.sleep(400);
+                }
+                wire.send("HTTP/1.1 200 OK\nContent-Length: 2\n\nok");
+            });
+            client.send("POST /product/x HTTP/1.1\nHost: shop\nContent-Length: " + MORE_THAN_FITS + "\n\n");
+            client.sendExactly(new byte[MORE_THAN_FITS]);
+            assertThat(client.readHead().status()).isEqualTo(200);
+        }
+    }
+
     @Test
     void limitsTheWaitForTheHeadOnly() throws Exception {
         try (ConfigurableApplicationContext hasty = proxyBefore(upstream.address(), "--proxy.upstream-timeout=2s");

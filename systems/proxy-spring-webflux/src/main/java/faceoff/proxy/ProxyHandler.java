@@ -3,14 +3,15 @@ package faceoff.proxy;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.concurrent.TimeoutException;
 
 import io.netty.channel.ConnectTimeoutException;
+import io.netty.handler.timeout.WriteTimeoutException;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpMethod;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.http.MediaType;
-import org.springframework.http.client.reactive.ClientHttpRequest;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.http.server.reactive.ServerHttpResponse;
 import org.springframework.stereotype.Component;
@@ -20,6 +21,7 @@ import org.springframework.web.reactive.function.client.WebClient;
 import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.server.WebHandler;
 import reactor.core.publisher.Mono;
+import reactor.netty.NettyOutbound;
 import reactor.netty.http.client.HttpClientRequest;
 
 /** Passes a request on to the upstream and the answer back. A client that leaves cancels both. */
@@ -27,10 +29,12 @@ import reactor.netty.http.client.HttpClientRequest;
 class ProxyHandler implements WebHandler {
 
     private final URI upstream;
+    private final Duration upstreamTimeout;
     private final WebClient client;
 
     ProxyHandler(ProxySettings settings, WebClient.Builder client) {
         this.upstream = settings.upstream();
+        this.upstreamTimeout = settings.upstreamTimeout();
         this.client = client.filter(new HeadTimeout(settings.upstreamTimeout())).build();
     }
 
@@ -57,13 +61,19 @@ class ProxyHandler implements WebHandler {
         return client.method(request.getMethod())
                 .uri(uri)
                 .headers(sent -> sent.putAll(headers))
-                .httpRequest(sent -> asTheClientDid(sent, chunked))
+                .httpRequest(sent -> {
+                    HttpClientRequest message = sent.getNativeRequest();
+                    asTheClientDid(message, chunked);
+                    if (hasBody) {
+                        ((NettyOutbound) message).withConnection(
+                                connection -> connection.addHandlerLast(new StalledUpload(upstreamTimeout)));
+                    }
+                })
                 .body(hasBody ? BodyInserters.fromDataBuffers(request.getBody()) : BodyInserters.empty());
     }
 
     /** Takes back what the client library would add on its own, and frames the body as the client did. */
-    private static void asTheClientDid(ClientHttpRequest sent, boolean chunked) {
-        HttpClientRequest request = sent.getNativeRequest();
+    private static void asTheClientDid(HttpClientRequest request, boolean chunked) {
         io.netty.handler.codec.http.HttpHeaders headers = request.requestHeaders();
         headers.remove(HttpHeaders.USER_AGENT).remove(HttpHeaders.ACCEPT).remove(HttpHeaders.TRANSFER_ENCODING);
         if (chunked) {
@@ -84,7 +94,8 @@ class ProxyHandler implements WebHandler {
 
     private static Mono<Void> explain(Throwable failure, ServerHttpResponse response) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-            if (cause instanceof TimeoutException || cause instanceof ConnectTimeoutException) {
+            if (cause instanceof TimeoutException || cause instanceof ConnectTimeoutException
+                    || cause instanceof WriteTimeoutException) {
                 return refuse(response, 504, "the upstream did not answer in time");
             }
         }
