@@ -29,14 +29,31 @@ pub struct Measured {
     pub examples: Vec<String>,
     /// One entry per second.
     pub seconds: Vec<Second>,
-    /// CPU time of the generator's thread.
+    /// CPU time of the generator's threads.
     pub cpu_ns: u64,
     /// Most requests under way at once.
     pub in_flight_max: u64,
     /// Connections opened.
     pub connections_opened: u64,
+    /// How long connecting took, each connection that was made during the measurement.
+    pub connect: Histogram,
+    /// How long the TLS handshakes took, likewise; empty in the clear.
+    pub handshake: Histogram,
+    /// How many of these handshakes took up an earlier session.
+    pub resumed: u64,
     /// Whether it was asked to stop early.
     pub interrupted: bool,
+}
+
+/// What a thread says once a second, for whoever watches.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Which thread.
+    pub thread: u32,
+    /// The second that has passed.
+    pub second: Second,
+    /// Requests under way now.
+    pub in_flight: u64,
 }
 
 /// How a request failed.
@@ -225,6 +242,9 @@ impl Tally {
             cpu_ns: 0,
             in_flight_max: 0,
             connections_opened: 0,
+            connect: Histogram::new(),
+            handshake: Histogram::new(),
+            resumed: 0,
             interrupted: false,
         }
     }

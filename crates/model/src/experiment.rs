@@ -4,7 +4,7 @@ use crate::metric::Metric;
 use crate::name::{ContenderName, did_you_mean, is_name};
 use crate::problem::Problems;
 use crate::reader::{Table, read_file};
-use crate::units::{nanoseconds, show_duration, show_number};
+use crate::units::{nanoseconds, parse_duration, show_duration, show_number};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
@@ -27,6 +27,214 @@ pub struct Experiment {
     /// Workloads at load levels.
     pub cells: Vec<Cell>,
     /// How often, how long, in which order, and when a difference counts.
+    pub design: Design,
+    /// Where contenders run.
+    pub place: Place,
+    /// What is tested.
+    pub claims: Vec<Claim>,
+    /// A smaller form, for a first answer within minutes.
+    pub quick: Option<Quick>,
+    /// The source's own figures.
+    pub published: Option<Published>,
+    /// What was expected, what was found, and when.
+    pub analysis: Option<String>,
+}
+
+/// Where a question comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// Title.
+    pub title: String,
+    /// Who wrote it.
+    pub author: Option<String>,
+    /// Where it stands.
+    pub url: Option<String>,
+    /// When it appeared.
+    pub published: Option<String>,
+}
+
+/// One workload at one load level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Names it within the experiment.
+    pub name: String,
+    /// The workload's name.
+    pub workload: String,
+    /// How requests arrive.
+    pub load: Load,
+    /// A request without an answer after this long is counted as timed out.
+    #[serde(with = "nanoseconds")]
+    pub timeout: Duration,
+}
+
+/// How requests arrive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Load {
+    /// On a schedule, whatever the answers do.
+    Arrivals {
+        /// Requests per second, at the start and as long as no stage says otherwise.
+        rate_per_s: f64,
+        /// How the rate goes on, one stage after the other; the last rate holds to the end.
+        #[serde(default)]
+        stages: Vec<Stage>,
+        /// How arrivals lie in time.
+        #[serde(default)]
+        spacing: Spacing,
+        /// Most requests under way at once.
+        in_flight_max: u32,
+        /// What becomes of those that come when so many are under way.
+        #[serde(default)]
+        overflow: Overflow,
+    },
+    /// As fast as answered.
+    Closed {
+        /// Connections.
+        connections: u32,
+        /// Requests under way on each: HTTP/1.1 pipelines them, HTTP/2 has a stream for each.
+        #[serde(default = "one")]
+        depth: u32,
+    },
+    /// People, or what behaves like them: each makes the workload's requests in order, with pauses.
+    Users {
+        /// How many.
+        users: u32,
+        /// They begin one after the other, evenly over this time.
+        #[serde(with = "nanoseconds")]
+        ramp: Duration,
+        /// Before every request but a user's first, from the answer before.
+        pause: Pause,
+        /// How often each makes all requests; `None`: until the time is over.
+        rounds: Option<u64>,
+        /// Connections that all share; `None`: each user has one of its own.
+        pooled: Option<u32>,
+    },
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// A linear change of the rate; a level where the rate stays, a jump where it takes no time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Requests per second at its end.
+    pub to_per_s: f64,
+    /// How long it takes.
+    #[serde(with = "nanoseconds")]
+    pub over: Duration,
+}
+
+/// How arrivals lie in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Spacing {
+    /// Evenly.
+    #[default]
+    Even,
+    /// As those of many who know nothing of each other: exponential intervals.
+    Poisson,
+}
+
+/// What becomes of requests that come when the most are under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Overflow {
+    /// They wait, and waiting counts as latency.
+    #[default]
+    Queue,
+    /// They are not sent, and counted as unsent.
+    Shed,
+}
+
+/// How long a user waits between an answer and the next request.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pause {
+    /// Always so long.
+    Constant(#[serde(with = "nanoseconds")] Duration),
+    /// Anything between, all alike likely.
+    Uniform {
+        /// At least.
+        #[serde(with = "nanoseconds")]
+        from: Duration,
+        /// At most.
+        #[serde(with = "nanoseconds")]
+        to: Duration,
+    },
+    /// Exponential with this mean.
+    Exponential(#[serde(with = "nanoseconds")] Duration),
+}
+
+impl Load {
+    /// Evenly spaced arrivals at one rate, queued beyond `in_flight_max`.
+    pub fn arrivals(rate_per_s: f64, in_flight_max: u32) -> Load {
+        Load::Arrivals { rate_per_s, stages: Vec::new(), spacing: Spacing::Even, in_flight_max, overflow: Overflow::Queue }
+    }
+
+    /// As fast as answered, one request at a time on each connection.
+    pub fn closed(connections: u32) -> Load {
+        Load::Closed { connections, depth: 1 }
+    }
+
+    /// Whether requests have a scheduled instant.
+    pub fn has_schedule(&self) -> bool {
+        !matches!(self, Load::Closed { .. })
+    }
+
+    /// Most requests that can be under way at once.
+    pub fn in_flight_max(&self) -> u64 {
+        match self {
+            Load::Arrivals { in_flight_max, .. } => u64::from(*in_flight_max),
+            Load::Closed { connections, depth } => u64::from(*connections) * u64::from(*depth),
+            Load::Users { users, .. } => u64::from(*users),
+        }
+    }
+
+    /// For people: `arrivals at 200/s, evenly spaced`.
+    pub fn describe(&self) -> String {
+        match self {
+            Load::Arrivals { rate_per_s, stages, spacing, .. } => {
+                let mut text = format!("arrivals at {}/s", show_number(*rate_per_s));
+                for stage in stages {
+                    text += &format!(", to {}/s over {}", show_number(stage.to_per_s), show_duration(stage.over));
+                }
+                text + match spacing {
+                    Spacing::Even => ", evenly spaced",
+                    Spacing::Poisson => ", Poisson",
+                }
+            }
+            Load::Closed { connections, depth } => {
+                let connections = if *connections == 1 { "1 connection".to_owned() } else { format!("{connections} connections") };
+                match depth {
+                    1 => format!("closed loop, {connections}"),
+                    _ => format!("closed loop, {connections} with {depth} requests each"),
+                }
+            }
+            Load::Users { users, ramp, pause, rounds, pooled } => {
+                let mut text = format!("{users} user{}", if *users == 1 { "" } else { "s" });
+                if !ramp.is_zero() {
+                    text += &format!(" over {}", show_duration(*ramp));
+                }
+                text += &match pause {
+                    Pause::Constant(pause) if pause.is_zero() => ", no pause".to_owned(),
+                    Pause::Constant(pause) => format!(", pausing {}", show_duration(*pause)),
+                    Pause::Uniform { from, to } => format!(", pausing {} to {}", show_duration(*from), show_duration(*to)),
+                    Pause::Exponential(mean) => format!(", pausing {} on average (exponential)", show_duration(*mean)),
+                };
+                if let Some(rounds) = rounds {
+                    text += &format!(", {rounds} round{} each", if *rounds == 1 { "" } else { "s" });
+                }
+                if let Some(pooled) = pooled {
+                    text += &format!(", sharing {pooled} connection{}", if *pooled == 1 { "" } else { "s" });
+                }
+                text
+            }
+        }
+    }
+}
+
+/// How often, how long, in which order, and when a difference counts.
     pub design: Design,
     /// Where contenders run.
     pub place: Place,
@@ -439,7 +647,7 @@ fn walk_cell(table: &Table<'_>) -> Cell {
             format!("the cell `{name}` says not how requests arrive"),
             "write `load = { kind = \"arrivals\", rate = 100 }` or `{ kind = \"closed\", connections = 64 }`",
         );
-        Load::Closed { connections: 1 }
+        Load::closed(1)
     });
     Cell { name, workload: table.required_string("workload"), load, timeout: table.duration("timeout").unwrap_or(Duration::from_secs(10)) }
 }
@@ -447,32 +655,84 @@ fn walk_cell(table: &Table<'_>) -> Cell {
 fn walk_load(table: &Table<'_>) -> Load {
     let kind = table.required_string("kind");
     match kind.as_str() {
-        "arrivals" => {
-            if !table.has("rate") {
-                table.problem("rate", "arrivals need a rate", "write `rate = 100`, in requests per second");
-            }
-            Load::Arrivals {
-                rate_per_s: table.number("rate", 0.001, 10_000_000.0).unwrap_or(1.0),
-                in_flight_max: table.integer("in_flight_max", 1, 1_000_000).unwrap_or(DEFAULT_IN_FLIGHT) as u32,
-            }
-        }
+        "arrivals" => walk_arrivals(table),
         "closed" => {
             if !table.has("connections") {
                 table.problem("connections", "a closed load needs its connections", "write `connections = 64`");
             }
-            Load::Closed { connections: table.integer("connections", 1, 1_000_000).unwrap_or(1) as u32 }
+            Load::Closed {
+                connections: table.integer("connections", 1, 1_000_000).unwrap_or(1) as u32,
+                depth: table.integer("depth", 1, 10_000).unwrap_or(1) as u32,
+            }
         }
+        "users" => walk_users(table),
         other => {
             if table.has("kind") {
-                table.problem("kind", format!("unknown load `{other}`"), did_you_mean(other, ["arrivals", "closed"]));
+                table.problem("kind", format!("unknown load `{other}`"), did_you_mean(other, ["arrivals", "closed", "users"]));
             }
             // Read whatever stands there, so that it is not called unknown as well.
-            let _ = (
-                table.number("rate", 0.0, f64::MAX),
-                table.integer("connections", 0, u64::MAX),
-                table.integer("in_flight_max", 0, u64::MAX),
-            );
-            Load::Closed { connections: 1 }
+            table.ignore_rest();
+            Load::closed(1)
+        }
+    }
+}
+
+fn walk_arrivals(table: &Table<'_>) -> Load {
+    if !table.has("rate") {
+        table.problem("rate", "arrivals need a rate", "write `rate = 100`, in requests per second");
+    }
+    Load::Arrivals {
+        rate_per_s: table.number("rate", 0.001, 10_000_000.0).unwrap_or(1.0),
+        stages: table.tables("stages", |stage| Stage {
+            to_per_s: stage.number("to", 0.0, 10_000_000.0).unwrap_or_else(|| {
+                if !stage.has("to") {
+                    stage.problem("to", "a stage needs the rate that it leads to", "write `{ to = 200, over = \"10s\" }`");
+                }
+                1.0
+            }),
+            over: stage.duration("over").unwrap_or(Duration::ZERO),
+        }),
+        spacing: table.choice("spacing", &[("even", Spacing::Even), ("poisson", Spacing::Poisson)]).unwrap_or_default(),
+        in_flight_max: table.integer("in_flight_max", 1, 1_000_000).unwrap_or(DEFAULT_IN_FLIGHT) as u32,
+        overflow: table.choice("overflow", &[("queue", Overflow::Queue), ("shed", Overflow::Shed)]).unwrap_or_default(),
+    }
+}
+
+fn walk_users(table: &Table<'_>) -> Load {
+    if !table.has("users") {
+        table.problem("users", "the load does not say how many users", "write `users = 1000`");
+    }
+    let pause = table.string("pause").map(|text| Pause::parse(&text));
+    if let Some(Err(why)) = &pause {
+        table.problem("pause", why.clone(), "write `1s`, `1s..2s`, or `~1s` for exponential pauses with that mean");
+    }
+    Load::Users {
+        users: table.integer("users", 1, 1_000_000).unwrap_or(1) as u32,
+        ramp: table.duration("ramp").unwrap_or(Duration::ZERO),
+        pause: pause.and_then(Result::ok).unwrap_or(Pause::Constant(Duration::ZERO)),
+        rounds: table.integer("rounds", 1, u64::MAX),
+        pooled: table.integer("pooled", 1, 1_000_000).map(|n| n as u32),
+    }
+}
+
+impl Pause {
+    /// Reads `1s`, `1s..2s` or `~1s`, the last for exponential pauses with that mean.
+    ///
+    /// # Errors
+    /// Why the text is none of these.
+    pub fn parse(text: &str) -> Result<Pause, String> {
+        if let Some(mean) = text.strip_prefix('~') {
+            return Ok(Pause::Exponential(parse_duration(mean)?));
+        }
+        match text.split_once("..") {
+            None => Ok(Pause::Constant(parse_duration(text)?)),
+            Some((from, to)) => {
+                let (from, to) = (parse_duration(from)?, parse_duration(to)?);
+                if from > to {
+                    return Err(format!("a pause from {} to {} ends before it begins", show_duration(from), show_duration(to)));
+                }
+                Ok(Pause::Uniform { from, to })
+            }
         }
     }
 }

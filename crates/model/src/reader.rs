@@ -4,7 +4,7 @@
 use crate::name::did_you_mean;
 use crate::problem::{Problem, Problems};
 use crate::units;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(crate) fn read_text<T>(path: &Path, text: &str, walk: impl FnOnce(&Table<'_>
         sink.borrow_mut().push(Problem { span: error.span(), message: error.message().to_owned(), hint: None });
     }
     let syntax_is_sound = sink.borrow().is_empty();
-    let root = Table { entries: document.get_ref(), span: None, path: String::new(), known: RefCell::default(), sink: &sink };
+    let root = Table { entries: document.get_ref(), span: None, path: String::new(), known: RefCell::default(), ignored: Cell::new(false), sink: &sink };
     let read = walk(&root);
     root.finish();
     let mut problems = sink.into_inner();
@@ -49,6 +49,7 @@ pub(crate) struct Table<'d> {
     span: Option<Range<usize>>,
     path: String,
     known: RefCell<Vec<&'static str>>,
+    ignored: Cell<bool>,
     sink: &'d RefCell<Vec<Problem>>,
 }
 
@@ -109,6 +110,25 @@ impl<'d> Table<'d> {
         parse(&text)
             .map_err(|message| self.push(self.entries.get(key).map(|v| v.span()), format!("{}: {message}", self.name_of(key)), None))
             .ok()
+    }
+
+    /// One of a few words.
+    pub fn choice<T: Copy>(&self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
+        let text = self.string(key)?;
+        let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+        if found.is_none() {
+            self.problem(
+                key,
+                format!("{} cannot be `{text}`", self.name_of(key)),
+                did_you_mean(&text, words.iter().map(|(word, _)| *word)),
+            );
+        }
+        found
+    }
+
+    /// Takes every field as known: for a table that is wrong as a whole.
+    pub fn ignore_rest(&self) {
+        self.ignored.set(true);
     }
 
     pub fn duration(&self, key: &'static str) -> Option<Duration> {
@@ -217,7 +237,7 @@ impl<'d> Table<'d> {
             return None;
         };
         let path = if self.path.is_empty() { path } else { format!("{}.{path}", self.path) };
-        Some(Table { entries, span: Some(value.span()), path, known: RefCell::default(), sink: self.sink })
+        Some(Table { entries, span: Some(value.span()), path, known: RefCell::default(), ignored: Cell::new(false), sink: self.sink })
     }
 
     /// Reads a table in the field; `None` when absent.
@@ -264,6 +284,9 @@ impl<'d> Table<'d> {
 
     /// Says which fields nobody asked for.
     fn finish(&self) {
+        if self.ignored.get() {
+            return;
+        }
         let known = self.known.borrow();
         for (key, _) in self.entries.iter() {
             if !known.iter().any(|k| k == key.get_ref()) {
