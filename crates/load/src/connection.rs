@@ -1,81 +1,303 @@
-//! One non-blocking connection with at most one request under way.
+//! One connection: a socket, TLS where it is spoken, and the protocol's session on top.
 
-use crate::http1::AnswerReader;
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use crate::answer::Event;
+use crate::check::Questions;
+use crate::http1::Http1;
+use crate::http2::Http2;
+use crate::plan::{Address, Protocol, Target};
+use crate::world::World;
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, recv, send, socket_with, sockopt};
-use std::net::SocketAddr;
+use std::io;
 
-/// What a connection is doing.
+/// How far a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// The handshake is under way, with or without a request that waits for it.
+pub(crate) enum Phase {
+    /// The TCP handshake is under way.
     Connecting,
-    /// Ready for a request.
-    Idle,
-    /// A request is being sent or answered.
-    Busy,
+    /// The TLS handshake is under way.
+    Handshaking,
+    /// Requests can be made.
+    Open,
 }
 
-/// The request under way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
-    pub step: usize,
-    pub scheduled_ns: u64,
-    /// When its first byte went out; 0 before.
-    pub sent_ns: u64,
-    /// When it is given up.
-    pub deadline_ns: u64,
-    /// How many of its bytes went out.
-    pub written: usize,
+pub(crate) enum Session {
+    Http1(Http1),
+    Http2(Box<Http2>),
 }
 
-pub(crate) struct Connection {
-    socket: OwnedFd,
-    pub state: State,
-    pub request: Option<Request>,
-    pub reader: AnswerReader,
-    /// Whether epoll watches for room to write as well.
-    pub watches_write: bool,
+pub(crate) struct Connection<S> {
+    pub socket: S,
+    pub token: u64,
+    pub phase: Phase,
+    pub session: Session,
+    tls: Option<Box<rustls::ClientConnection>>,
+    /// Requests that wait for the connection to stand.
+    pub waiting: Vec<u32>,
+    /// What is still to be sent, from `sent` on.
+    pub out: Vec<u8>,
+    sent: usize,
+    watches_write: bool,
+    /// When connecting began, and when it was done.
+    pub opened_ns: u64,
+    pub connected_ns: u64,
+    /// Whether this connection stands among those that have room.
+    pub is_listed: bool,
+    /// Whether bytes wait for the end of a round of events to be sent.
+    pub is_dirty: bool,
 }
 
-impl Connection {
+/// Why a connection is over.
+#[derive(Debug)]
+pub(crate) enum Over {
+    /// The other end has closed in good order, between answers.
+    Closed,
+    /// It never stood.
+    Refused(String),
+    /// It broke with requests under way, or said what is not HTTP.
+    Broken(String),
+}
+
+impl<S> Connection<S> {
     /// Begins to connect.
-    pub fn open(address: SocketAddr) -> Result<Connection, Errno> {
-        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let socket = socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
-        sockopt::set_tcp_nodelay(&socket, true)?;
-        let state = match connect(&socket, &address) {
-            Ok(()) => State::Idle,
-            Err(Errno::INPROGRESS) => State::Connecting,
-            Err(error) => return Err(error),
+    pub fn open<W: World<Socket = S>>(world: &mut W, target: &Target, address: &Address, token: u64, depth: u32) -> Result<Self, Errno> {
+        let opened_ns = world.now_ns();
+        let (socket, stands) = world.connect(address, token)?;
+        let session = match target.protocol {
+            Protocol::Http1 { .. } => Session::Http1(Http1::default()),
+            Protocol::Http2 => Session::Http2(Box::new(Http2::new(depth))),
         };
-        Ok(Connection { socket, state, request: None, reader: AnswerReader::default(), watches_write: false })
+        // Fails only for a configuration without a cipher suite, which `tls` does not make.
+        let tls = target.tls.as_ref().map(|tls| {
+            let client = rustls::ClientConnection::new(tls.config.clone(), tls.server_name.clone());
+            Box::new(client.expect("the TLS configuration is usable"))
+        });
+        let mut connection = Connection {
+            socket,
+            token,
+            phase: Phase::Connecting,
+            session,
+            tls,
+            waiting: Vec::new(),
+            out: Vec::new(),
+            sent: 0,
+            watches_write: !stands,
+            opened_ns,
+            connected_ns: 0,
+            is_listed: false,
+            is_dirty: false,
+        };
+        if stands {
+            connection.stands(opened_ns);
+        }
+        Ok(connection)
     }
 
-    pub fn fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
-    }
-
-    /// How the handshake ended.
-    pub fn connect_result(&self) -> Result<(), Errno> {
-        sockopt::socket_error(&self.socket).unwrap_or_else(Err)
-    }
-
-    /// Writes some bytes; `Ok(0)` when there is no room.
-    pub fn write(&self, bytes: &[u8]) -> Result<usize, Errno> {
-        match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
-            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
-            other => other,
+    /// The socket is connected.
+    pub fn stands(&mut self, now_ns: u64) {
+        self.connected_ns = now_ns;
+        self.phase = if self.tls.is_some() { Phase::Handshaking } else { Phase::Open };
+        if let Session::Http2(session) = &mut self.session {
+            session.start(&mut self.out);
         }
     }
 
-    /// Reads what is there: `None` when nothing is, `Some(0)` at the end.
-    pub fn read(&self, buffer: &mut [u8]) -> Result<Option<usize>, Errno> {
-        match recv(&self.socket, buffer, RecvFlags::empty()) {
-            Ok((length, _)) => Ok(Some(length)),
-            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
-            Err(error) => Err(error),
+    /// How many requests are under way, those that wait for the connection included.
+    pub fn under_way(&self) -> u32 {
+        self.waiting.len() as u32
+            + match &self.session {
+                Session::Http1(session) => session.under_way(),
+                Session::Http2(session) => session.under_way(),
+            }
+    }
+
+    /// How many more requests it takes now.
+    pub fn room(&self, depth: u32) -> u32 {
+        match &self.session {
+            _ if self.is_closing() => 0,
+            Session::Http2(session) if self.phase == Phase::Open => session.room(),
+            _ => depth.saturating_sub(self.under_way()),
         }
+    }
+
+    /// Whether it takes no further request, ever.
+    pub fn is_closing(&self) -> bool {
+        match &self.session {
+            Session::Http1(session) => session.is_closing(),
+            Session::Http2(session) => session.is_closing(),
+        }
+    }
+
+    /// Whether the TLS handshake took up an earlier session.
+    pub fn is_resumed(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.handshake_kind() == Some(rustls::HandshakeKind::Resumed))
+    }
+
+    /// Sends what there is to send, as far as there is room.
+    pub fn flush<W: World<Socket = S>>(&mut self, world: &mut W) -> Result<(), Over> {
+        let all = match &mut self.tls {
+            None => {
+                while self.sent < self.out.len() {
+                    match world.write(&self.socket, &self.out[self.sent..]) {
+                        Ok(0) => break,
+                        Ok(length) => self.sent += length,
+                        Err(errno) => return Err(Over::Broken(format!("sending failed: {errno}"))),
+                    }
+                }
+                let all = self.sent == self.out.len();
+                if all {
+                    self.out.clear();
+                    self.sent = 0;
+                }
+                all
+            }
+            Some(tls) => {
+                // Before the handshake is over this would be early data, which is not asked for.
+                if self.phase == Phase::Open && !self.out.is_empty() {
+                    io::Write::write_all(&mut tls.writer(), &self.out).map_err(|e| Over::Broken(format!("sending failed: {e}")))?;
+                    self.out.clear();
+                }
+                let mut io = Io { world, socket: &self.socket };
+                loop {
+                    if !tls.wants_write() {
+                        break true;
+                    }
+                    match tls.write_tls(&mut io) {
+                        Ok(_) => {}
+                        Err(e) if e.kind() == io::ErrorKind::WouldBlock => break false,
+                        Err(e) => return Err(Over::Broken(format!("sending failed: {e}"))),
+                    }
+                }
+            }
+        };
+        if self.watches_write == all {
+            self.watches_write = !all;
+            world.watch_write(&self.socket, self.token, !all);
+        }
+        Ok(())
+    }
+
+    /// Reads what has arrived and adds what it means.
+    ///
+    /// # Errors
+    /// Why the connection is over. Events that came before are there.
+    pub fn receive<W: World<Socket = S>>(
+        &mut self,
+        world: &mut W,
+        buffer: &mut [u8],
+        questions: &mut impl Questions,
+        events: &mut Vec<Event>,
+    ) -> Result<(), Over> {
+        if self.tls.is_some() {
+            return self.receive_tls(world, buffer, questions, events);
+        }
+        loop {
+            match world.read(&self.socket, buffer) {
+                Ok(None) => return Ok(()),
+                Ok(Some(0)) => return Err(self.ended(questions, events)),
+                Ok(Some(length)) => {
+                    self.understand(&buffer[..length], questions, events)?;
+                    // A short read means that the socket is empty: no second call is needed to know.
+                    if length < buffer.len() {
+                        return Ok(());
+                    }
+                }
+                Err(errno) => return Err(Over::Broken(format!("receiving failed: {errno}"))),
+            }
+        }
+    }
+
+    fn receive_tls<W: World<Socket = S>>(
+        &mut self,
+        world: &mut W,
+        buffer: &mut [u8],
+        questions: &mut impl Questions,
+        events: &mut Vec<Event>,
+    ) -> Result<(), Over> {
+        loop {
+            let tls = self.tls.as_mut().expect("asked before");
+            let ended = match tls.read_tls(&mut Io { world, socket: &self.socket }) {
+                Ok(0) => true,
+                Ok(_) => false,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(e) => return Err(self.broke(format!("receiving failed: {e}"))),
+            };
+            let state = match tls.process_new_packets() {
+                Ok(state) => state,
+                Err(error) => {
+                    // The alert that says so to the server.
+                    let _ = tls.write_tls(&mut Io { world, socket: &self.socket });
+                    return Err(self.broke(format!("TLS: {error}")));
+                }
+            };
+            if self.phase == Phase::Handshaking && !tls.is_handshaking() {
+                if matches!(self.session, Session::Http2(_)) && tls.alpn_protocol() != Some(b"h2") {
+                    return Err(Over::Refused("TLS: the server does not agree to HTTP/2 (ALPN `h2`)".into()));
+                }
+                self.phase = Phase::Open;
+            }
+            let mut left = state.plaintext_bytes_to_read();
+            while left > 0 {
+                let tls = self.tls.as_mut().expect("asked before");
+                let length = io::Read::read(&mut tls.reader(), buffer).map_err(|e| Over::Broken(format!("TLS: {e}")))?;
+                if length == 0 {
+                    break;
+                }
+                left -= length.min(left);
+                self.understand(&buffer[..length], questions, events)?;
+            }
+            if ended || state.peer_has_closed() {
+                return Err(match self.phase {
+                    Phase::Open => self.ended(questions, events),
+                    _ => Over::Refused("TLS: the server closed during the handshake".into()),
+                });
+            }
+        }
+    }
+
+    fn broke(&self, why: String) -> Over {
+        if self.phase == Phase::Open { Over::Broken(why) } else { Over::Refused(why) }
+    }
+
+    fn understand(&mut self, bytes: &[u8], questions: &mut impl Questions, events: &mut Vec<Event>) -> Result<(), Over> {
+        match &mut self.session {
+            Session::Http1(session) => session.receive(bytes, questions, events).map_err(|malformed| Over::Broken(malformed.to_string())),
+            Session::Http2(session) => session.receive(bytes, questions, &mut self.out, events).map_err(Over::Broken),
+        }
+    }
+
+    fn ended(&mut self, questions: &mut impl Questions, events: &mut Vec<Event>) -> Over {
+        match &mut self.session {
+            Session::Http1(session) => match session.end(questions, events) {
+                Ok(()) => Over::Closed,
+                Err(malformed) => Over::Broken(malformed.to_string()),
+            },
+            Session::Http2(session) if session.under_way() == 0 => Over::Closed,
+            Session::Http2(_) => Over::Broken("closed with requests under way".into()),
+        }
+    }
+}
+
+/// A socket as rustls wants it.
+struct Io<'a, W: World> {
+    world: &'a mut W,
+    socket: &'a W::Socket,
+}
+
+impl<W: World> io::Read for Io<'_, W> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.world.read(self.socket, buffer)?.ok_or_else(|| io::ErrorKind::WouldBlock.into())
+    }
+}
+
+impl<W: World> io::Write for Io<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.world.write(self.socket, bytes)? {
+            0 if !bytes.is_empty() => Err(io::ErrorKind::WouldBlock.into()),
+            length => Ok(length),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

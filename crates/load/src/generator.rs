@@ -1,192 +1,256 @@
-//! The event loop.
+//! The event loop: takes requests when they are due, keeps them on connections, settles them.
 
-use crate::check::{Expected, Judgement};
-use crate::clock;
-use crate::connection::{Connection, Request, State};
-use crate::http1::{Finished, request_bytes};
-use crate::schedule::Schedule;
-use crate::tally::{Failed, Measured, Tally};
-use model::experiment::Load;
-use model::workload::Workload;
-use rustix::event::{Timespec, epoll};
-use rustix::fd::OwnedFd;
+use crate::answer::{Event, Finished};
+use crate::check::{Asked, Judgement, Questions};
+use crate::connection::{Connection, Over, Phase, Session};
+use crate::plan::{Plan, Protocol, Wait};
+use crate::request::{Script, Vars};
+use crate::schedule::{Schedule, Share, exponential, uniform};
+use crate::tally::{Failed, Listeners, Measured, Tally};
+use crate::world::{Ready, World};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::SeedableRng;
+use model::experiment::{Load, Overflow, Pause};
+use model::units::show_duration;
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::fmt;
-use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::atomic::Ordering;
 
-/// What to do.
-pub struct Plan<'a> {
-    /// Where requests go.
-    pub address: SocketAddr,
-    /// The `Host` header.
-    pub host: &'a str,
-    /// Which requests, and their right answers.
-    pub workload: &'a Workload,
-    /// How they arrive.
-    pub load: Load,
-    /// For how long.
-    pub duration: Duration,
-    /// At most how many requests.
-    pub requests: Option<u64>,
-    /// When a request is given up.
-    pub timeout: Duration,
-    /// Set from outside to end early.
-    pub stop: &'a AtomicBool,
-    /// Counts settled requests while the run goes on, for whoever watches.
-    pub settled: Option<&'a AtomicU64>,
-}
-
-/// Why a run could not be made.
-#[derive(Debug)]
-pub enum LoadError {
-    /// Too few descriptors for the connections.
-    Descriptors {
-        /// The connections of the load.
-        needed: u64,
-        /// What the system lets this process have.
-        allowed: u64,
-    },
-    /// The kernel refused something that nothing works without.
-    System(&'static str, Errno),
-}
-
-impl fmt::Display for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LoadError::Descriptors { needed, allowed } => {
-                write!(
-                    f,
-                    "the load needs {needed} descriptors, and this process may have {allowed}\nhint: raise the limit with `ulimit -n {needed}` (hard limit included), or ask for fewer connections"
-                )
-            }
-            LoadError::System(what, errno) => write!(f, "{what}: {errno}"),
-        }
-    }
-}
-
-impl std::error::Error for LoadError {}
-
-/// How often connections are looked through for requests that are overdue.
-const SWEEP_NS: u64 = 20_000_000;
-
-/// Nearer than this to the next instant, the loop asks again instead of sleeping:
-/// a sleep ends some microseconds late.
-const SPIN_NS: u64 = 15_000;
-
+/// Nearer than this to the next instant, the loop asks again instead of sleeping.
+const SPIN_MIN_NS: u64 = 15_000;
+/// However late sleeps end, not more than this is spent looking at the clock.
+const SPIN_MAX_NS: u64 = 300_000;
+/// Answers that take longer are not looked for awake: a late wake-up hardly shows in them.
+const SHORT_SERVICE_NS: u64 = 400_000;
+/// How often the loop looks up though nothing happens: at the stop flag, at what is overdue.
+const LOOK_UP_NS: u64 = 20_000_000;
 /// How long after the end of a schedule its last answers are awaited.
 const DRAIN_NS: u64 = 2_000_000_000;
-
+/// How long connections are awaited before the clock starts.
+const CONNECT_NS: u64 = 1_000_000_000;
 /// A connection that fails is tried again after this, doubled each time.
 const RETRY_FIRST_NS: u64 = 1_000_000;
 const RETRY_LAST_NS: u64 = 100_000_000;
+/// How often a request is sent again that the server says it has not looked at.
+const SENT_AGAIN_MAX: u8 = 10;
+/// Streams on one HTTP/2 connection where the load does not say.
+const STREAMS: u32 = 100;
 
-/// Makes the requests of a plan and measures them, on the calling thread.
-///
-/// # Errors
-/// When it cannot begin. What happens to requests is counted, never an error.
-pub fn run(plan: &Plan<'_>) -> Result<Measured, LoadError> {
-    let slots = match plan.load {
-        Load::Arrivals { in_flight_max, .. } => in_flight_max,
-        Load::Closed { connections } => connections,
-    } as usize;
-    allow_descriptors(slots as u64 + 64)?;
-    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-    let poll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|e| LoadError::System("epoll_create1", e))?;
-    let mut generator = Generator {
-        plan,
-        poll,
-        slots: (0..slots).map(|_| Slot::default()).collect(),
-        idle: Vec::with_capacity(slots),
-        unopened: (0..slots as u32).rev().collect(),
-        steps: plan.workload.steps.iter().map(|s| (request_bytes(s, plan.host), Expected::of(s), s.method == "HEAD")).collect(),
-        tally: Tally::new(0, plan.load.has_schedule()),
-        buffer: vec![0; 64 << 10].into_boxed_slice(),
-        next_step: 0,
-        in_flight: 0,
-        in_flight_max: 0,
-        opened: 0,
-        refilling: false,
-        waiting: 0,
-    };
-    Ok(generator.run())
+const NONE: u32 = u32::MAX;
+
+/// One after another, the requests of somebody: a user of a load of users, a place of the others.
+struct Journey {
+    vars: Vars,
+    step: u32,
+    rounds: u64,
+    scheduled_ns: u64,
+    /// When the request under way was first sent; 0 when there is none.
+    sent_ns: u64,
+    deadline_ns: u64,
+    /// Its connection.
+    slot: u32,
+    /// Its neighbours among the requests under way, by age.
+    older: u32,
+    younger: u32,
+    sent_again: u8,
 }
 
-/// Raises the soft limit of descriptors where the hard one lets it.
-fn allow_descriptors(needed: u64) -> Result<(), LoadError> {
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_none_or(|current| current >= needed) {
-        return Ok(());
-    }
-    let allowed = limit.maximum.unwrap_or(u64::MAX);
-    if allowed < needed {
-        return Err(LoadError::Descriptors { needed, allowed });
-    }
-    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).map_err(|e| LoadError::System("setrlimit", e))
-}
-
-#[derive(Default)]
-struct Slot {
-    connection: Option<Connection>,
+struct Slot<S> {
+    connection: Option<Connection<S>>,
     /// Tells events of this connection from those of the one before in this place.
     generation: u32,
     failures_in_a_row: u32,
-    /// Not opened again before this instant.
-    retry_at_ns: u64,
 }
 
-struct Generator<'a> {
+/// Who may use which connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sharing {
+    /// Each connection has `depth` journeys of its own.
+    Own,
+    /// Any that has room.
+    Pool,
+}
+
+pub(crate) struct Generator<'a, W: World> {
+    world: W,
     plan: &'a Plan<'a>,
-    poll: OwnedFd,
-    slots: Vec<Slot>,
-    /// Connections ready for a request, the last used on top.
-    idle: Vec<u32>,
-    /// Places without a connection.
+    share: Share,
+    script: Script,
+    sharing: Sharing,
+    /// Requests that a connection takes at once.
+    depth: u32,
+    slots: Vec<Slot<W::Socket>>,
+    /// Connections of the pool that have room, the last used on top.
+    ready: Vec<u32>,
+    /// Places of the pool without a connection.
     unopened: Vec<u32>,
-    /// Request bytes, expected answer and whether it is a HEAD, a step.
-    steps: Vec<(Vec<u8>, Expected, bool)>,
+    next_address: usize,
+    journeys: Vec<Journey>,
+    /// Those of an arrival load that have nothing to do.
+    idle: Vec<u32>,
+    /// Taken, but no connection of the pool has room.
+    queue: VecDeque<u32>,
+    /// To be taken up at an instant.
+    alarms: BinaryHeap<Reverse<(u64, u32)>>,
+    /// To be taken up as soon as the connection at hand is dealt with; true: sent again.
+    fresh: Vec<(u32, bool)>,
+    /// Connections with something to send.
+    dirty: Vec<u32>,
+    oldest: u32,
+    youngest: u32,
     tally: Tally,
+    start_ns: u64,
+    timeout_ns: u64,
+    /// Requests taken so far, and the most there may be.
+    taken: u64,
+    most: u64,
+    shed: u64,
+    /// Users who have made all their rounds.
+    done: u64,
+    /// Whether journeys go on after an answer.
+    going_on: bool,
+    random: ChaCha8Rng,
+    /// When the last request was sent.
+    last_sent_ns: u64,
+    /// How late sleeps end, at the most these days.
+    overshoot_ns: u64,
+    spun_ns: u64,
     buffer: Box<[u8]>,
-    next_step: usize,
-    in_flight: u64,
-    in_flight_max: u64,
-    opened: u64,
-    /// Whether a connection that becomes free takes the next request at once (closed load).
-    refilling: bool,
-    /// How many places wait for their time to open again (closed load).
-    waiting: u32,
+    events: Vec<Event>,
+    happened: Vec<Ready>,
+    block: Vec<u8>,
+    body: Vec<u8>,
 }
 
-impl Generator<'_> {
-    fn run(&mut self) -> Measured {
-        if let Load::Closed { .. } = self.plan.load {
-            self.connect_all();
-        }
-        let cpu_before = clock::thread_cpu_ns();
-        let opened_before = self.opened;
-        let start_ns = clock::now_ns();
-        let planned_ns = self.plan.duration.as_nanos() as u64;
-        self.tally = Tally::new(start_ns, self.plan.load.has_schedule());
-        let interrupted = match self.plan.load {
-            Load::Arrivals { rate_per_s, .. } => {
-                let schedule = Schedule::constant(rate_per_s, planned_ns, self.plan.requests.unwrap_or(u64::MAX));
-                self.run_schedule(start_ns, schedule)
-            }
-            Load::Closed { .. } => self.run_closed(start_ns + planned_ns),
+struct Asking<'a> {
+    script: &'a mut Script,
+    journeys: &'a mut [Journey],
+}
+
+impl Questions for Asking<'_> {
+    #[inline]
+    fn asked(&mut self, ticket: u32) -> Asked<'_> {
+        let journey = &mut self.journeys[ticket as usize];
+        self.script.asked(journey.step as usize, &mut journey.vars)
+    }
+}
+
+/// How many connections and journeys a thread's share of a load needs, and who uses which.
+pub(crate) fn size(load: &Load, protocol: Protocol, share: Share) -> (u32, u32, u32, bool) {
+    let part = |whole: u32| share.part(u64::from(whole)) as u32;
+    let streams = if protocol == Protocol::Http2 { STREAMS } else { 1 };
+    match *load {
+        Load::Closed { connections, depth } => (part(connections), part(connections) * depth, depth, true),
+        Load::Arrivals { in_flight_max, .. } => (part(in_flight_max).div_ceil(streams), part(in_flight_max), streams, false),
+        Load::Users { users, pooled: None, .. } => (part(users), part(users), 1, true),
+        Load::Users { users, pooled: Some(connections), .. } => (part(connections), part(users), streams, false),
+    }
+}
+
+impl<'a, W: World> Generator<'a, W> {
+    pub fn new(world: W, plan: &'a Plan<'a>, share: Share) -> Self {
+        let (connections, journeys, depth, own) = size(plan.load, plan.target.protocol, share);
+        let script = Script::new(plan.workload, plan.target, plan.seed, share.thread, share.of);
+        let mut random = ChaCha8Rng::seed_from_u64(plan.seed);
+        // A stream of its own for each thread, apart from those of the schedule and the data.
+        random.set_stream(1 << 32 | u64::from(share.thread));
+        let journey = || Journey {
+            vars: script.vars(),
+            step: 0,
+            rounds: 0,
+            scheduled_ns: 0,
+            sent_ns: 0,
+            deadline_ns: 0,
+            slot: NONE,
+            older: NONE,
+            younger: NONE,
+            sent_again: 0,
         };
-        let ended_ns = clock::now_ns();
-        self.tally.counts.unfinished = self.in_flight;
+        let sharing = if own { Sharing::Own } else { Sharing::Pool };
+        Generator {
+            sharing,
+            depth,
+            slots: (0..connections).map(|_| Slot { connection: None, generation: 0, failures_in_a_row: 0 }).collect(),
+            ready: Vec::with_capacity(if own { 0 } else { connections as usize }),
+            unopened: if own { Vec::new() } else { (0..connections).rev().collect() },
+            next_address: share.thread as usize,
+            journeys: (0..journeys).map(|_| journey()).collect(),
+            idle: Vec::new(),
+            queue: VecDeque::new(),
+            alarms: BinaryHeap::with_capacity(journeys as usize),
+            fresh: Vec::with_capacity(depth as usize),
+            dirty: Vec::with_capacity(16),
+            oldest: NONE,
+            youngest: NONE,
+            tally: Tally::new(0, plan.load.has_schedule()),
+            start_ns: 0,
+            timeout_ns: plan.timeout.as_nanos() as u64,
+            taken: 0,
+            most: plan.requests.map_or(u64::MAX, |most| share.part(most)),
+            shed: 0,
+            done: 0,
+            going_on: true,
+            random,
+            last_sent_ns: 0,
+            overshoot_ns: SPIN_MIN_NS,
+            spun_ns: 0,
+            buffer: vec![0; 64 << 10].into_boxed_slice(),
+            events: Vec::with_capacity(64),
+            happened: Vec::with_capacity(256),
+            block: Vec::new(),
+            body: Vec::new(),
+            world,
+            plan,
+            share,
+            script,
+        }
+    }
+
+    /// Opens the connections of a closed load before the clock starts, as far as that succeeds in time.
+    pub fn connect(&mut self) {
+        if !matches!(self.plan.load, Load::Closed { .. }) || self.plan.target.protocol == (Protocol::Http1 { keep_alive: false }) {
+            return;
+        }
+        for slot in 0..self.slots.len() as u32 {
+            let _ = self.open(slot);
+        }
+        let limit = self.world.now_ns() + self.timeout_ns.min(CONNECT_NS);
+        loop {
+            let now = self.world.now_ns();
+            let stands = |slot: &Slot<W::Socket>| slot.connection.as_ref().is_none_or(|c| c.phase == Phase::Open);
+            if now >= limit || self.is_stopped() || self.slots.iter().all(stands) {
+                return;
+            }
+            self.wait(now, limit.min(now + LOOK_UP_NS));
+        }
+    }
+
+    /// Makes the requests and measures them.
+    pub fn run(&mut self, listeners: Listeners) -> Measured {
         let has_schedule = self.plan.load.has_schedule();
-        let tally = std::mem::replace(&mut self.tally, Tally::new(0, has_schedule));
+        self.start_ns = self.world.now_ns();
+        self.tally = Tally::heard(self.start_ns, has_schedule, listeners);
+        let planned_ns = self.plan.duration.as_nanos() as u64;
+        let interrupted = match self.plan.load {
+            Load::Closed { .. } => self.run_closed(planned_ns),
+            Load::Arrivals { rate_per_s, stages, spacing, overflow, .. } => {
+                let most = self.plan.requests.unwrap_or(u64::MAX);
+                let schedule = Schedule::new(*rate_per_s, stages, *spacing, planned_ns, most, self.plan.seed).share(self.share);
+                self.run_arrivals(schedule, *overflow, planned_ns)
+            }
+            Load::Users { users, ramp, .. } => self.run_users(*users, ramp.as_nanos() as u64, planned_ns),
+        };
+        let ended_ns = self.world.now_ns();
+        let ends_by_itself = self.plan.requests.is_some() || matches!(self.plan.load, Load::Users { rounds: Some(_), .. });
         // Stopped by count or by hand, it lasted as long as it did.
-        let planned_ns = if interrupted || self.plan.requests.is_some() { planned_ns.min(ended_ns - start_ns) } else { planned_ns };
+        let planned_ns = if interrupted || ends_by_itself { planned_ns.min(ended_ns - self.start_ns) } else { planned_ns };
+        let mut tally = std::mem::replace(&mut self.tally, Tally::new(0, has_schedule));
+        tally.counts.unsent = self.shed + self.queue.len() as u64;
+        tally.counts.unfinished = tally.in_flight();
         let mut measured = tally.finish(planned_ns, ended_ns);
         measured.counts.scheduled = measured.counts.parts().iter().map(|(_, n)| n).sum();
-        measured.cpu_ns = clock::thread_cpu_ns() - cpu_before;
-        measured.in_flight_max = self.in_flight_max;
-        measured.connections_opened = self.opened - opened_before;
+        measured.spun_ns = self.spun_ns;
         measured.interrupted = interrupted;
         measured
     }
@@ -195,377 +259,583 @@ impl Generator<'_> {
         self.plan.stop.load(Ordering::Relaxed)
     }
 
+    /// Keeps every connection busy; true when it was stopped early.
+    fn run_closed(&mut self, planned_ns: u64) -> bool {
+        let end_ns = self.start_ns + planned_ns;
+        for journey in 0..self.journeys.len() as u32 {
+            self.fresh.push((journey, false));
+        }
+        let mut look_up_at = self.start_ns;
+        loop {
+            self.take_fresh();
+            let now = self.world.now_ns();
+            self.take_alarms(now, end_ns);
+            let stopped = self.is_stopped();
+            let is_served = self.taken >= self.most && self.tally.in_flight() == 0;
+            if now >= end_ns || stopped || is_served {
+                self.going_on = false;
+                return stopped && !is_served;
+            }
+            if now >= look_up_at {
+                self.look_up(now);
+                look_up_at = now + LOOK_UP_NS;
+            }
+            let next = self.alarms.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
+            self.wait(now, look_up_at.min(end_ns).min(next));
+        }
+    }
+
     /// Serves a schedule to its end; true when it was stopped early.
-    fn run_schedule(&mut self, start_ns: u64, schedule: Schedule) -> bool {
-        let total = schedule.total();
-        let (mut sent, mut due) = (0, 0);
-        let mut sweep_at = start_ns + SWEEP_NS;
-        let drain_ns = DRAIN_NS.min(self.plan.timeout.as_nanos() as u64);
-        let give_up_at = start_ns + self.plan.duration.as_nanos() as u64 + drain_ns;
+    fn run_arrivals(&mut self, mut schedule: Schedule, overflow: Overflow, planned_ns: u64) -> bool {
+        self.idle = (0..self.journeys.len() as u32).rev().collect();
+        let give_up_at = self.start_ns + planned_ns + DRAIN_NS.min(self.timeout_ns);
+        let mut look_up_at = self.start_ns;
         loop {
-            let mut now = clock::now_ns();
-            while due < total && start_ns + schedule.due_ns(due) <= now {
-                due += 1;
-            }
-            while sent < due && self.take_request(start_ns + schedule.due_ns(sent)) {
-                sent += 1;
-                now = clock::now_ns();
-                while due < total && start_ns + schedule.due_ns(due) <= now {
-                    due += 1;
+            let mut now = self.world.now_ns();
+            while let Some(due) = schedule.peek().map(|due| self.start_ns + due).filter(|due| *due <= now) {
+                if self.has_place() {
+                    let journey = self.idle.pop().expect("there is a place");
+                    self.take(journey, due);
+                    now = self.last_sent_ns.max(now);
+                } else if overflow == Overflow::Shed {
+                    self.shed += 1;
+                } else {
+                    break;
+                }
+                schedule.advance();
+                if self.depth == 1 {
+                    self.flush();
                 }
             }
-            let served = sent == total && self.in_flight == 0;
+            self.flush();
+            let is_served = schedule.peek().is_none() && self.tally.in_flight() == 0;
             let stopped = self.is_stopped();
-            if served || stopped || now >= give_up_at {
-                self.tally.counts.unsent = due - sent;
-                return stopped && !served;
+            if is_served || stopped || now >= give_up_at {
+                self.shed += schedule.take_due(now - self.start_ns);
+                return stopped && !is_served;
             }
-            if now >= sweep_at {
-                self.sweep(now);
-                sweep_at = now + SWEEP_NS;
+            if now >= look_up_at {
+                self.look_up(now);
+                look_up_at = now + LOOK_UP_NS;
             }
-            let next_due = if due < total { start_ns + schedule.due_ns(due) } else { u64::MAX };
-            self.wait(now, next_due.min(sweep_at).min(give_up_at));
+            // What is due and found no place waits for an answer, not for an instant.
+            let next = schedule.peek().map_or(u64::MAX, |due| self.start_ns + due);
+            let next = if next <= now { u64::MAX } else { next };
+            self.wait_for_schedule(now, next, look_up_at.min(give_up_at));
+            self.take_fresh();
         }
     }
 
-    /// Keeps every connection busy until an instant; true when it was stopped early.
-    fn run_closed(&mut self, end_ns: u64) -> bool {
-        let most = self.plan.requests.unwrap_or(u64::MAX);
-        self.refilling = true;
-        let mut sweep_at = 0;
+    /// Lets every user do what they do; true when it was stopped early.
+    fn run_users(&mut self, users: u32, ramp_ns: u64, planned_ns: u64) -> bool {
+        for journey in 0..self.journeys.len() as u32 {
+            let begins = self.start_ns + (u128::from(ramp_ns) * u128::from(self.number(journey)) / u128::from(users)) as u64;
+            self.alarms.push(Reverse((begins, journey)));
+        }
+        let end_ns = self.start_ns + planned_ns;
+        let give_up_at = end_ns + DRAIN_NS.min(self.timeout_ns);
+        let mut look_up_at = self.start_ns;
         loop {
-            let now = clock::now_ns();
-            let begun = self.tally.counts.parts().iter().map(|(_, n)| n).sum::<u64>() + self.in_flight;
-            if begun >= most {
-                self.refilling = false;
-            }
+            let now = self.world.now_ns();
+            self.take_alarms(now, end_ns);
+            self.flush();
+            let nobody_goes_on = now >= end_ns || self.taken >= self.most || self.done == self.journeys.len() as u64;
+            let is_served = nobody_goes_on && self.tally.in_flight() == 0 && self.queue.is_empty();
             let stopped = self.is_stopped();
-            if now >= end_ns || stopped || (!self.refilling && self.in_flight == 0) {
-                self.refilling = false;
-                return stopped;
+            if is_served || stopped || now >= give_up_at {
+                return stopped && !is_served;
             }
-            if self.refilling {
-                let mut left = most - begun;
-                while left > 0 && !self.idle.is_empty() && self.take_request(now) {
-                    left -= 1;
-                }
-                self.open_due(now, left);
+            if now >= look_up_at {
+                self.look_up(now);
+                look_up_at = now + LOOK_UP_NS;
             }
-            if now >= sweep_at {
-                self.sweep(now);
-                sweep_at = now + SWEEP_NS;
-            }
-            // Places that wait to be opened again are looked at every millisecond.
-            let retry_at = if self.waiting > 0 { now + RETRY_FIRST_NS } else { u64::MAX };
-            self.wait(now, sweep_at.min(end_ns).min(retry_at));
+            let next = if nobody_goes_on { u64::MAX } else { self.alarms.peek().map_or(u64::MAX, |Reverse((at, _))| *at) };
+            self.wait_for_schedule(now, next, look_up_at.min(if now < end_ns { end_ns } else { give_up_at }));
+            self.take_fresh();
         }
     }
 
-    /// Opens every connection of a closed load before the clock starts, as far as
-    /// that succeeds within the timeout.
-    fn connect_all(&mut self) {
-        let begin = clock::now_ns();
-        for slot in std::mem::take(&mut self.unopened) {
-            if self.open(slot, begin).is_err() {
-                self.unopened.push(slot);
-            }
-        }
-        let limit = begin + (self.plan.timeout.as_nanos() as u64).min(1_000_000_000);
-        loop {
-            let now = clock::now_ns();
-            let connecting = self.slots.iter().any(|s| s.connection.as_ref().is_some_and(|c| c.state == State::Connecting));
-            if !connecting || now >= limit || self.is_stopped() {
-                return;
-            }
-            self.wait(now, limit.min(now + 10_000_000));
-        }
+    /// A journey's number over all threads.
+    fn number(&self, journey: u32) -> u32 {
+        journey * self.share.of + self.share.thread
     }
 
-    /// Gives a request to a free connection, or to a new one. False when every place is busy.
-    fn take_request(&mut self, scheduled_ns: u64) -> bool {
-        let now = clock::now_ns();
-        let slot = match self.idle.pop() {
-            Some(slot) => slot,
-            None => {
-                let Some(slot) = self.unopened.pop() else { return false };
-                if let Err(errno) = self.open(slot, now) {
-                    self.unopened.push(slot);
-                    self.tally.failed(now, Failed::Refused, || describe_connect(errno));
-                    self.settle();
-                    return true;
-                }
-                slot
+    /// Takes up what is due, as long as anything may begin.
+    fn take_alarms(&mut self, now: u64, end_ns: u64) {
+        while self.alarms.peek().is_some_and(|Reverse((at, _))| *at <= now.min(end_ns - 1)) && self.taken < self.most {
+            let Some(Reverse((at, journey))) = self.alarms.pop() else { return };
+            self.take(journey, at);
+            if self.depth == 1 {
+                self.flush();
             }
+        }
+        self.flush();
+    }
+
+    fn take_fresh(&mut self) {
+        while let Some((journey, again)) = self.fresh.pop() {
+            if again {
+                self.place(journey);
+            } else if self.going_on && self.taken < self.most {
+                let now = self.world.now_ns();
+                self.take(journey, now);
+            }
+        }
+        self.flush();
+    }
+
+    /// Whether an arrival finds a journey that is idle and a connection that has room.
+    fn has_place(&mut self) -> bool {
+        !self.idle.is_empty() && self.chosen().is_some()
+    }
+
+    /// The connection of the pool that takes the next request, standing or not.
+    fn chosen(&mut self) -> Option<u32> {
+        while let Some(slot) = self.ready.last().copied() {
+            match &mut self.slots[slot as usize].connection {
+                Some(connection) if connection.room(self.depth) > 0 => return Some(slot),
+                Some(connection) => connection.is_listed = false,
+                None => {}
+            }
+            self.ready.pop();
+        }
+        self.unopened.last().copied()
+    }
+
+    /// A journey's next request begins.
+    fn take(&mut self, journey: u32, scheduled_ns: u64) {
+        self.taken += 1;
+        let number = self.number(journey);
+        let taken = &mut self.journeys[journey as usize];
+        taken.scheduled_ns = scheduled_ns;
+        taken.sent_again = 0;
+        if taken.step == 0 {
+            self.script.begin_round(&mut taken.vars, number);
+        }
+        self.place(journey);
+    }
+
+    /// Gives a request to a connection; it waits where none has room.
+    fn place(&mut self, journey: u32) {
+        let slot = match self.sharing {
+            Sharing::Own => journey / self.depth,
+            Sharing::Pool => match self.chosen() {
+                Some(slot) => slot,
+                None => return self.queue.push_back(journey),
+            },
         };
-        let step = self.next_step;
-        self.next_step = (step + 1) % self.steps.len();
-        let deadline_ns = now + self.plan.timeout.as_nanos() as u64;
-        let connection = self.slots[slot as usize].connection.as_mut().expect("a chosen place has a connection");
-        connection.request = Some(Request { step, scheduled_ns, sent_ns: 0, deadline_ns, written: 0 });
-        self.in_flight += 1;
-        self.in_flight_max = self.in_flight_max.max(self.in_flight);
-        if connection.state != State::Connecting {
-            connection.state = State::Busy;
-            self.send(slot);
+        self.stamp(journey, slot);
+        if self.slots[slot as usize].connection.is_none()
+            && let Err(errno) = self.open(slot)
+        {
+            let now = self.world.now_ns();
+            self.slots[slot as usize].failures_in_a_row += 1;
+            return self.failed(journey, now, Failed::Refused, || describe_connect(errno));
         }
-        true
+        self.write(journey, slot);
     }
 
-    /// Closed load: opens places whose time has come.
-    fn open_due(&mut self, now: u64, mut left: u64) {
-        self.waiting = 0;
-        let mut at = 0;
-        while at < self.unopened.len() && left > 0 {
-            let slot = self.unopened[at];
-            if self.slots[slot as usize].retry_at_ns > now {
-                self.waiting += 1;
-                at += 1;
-                continue;
-            }
-            self.unopened.swap_remove(at);
-            // To the top, so that it is the one that is taken.
-            self.unopened.push(slot);
-            if !self.take_request(now) {
-                return;
-            }
-            left -= 1;
-            if self.unopened.last() == Some(&slot) {
-                self.back_off(slot, now);
-                self.waiting += 1;
-            }
-            at = at.min(self.unopened.len());
+    /// Notes when the request is sent, and for how long it is awaited.
+    fn stamp(&mut self, journey: u32, slot: u32) {
+        let sent = &mut self.journeys[journey as usize];
+        sent.slot = slot;
+        if sent.sent_ns > 0 {
+            return;
+        }
+        let now = self.world.now_ns();
+        sent.sent_ns = now;
+        sent.deadline_ns = now + self.timeout_ns;
+        (sent.older, sent.younger) = (self.youngest, NONE);
+        let scheduled_ns = sent.scheduled_ns;
+        match self.youngest {
+            NONE => self.oldest = journey,
+            before => self.journeys[before as usize].younger = journey,
+        }
+        self.youngest = journey;
+        self.last_sent_ns = now;
+        self.tally.sent(scheduled_ns, now);
+    }
+
+    /// The request of this journey is no longer under way.
+    fn unlink(&mut self, journey: u32) {
+        let Journey { older, younger, .. } = self.journeys[journey as usize];
+        match older {
+            NONE => self.oldest = younger,
+            older => self.journeys[older as usize].younger = younger,
+        }
+        match younger {
+            NONE => self.youngest = older,
+            younger => self.journeys[younger as usize].older = older,
         }
     }
 
-    fn open(&mut self, slot: u32, now: u64) -> Result<(), Errno> {
-        let connection = match Connection::open(self.plan.address) {
-            Ok(connection) => connection,
-            Err(errno) => {
-                self.back_off(slot, now);
-                return Err(errno);
+    /// Writes the request's bytes, or keeps it until the connection takes it.
+    fn write(&mut self, journey: u32, slot: u32) {
+        let connection = self.slots[slot as usize].connection.as_mut().expect("the connection was opened");
+        let Journey { vars, step, .. } = &self.journeys[journey as usize];
+        let step = *step as usize;
+        match &mut connection.session {
+            _ if connection.phase != Phase::Open => connection.waiting.push(journey),
+            Session::Http1(session) if !session.is_closing() => {
+                self.script.write_http1(step, vars, &mut connection.out);
+                session.begin(journey);
             }
-        };
+            Session::Http2(session) if session.room() > 0 => {
+                self.script.write_http2(step, vars, &mut self.block, &mut self.body);
+                session.begin(journey, &self.block, &self.body, &mut connection.out);
+            }
+            _ => connection.waiting.push(journey),
+        }
+        if !connection.is_dirty {
+            connection.is_dirty = true;
+            self.dirty.push(slot);
+        }
+        self.list(slot);
+    }
+
+    /// Offers a connection of the pool for further requests.
+    fn list(&mut self, slot: u32) {
+        if self.sharing == Sharing::Own {
+            return;
+        }
+        if let Some(connection) = &mut self.slots[slot as usize].connection
+            && !connection.is_listed
+            && connection.room(self.depth) > 0
+        {
+            connection.is_listed = true;
+            self.ready.push(slot);
+        }
+    }
+
+    /// Sends what was written.
+    fn flush(&mut self) {
+        while let Some(slot) = self.dirty.pop() {
+            let Some(connection) = &mut self.slots[slot as usize].connection else { continue };
+            connection.is_dirty = false;
+            if connection.phase != Phase::Connecting
+                && let Err(over) = connection.flush(&mut self.world)
+            {
+                self.over(slot, over);
+            }
+        }
+    }
+
+    fn open(&mut self, slot: u32) -> Result<(), Errno> {
+        let addresses = &self.plan.target.addresses;
+        let address = &addresses[self.next_address % addresses.len()];
+        self.next_address += 1;
         let place = &mut self.slots[slot as usize];
         place.generation = place.generation.wrapping_add(1);
-        let data = epoll::EventData::new_u64(u64::from(place.generation) << 32 | u64::from(slot));
-        let connecting = connection.state == State::Connecting;
-        let flags = if connecting { epoll::EventFlags::OUT } else { epoll::EventFlags::IN };
-        epoll::add(&self.poll, connection.fd(), data, flags)?;
-        self.opened += 1;
-        if !connecting {
-            self.idle.push(slot);
+        let token = u64::from(place.generation) << 32 | u64::from(slot);
+        let connection = Connection::open(&mut self.world, self.plan.target, address, token, self.depth)?;
+        let stands = connection.phase != Phase::Connecting;
+        self.slots[slot as usize].connection = Some(connection);
+        self.tally.connections_opened += 1;
+        if self.sharing == Sharing::Pool {
+            // The one that was chosen lies on top.
+            self.unopened.pop();
         }
-        place.connection = Some(connection);
-        place.connection.as_mut().expect("just placed").watches_write = connecting;
+        if stands {
+            self.tally.connected(0);
+            self.dirty_now(slot);
+        }
         Ok(())
     }
 
-    fn back_off(&mut self, slot: u32, now: u64) {
-        let place = &mut self.slots[slot as usize];
-        place.retry_at_ns = now + (RETRY_FIRST_NS << place.failures_in_a_row.min(7)).min(RETRY_LAST_NS);
-        place.failures_in_a_row += 1;
+    fn dirty_now(&mut self, slot: u32) {
+        if let Some(connection) = &mut self.slots[slot as usize].connection
+            && !connection.is_dirty
+        {
+            connection.is_dirty = true;
+            self.dirty.push(slot);
+        }
     }
 
-    fn watch(&mut self, slot: u32, write: bool) {
-        let place = &mut self.slots[slot as usize];
-        let Some(connection) = &mut place.connection else { return };
-        if connection.watches_write == write {
-            return;
+    /// Waits for the next scheduled instant, or for whatever else comes.
+    fn wait_for_schedule(&mut self, now: u64, scheduled: u64, other: u64) {
+        if self.plan.wait == Wait::Asleep {
+            return self.wait(now, scheduled.min(other));
         }
-        connection.watches_write = write;
-        let data = epoll::EventData::new_u64(u64::from(place.generation) << 32 | u64::from(slot));
-        let flags = if write { epoll::EventFlags::IN | epoll::EventFlags::OUT } else { epoll::EventFlags::IN };
-        // Cannot fail for a descriptor that is watched; if it did, the timeout would count it.
-        let _ = epoll::modify(&self.poll, connection.fd(), data, flags);
-    }
-
-    /// Writes what is left of the request under way.
-    fn send(&mut self, slot: u32) {
-        let connection = self.slots[slot as usize].connection.as_mut().expect("a busy place has a connection");
-        let request = connection.request.as_mut().expect("a busy connection has a request");
-        let bytes = &self.steps[request.step].0;
-        if request.sent_ns == 0 {
-            request.sent_ns = clock::now_ns();
-            let scheduled_ns = request.scheduled_ns;
-            let sent_ns = request.sent_ns;
-            self.tally.sent(scheduled_ns, sent_ns);
-        }
-        let request = connection.request.as_ref().copied().expect("as before");
-        match connection.write(&bytes[request.written..]) {
-            Ok(written) => {
-                let written = request.written + written;
-                let is_all = written == bytes.len();
-                connection.request.as_mut().expect("as before").written = written;
-                self.watch(slot, !is_all);
+        let typical = self.tally.typical_service_ns();
+        let expects_answer =
+            self.tally.in_flight() > 0 && typical < SHORT_SERVICE_NS && now.saturating_sub(self.last_sent_ns) < 4 * typical;
+        if expects_answer || scheduled.saturating_sub(now) <= self.overshoot_ns {
+            self.look(0);
+            if self.happened.is_empty() {
+                // The clock is read anyway at the top of the loop; this is what looking costs.
+                self.spun_ns += self.world.now_ns() - now;
             }
-            Err(errno) => self.fail(slot, Failed::Broken, || format!("sending failed: {errno}")),
+            return self.handle();
         }
+        let until = (scheduled - self.overshoot_ns).min(other);
+        self.look(until.saturating_sub(now));
+        if self.happened.is_empty() && until < other {
+            let late = self.world.now_ns().saturating_sub(until);
+            // Rises at once, falls slowly.
+            self.overshoot_ns = late.max(self.overshoot_ns - self.overshoot_ns / 64).clamp(SPIN_MIN_NS, SPIN_MAX_NS);
+        }
+        self.handle();
     }
 
     /// Waits for something to happen, at most until an instant, and handles it.
     fn wait(&mut self, now: u64, until: u64) {
         let sleep = until.saturating_sub(now);
-        let sleep = if sleep <= SPIN_NS { 0 } else { sleep - SPIN_NS / 2 };
-        let timeout = Timespec { tv_sec: (sleep / 1_000_000_000) as i64, tv_nsec: (sleep % 1_000_000_000) as _ };
-        let mut events = [std::mem::MaybeUninit::<epoll::Event>::uninit(); 256];
-        let Ok((events, _)) = epoll::wait(&self.poll, &mut events, Some(&timeout)) else { return };
-        for event in events.iter() {
-            let data = event.data.u64();
-            let (slot, generation) = (data as u32, (data >> 32) as u32);
-            if self.slots[slot as usize].generation != generation {
-                continue;
-            }
-            let Some(connection) = &self.slots[slot as usize].connection else { continue };
-            let flags = event.flags;
-            if connection.state == State::Connecting {
-                self.connected(slot);
-            } else {
-                if flags.contains(epoll::EventFlags::OUT) && connection.request.is_some() {
-                    self.send(slot);
-                }
-                if flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR) {
-                    self.receive(slot);
-                }
+        self.look(if sleep <= SPIN_MIN_NS { 0 } else { sleep - SPIN_MIN_NS / 2 });
+        self.handle();
+    }
+
+    fn look(&mut self, at_most_ns: u64) {
+        self.happened.clear();
+        self.world.wait(at_most_ns, &mut self.happened);
+    }
+
+    fn handle(&mut self) {
+        for at in 0..self.happened.len() {
+            let ready = self.happened[at];
+            let (slot, generation) = (ready.token as u32, (ready.token >> 32) as u32);
+            let place = &self.slots[slot as usize];
+            if place.generation == generation && place.connection.is_some() {
+                self.happened_on(slot, ready);
+                self.take_fresh();
             }
         }
     }
 
-    /// The handshake has ended, well or not.
-    fn connected(&mut self, slot: u32) {
-        let place = &mut self.slots[slot as usize];
-        let connection = place.connection.as_mut().expect("an event comes from a connection");
-        match connection.connect_result() {
-            Ok(()) => {
-                place.failures_in_a_row = 0;
-                let has_request = connection.request.is_some();
-                connection.state = if has_request { State::Busy } else { State::Idle };
-                if has_request {
-                    self.send(slot);
-                } else {
-                    self.idle.push(slot);
-                    self.watch(slot, false);
-                }
+    fn happened_on(&mut self, slot: u32, ready: Ready) {
+        let connection = self.slots[slot as usize].connection.as_mut().expect("asked before");
+        if connection.phase == Phase::Connecting {
+            if !ready.writable {
+                return;
             }
-            Err(errno) => self.fail(slot, Failed::Refused, || describe_connect(errno)),
+            if let Err(errno) = self.world.connected(&connection.socket) {
+                return self.over(slot, Over::Refused(describe_connect(errno)));
+            }
+            let now = self.world.now_ns();
+            connection.stands(now);
+            self.tally.connected(now - connection.opened_ns);
+            self.dirty_now(slot);
+            return self.begin_waiting(slot);
+        }
+        if ready.writable
+            && let Err(over) = connection.flush(&mut self.world)
+        {
+            return self.over(slot, over);
+        }
+        if ready.readable {
+            self.receive(slot);
         }
     }
 
     fn receive(&mut self, slot: u32) {
-        // A short read means that the socket is empty: no second call is needed to know.
-        loop {
-            let Some(connection) = &self.slots[slot as usize].connection else { return };
-            match connection.read(&mut self.buffer) {
-                Ok(None) => return,
-                Ok(Some(0)) => return self.ended(slot),
-                Ok(Some(length)) => {
-                    if !self.take_bytes(slot, length) || length < self.buffer.len() {
-                        return;
-                    }
-                }
-                Err(errno) => return self.fail(slot, Failed::Broken, || format!("receiving failed: {errno}")),
+        let connection = self.slots[slot as usize].connection.as_mut().expect("asked before");
+        let was_open = connection.phase == Phase::Open;
+        let mut asking = Asking { script: &mut self.script, journeys: &mut self.journeys };
+        let result = connection.receive(&mut self.world, &mut self.buffer, &mut asking, &mut self.events);
+        let now = self.world.now_ns();
+        if !was_open {
+            if connection.phase == Phase::Open {
+                self.tally.shook_hands(now - connection.connected_ns, connection.is_resumed());
             }
+            self.dirty_now(slot);
+        } else if !connection.out.is_empty() || matches!(connection.session, Session::Http2(_)) {
+            self.dirty_now(slot);
+        }
+        let mut events = std::mem::take(&mut self.events);
+        for event in events.drain(..) {
+            match event {
+                Event::Answered { ticket, finished } => self.answered(ticket, finished, now),
+                Event::Failed { ticket, sent_again_is_safe: true, .. } if self.may_be_sent_again(ticket) => self.fresh.push((ticket, true)),
+                Event::Failed { ticket, why, .. } => self.failed(ticket, now, Failed::Broken, || why),
+            }
+        }
+        self.events = events;
+        if let Err(over) = result {
+            return self.over(slot, over);
+        }
+        let connection = self.slots[slot as usize].connection.as_mut().expect("it is not over");
+        let under_way = connection.under_way() - connection.waiting.len() as u32;
+        let closes_after_each = self.plan.target.protocol == (Protocol::Http1 { keep_alive: false });
+        if under_way == 0 && (connection.is_closing() || (closes_after_each && was_open && connection.waiting.is_empty())) {
+            return self.over(slot, Over::Closed);
+        }
+        self.begin_waiting(slot);
+    }
+
+    fn may_be_sent_again(&mut self, journey: u32) -> bool {
+        let sent_again = &mut self.journeys[journey as usize].sent_again;
+        *sent_again += 1;
+        *sent_again <= SENT_AGAIN_MAX
+    }
+
+    /// Gives a connection the requests that waited for it, or for any.
+    fn begin_waiting(&mut self, slot: u32) {
+        let Some(connection) = &mut self.slots[slot as usize].connection else { return };
+        if connection.phase == Phase::Open && !connection.waiting.is_empty() && !connection.is_closing() {
+            let room = match &connection.session {
+                Session::Http1(_) => connection.waiting.len(),
+                Session::Http2(session) => connection.waiting.len().min(session.room() as usize),
+            };
+            let begins: Vec<u32> = connection.waiting.drain(..room).collect();
+            for journey in begins {
+                self.write(journey, slot);
+            }
+        }
+        self.list(slot);
+        self.serve_queue();
+    }
+
+    fn serve_queue(&mut self) {
+        while !self.queue.is_empty() && self.chosen().is_some() {
+            let journey = self.queue.pop_front().expect("asked before");
+            self.place(journey);
         }
     }
 
-    /// Reads received bytes; false when the connection is gone.
-    fn take_bytes(&mut self, slot: u32, length: usize) -> bool {
-        let connection = self.slots[slot as usize].connection.as_mut().expect("bytes come from a connection");
-        let Some(request) = connection.request else {
-            // Nothing was asked: the server says something unheard of, and is not listened to.
-            self.close(slot);
-            return false;
-        };
-        let (_, expected, is_head) = &mut self.steps[request.step];
-        match connection.reader.read(&self.buffer[..length], *is_head, expected) {
-            Ok((_, None)) => true,
-            Ok((used, Some(finished))) => self.answered(slot, request, finished, used < length),
-            Err(malformed) => {
-                self.fail(slot, Failed::Broken, || malformed.to_string());
+    fn answered(&mut self, journey: u32, finished: Finished, now: u64) {
+        let Journey { scheduled_ns, sent_ns, slot, .. } = self.journeys[journey as usize];
+        self.slots[slot as usize].failures_in_a_row = 0;
+        let is_right = match &finished.judgement {
+            Judgement::Right => {
+                self.tally.correct(scheduled_ns, sent_ns, now, finished.status, finished.bytes);
+                true
+            }
+            Judgement::Declined => {
+                self.tally.declined(now, finished.status);
                 false
             }
-        }
+            Judgement::Wrong(wrong) => {
+                self.tally.wrong(now, finished.status, wrong);
+                false
+            }
+        };
+        self.settled(journey, now, is_right, 0);
     }
 
-    /// An answer is whole; false when its connection was closed.
-    fn answered(&mut self, slot: u32, request: Request, finished: Finished, has_stray_bytes: bool) -> bool {
-        let done_ns = clock::now_ns();
-        match &finished.judgement {
-            Judgement::Right => self.tally.correct(request.scheduled_ns, request.sent_ns, done_ns, finished.status, finished.bytes),
-            Judgement::Declined => self.tally.declined(done_ns, finished.status),
-            Judgement::Wrong(wrong) => self.tally.wrong(done_ns, finished.status, wrong),
-        }
-        self.in_flight -= 1;
-        self.settle();
-        let place = &mut self.slots[slot as usize];
-        place.failures_in_a_row = 0;
-        let connection = place.connection.as_mut().expect("an answer comes from a connection");
-        connection.request = None;
-        let was_sent_whole = request.written == self.steps[request.step].0.len();
-        if !finished.keep_alive || has_stray_bytes || !was_sent_whole {
-            self.close(slot);
-            return false;
-        }
-        connection.state = State::Idle;
-        self.idle.push(slot);
-        if self.refilling && self.plan.requests.is_none() {
-            self.take_request(done_ns);
-        }
-        true
+    fn failed(&mut self, journey: u32, now: u64, how: Failed, why: impl FnOnce() -> String) {
+        self.tally.failed(now, how, why);
+        let slot = &self.slots[self.journeys[journey as usize].slot as usize];
+        let back_off_ns = (RETRY_FIRST_NS << slot.failures_in_a_row.clamp(1, 8) >> 1).min(RETRY_LAST_NS);
+        self.settled(journey, now, false, back_off_ns);
     }
 
-    /// The server has closed.
-    fn ended(&mut self, slot: u32) {
-        let connection = self.slots[slot as usize].connection.as_mut().expect("an end comes from a connection");
-        let Some(request) = connection.request else { return self.close(slot) };
-        let had_begun = connection.reader.is_within_answer();
-        match connection.reader.end(&mut self.steps[request.step].1) {
-            Ok(finished) => drop(self.answered(slot, request, finished, false)),
-            Err(malformed) => {
-                self.fail(slot, Failed::Broken, || if had_begun { malformed.to_string() } else { "closed without an answer".into() })
+    /// The request of a journey is over; says when its next one begins.
+    fn settled(&mut self, journey: u32, now: u64, is_right: bool, back_off_ns: u64) {
+        self.unlink(journey);
+        let is_broken_off = !is_right && self.script.has_captures();
+        let steps = self.script.len() as u32;
+        let settled = &mut self.journeys[journey as usize];
+        (settled.sent_ns, settled.slot) = (0, NONE);
+        settled.step += 1;
+        if settled.step == steps || is_broken_off {
+            settled.step = 0;
+            settled.rounds += 1;
+        }
+        let rounds_made = settled.rounds;
+        match self.plan.load {
+            Load::Closed { .. } if back_off_ns == 0 => self.fresh.push((journey, false)),
+            Load::Closed { .. } => self.alarms.push(Reverse((now + back_off_ns, journey))),
+            Load::Arrivals { .. } => self.idle.push(journey),
+            Load::Users { rounds: Some(rounds), .. } if rounds_made >= *rounds => self.done += 1,
+            Load::Users { pause, .. } => {
+                let due = now + self.draw(*pause).max(back_off_ns);
+                self.alarms.push(Reverse((due, journey)));
             }
         }
     }
 
-    /// The request under way, if any, will not be answered; the connection is closed.
-    fn fail(&mut self, slot: u32, how: Failed, why: impl FnOnce() -> String) {
-        let now = clock::now_ns();
-        let had_request = self.slots[slot as usize].connection.as_ref().is_some_and(|c| c.request.is_some());
-        if had_request {
-            self.in_flight -= 1;
-            self.tally.failed(now, how, why);
-            self.settle();
+    fn draw(&mut self, pause: Pause) -> u64 {
+        match pause {
+            Pause::Constant(pause) => pause.as_nanos() as u64,
+            Pause::Uniform { from, to } => {
+                let from = from.as_nanos() as u64;
+                from + (uniform(&mut self.random) * (to.as_nanos() as u64 - from) as f64) as u64
+            }
+            Pause::Exponential(mean) => (exponential(&mut self.random) * mean.as_nanos() as f64) as u64,
         }
-        self.close(slot);
-        self.back_off(slot, now);
     }
 
-    fn close(&mut self, slot: u32) {
+    /// A connection is over: nothing more comes of what was under way on it. What it had not yet
+    /// taken begins anew where that is no fault of its own.
+    fn over(&mut self, slot: u32, over: Over) {
+        let now = self.world.now_ns();
         let place = &mut self.slots[slot as usize];
-        if let Some(connection) = place.connection.take()
-            && connection.state == State::Idle
-            && let Some(at) = self.idle.iter().rposition(|s| *s == slot)
-        {
-            self.idle.remove(at);
-        }
+        let Some(mut connection) = place.connection.take() else { return };
         place.generation = place.generation.wrapping_add(1);
-        self.unopened.push(slot);
-    }
-
-    fn settle(&self) {
-        if let Some(settled) = self.plan.settled {
-            settled.fetch_add(1, Ordering::Relaxed);
+        if matches!(over, Over::Broken(_) | Over::Refused(_)) {
+            place.failures_in_a_row += 1;
         }
+        // A last word to the server, such as GOAWAY.
+        if matches!(over, Over::Broken(_)) && connection.phase == Phase::Open {
+            let _ = connection.flush(&mut self.world);
+        }
+        if self.sharing == Sharing::Pool {
+            if connection.is_listed
+                && let Some(at) = self.ready.iter().rposition(|listed| *listed == slot)
+            {
+                self.ready.remove(at);
+            }
+            self.unopened.push(slot);
+        }
+        let waiting = std::mem::take(&mut connection.waiting);
+        drop(connection);
+        match over {
+            Over::Closed => self.fresh.extend(waiting.into_iter().map(|journey| (journey, true))),
+            Over::Refused(why) => {
+                for journey in waiting {
+                    self.failed(journey, now, Failed::Refused, || why.clone());
+                }
+            }
+            Over::Broken(why) => {
+                for journey in self.under_way_on(slot) {
+                    self.failed(journey, now, Failed::Broken, || why.clone());
+                }
+            }
+        }
+        self.serve_queue();
     }
 
-    /// Gives up requests that are overdue.
-    fn sweep(&mut self, now: u64) {
-        for slot in 0..self.slots.len() as u32 {
-            let overdue = self.slots[slot as usize].connection.as_ref().and_then(|c| c.request).is_some_and(|r| r.deadline_ns <= now);
-            if overdue {
-                let timeout = self.plan.timeout;
-                self.fail(slot, Failed::TimedOut, || format!("no answer within {}", model::units::show_duration(timeout)));
+    /// The journeys with a request under way on a connection.
+    fn under_way_on(&self, slot: u32) -> Vec<u32> {
+        let range = match self.sharing {
+            Sharing::Own => slot * self.depth..(slot + 1) * self.depth,
+            Sharing::Pool => 0..self.journeys.len() as u32,
+        };
+        range.filter(|j| self.journeys[*j as usize].slot == slot).collect()
+    }
+
+    /// What is due from time to time.
+    fn look_up(&mut self, now: u64) {
+        self.tally.turn_to(now);
+        while self.oldest != NONE && self.journeys[self.oldest as usize].deadline_ns <= now {
+            self.give_up(self.oldest, now);
+        }
+        self.take_fresh();
+    }
+
+    /// No answer came in time.
+    fn give_up(&mut self, journey: u32, now: u64) {
+        let slot = self.journeys[journey as usize].slot;
+        let timeout = self.plan.timeout;
+        let connection = self.slots[slot as usize].connection.as_mut();
+        let stands = connection.as_ref().is_some_and(|c| c.phase == Phase::Open);
+        let mut is_alone = false;
+        if let Some(connection) = connection {
+            if let Some(at) = connection.waiting.iter().position(|waits| *waits == journey) {
+                connection.waiting.remove(at);
+            } else if let Session::Http2(session) = &mut connection.session {
+                session.cancel(journey, &mut connection.out);
+                is_alone = true;
             }
+        }
+        self.failed(journey, now, Failed::TimedOut, || {
+            let what = if stands { "no answer" } else { "no connection" };
+            format!("{what} within {}", show_duration(timeout))
+        });
+        if is_alone {
+            self.dirty_now(slot);
+        } else {
+            let why = if stands { Over::Broken("an earlier request on the connection timed out".into()) } else { Over::Closed };
+            self.over(slot, why);
         }
     }
 }
@@ -577,3 +847,7 @@ fn describe_connect(errno: Errno) -> String {
         _ => format!("connecting failed: {errno}"),
     }
 }
+
+#[cfg(test)]
+#[path = "generator_tests.rs"]
+mod tests;

@@ -1,29 +1,16 @@
-//! HTTP/1.1 as bytes: requests written once, answers read as they come. No I/O.
+//! HTTP/1.1 as bytes: answers read as they come, however they are cut. No I/O.
 
-use crate::check::{BodyState, Expected, Judgement};
-use model::workload::Step;
+use crate::answer::{Event, Finished};
+use crate::check::{Asked, Checking, Questions};
+use std::collections::VecDeque;
 use std::fmt;
+use std::mem::MaybeUninit;
 
 /// Longest head of an answer that is read, in bytes.
 const HEAD_MAX: usize = 64 << 10;
 
 /// Most headers of an answer.
 const HEADERS_MAX: usize = 128;
-
-/// A request as it goes over the wire.
-pub fn request_bytes(step: &Step, host: &str) -> Vec<u8> {
-    let mut bytes = format!("{} {} HTTP/1.1\r\nHost: {host}\r\n", step.method, step.path).into_bytes();
-    for (name, value) in &step.headers {
-        bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
-    }
-    let body = step.body.as_deref().unwrap_or_default();
-    if step.body.is_some() || matches!(step.method.as_str(), "POST" | "PUT" | "PATCH") {
-        bytes.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
-    }
-    bytes.extend_from_slice(b"\r\n");
-    bytes.extend_from_slice(body.as_bytes());
-    bytes
-}
 
 /// Why bytes are no HTTP/1.1 answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +27,8 @@ pub enum Malformed {
     Chunk,
     /// The connection ended in the middle.
     CutShort,
+    /// The connection ended instead.
+    NoAnswer,
 }
 
 impl fmt::Display for Malformed {
@@ -51,21 +40,9 @@ impl fmt::Display for Malformed {
             Malformed::TransferCoding => f.write_str("a transfer coding that is not chunked"),
             Malformed::Chunk => f.write_str("a malformed chunk"),
             Malformed::CutShort => f.write_str("closed in the middle of an answer"),
+            Malformed::NoAnswer => f.write_str("closed without an answer"),
         }
     }
-}
-
-/// An answer that was read whole.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finished {
-    /// Its status.
-    pub status: u16,
-    /// What it turned out to be.
-    pub judgement: Judgement,
-    /// Bytes of head and body, framing included.
-    pub bytes: u64,
-    /// Whether another request may follow on the connection.
-    pub keep_alive: bool,
 }
 
 enum Phase {
@@ -89,9 +66,8 @@ pub struct AnswerReader {
     phase: Phase,
     /// A head that came in pieces.
     partial_head: Vec<u8>,
-    body: BodyState,
+    checking: Checking,
     status: u16,
-    judgement: Judgement,
     keep_alive: bool,
     bytes: u64,
 }
@@ -101,9 +77,8 @@ impl Default for AnswerReader {
         AnswerReader {
             phase: Phase::Head,
             partial_head: Vec::new(),
-            body: BodyState::default(),
+            checking: Checking::default(),
             status: 0,
-            judgement: Judgement::Right,
             keep_alive: true,
             bytes: 0,
         }
@@ -121,7 +96,7 @@ impl AnswerReader {
     ///
     /// # Errors
     /// What makes the bytes no answer; the connection is of no use then.
-    pub fn read(&mut self, input: &[u8], to_head_request: bool, expected: &mut Expected) -> Result<(usize, Option<Finished>), Malformed> {
+    pub fn read(&mut self, input: &[u8], asked: &mut Asked<'_>) -> Result<(usize, Option<Finished>), Malformed> {
         let mut used = 0;
         loop {
             let rest = &input[used..];
@@ -130,7 +105,7 @@ impl AnswerReader {
                     if rest.is_empty() {
                         return Ok((used, None));
                     }
-                    match self.read_head(rest, to_head_request, expected)? {
+                    match self.read_head(rest, asked)? {
                         None => return Ok((input.len(), None)),
                         Some((taken, has_body)) => {
                             used += taken;
@@ -145,7 +120,7 @@ impl AnswerReader {
                     let take = (*left).min(rest.len() as u64) as usize;
                     *left -= take as u64;
                     let is_done = *left == 0;
-                    self.take_body(&rest[..take], expected);
+                    self.take_body(&rest[..take], asked);
                     used += take;
                     match (is_done, &self.phase) {
                         (true, Phase::Length(_)) => true,
@@ -157,7 +132,7 @@ impl AnswerReader {
                     }
                 }
                 Phase::UntilClose => {
-                    self.take_body(rest, expected);
+                    self.take_body(rest, asked);
                     return Ok((input.len(), None));
                 }
                 _ => {
@@ -168,7 +143,7 @@ impl AnswerReader {
                 }
             };
             if finished {
-                return Ok((used, Some(self.finish(expected))));
+                return Ok((used, Some(self.finish(asked))));
             }
         }
     }
@@ -177,33 +152,20 @@ impl AnswerReader {
     ///
     /// # Errors
     /// [`Malformed::CutShort`] in the middle of any other answer.
-    pub fn end(&mut self, expected: &mut Expected) -> Result<Finished, Malformed> {
+    pub fn end(&mut self, asked: &mut Asked<'_>) -> Result<Finished, Malformed> {
         match self.phase {
-            Phase::UntilClose => Ok(self.finish(expected)),
+            Phase::UntilClose => Ok(self.finish(asked)),
             _ => Err(Malformed::CutShort),
         }
     }
 
-    /// Forgets an unfinished answer.
-    pub fn reset(&mut self) {
-        self.phase = Phase::Head;
-        self.partial_head.clear();
-        self.bytes = 0;
-        Expected::abandon(&mut self.body);
-    }
-
-    fn take_body(&mut self, bytes: &[u8], expected: &Expected) {
+    fn take_body(&mut self, bytes: &[u8], asked: &Asked<'_>) {
         self.bytes += bytes.len() as u64;
-        if self.judgement == Judgement::Right {
-            expected.body(&mut self.body, bytes);
-        }
+        asked.expected.body(&mut self.checking, bytes);
     }
 
-    fn finish(&mut self, expected: &mut Expected) -> Finished {
-        let judgement = match std::mem::replace(&mut self.judgement, Judgement::Right) {
-            Judgement::Right => expected.finish(&mut self.body),
-            other => other,
-        };
+    fn finish(&mut self, asked: &mut Asked<'_>) -> Finished {
+        let judgement = asked.expected.finish(&mut self.checking, asked.vars);
         let finished = Finished { status: self.status, judgement, bytes: self.bytes, keep_alive: self.keep_alive };
         self.phase = Phase::Head;
         self.bytes = 0;
@@ -212,9 +174,9 @@ impl AnswerReader {
 
     /// Reads a head, first from what came before. Returns the bytes of `rest`
     /// that were used and whether a body follows; `None` when the head is not whole.
-    fn read_head(&mut self, rest: &[u8], to_head_request: bool, expected: &Expected) -> Result<Option<(usize, bool)>, Malformed> {
+    fn read_head(&mut self, rest: &[u8], asked: &Asked<'_>) -> Result<Option<(usize, bool)>, Malformed> {
         if self.partial_head.is_empty() {
-            return match self.parse_head(rest, to_head_request, expected)? {
+            return match self.parse_head(rest, asked)? {
                 Some((length, has_body)) => Ok(Some((length, has_body))),
                 None if rest.len() > HEAD_MAX => Err(Malformed::HeadTooLong),
                 None => {
@@ -226,7 +188,7 @@ impl AnswerReader {
         let before = self.partial_head.len();
         let mut whole = std::mem::take(&mut self.partial_head);
         whole.extend_from_slice(&rest[..rest.len().min(HEAD_MAX + 1)]);
-        let parsed = self.parse_head(&whole, to_head_request, expected)?;
+        let parsed = self.parse_head(&whole, asked)?;
         match parsed {
             Some((length, has_body)) => {
                 whole.clear();
@@ -241,10 +203,11 @@ impl AnswerReader {
         }
     }
 
-    fn parse_head(&mut self, bytes: &[u8], to_head_request: bool, expected: &Expected) -> Result<Option<(usize, bool)>, Malformed> {
-        let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
-        let mut head = httparse::Response::new(&mut headers);
-        let length = match head.parse(bytes).map_err(|e| Malformed::Head(e.to_string()))? {
+    fn parse_head(&mut self, bytes: &[u8], asked: &Asked<'_>) -> Result<Option<(usize, bool)>, Malformed> {
+        let mut headers = [const { MaybeUninit::uninit() }; HEADERS_MAX];
+        let mut head = httparse::Response::new(&mut []);
+        let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(&mut head, bytes, &mut headers);
+        let length = match parsed.map_err(|e| Malformed::Head(e.to_string()))? {
             httparse::Status::Complete(length) => length,
             httparse::Status::Partial => return Ok(None),
         };
@@ -252,7 +215,7 @@ impl AnswerReader {
         let status = head.code.unwrap_or(0);
         if (100..200).contains(&status) {
             // An interim answer: the final one follows.
-            return match self.parse_head(&bytes[length..], to_head_request, expected)? {
+            return match self.parse_head(&bytes[length..], asked)? {
                 Some((more, has_body)) => Ok(Some((length + more, has_body))),
                 None => {
                     self.bytes -= length as u64;
@@ -262,9 +225,9 @@ impl AnswerReader {
         }
         let framing = Framing::of(head.headers)?;
         self.status = status;
-        self.judgement = expected.head(status, head.headers);
+        asked.expected.head(&mut self.checking, status, &*head.headers);
         self.keep_alive = framing.keep_alive.unwrap_or(head.version == Some(1));
-        let has_no_body = to_head_request || matches!(status, 204 | 304);
+        let has_no_body = asked.is_head || matches!(status, 204 | 304);
         let has_body = if has_no_body {
             false
         } else if framing.chunked {
@@ -306,6 +269,78 @@ impl AnswerReader {
             _ => return Err(Malformed::Chunk),
         };
         Ok(false)
+    }
+}
+
+/// One connection's requests under way, in the order in which they were sent.
+#[derive(Default)]
+pub(crate) struct Http1 {
+    reader: AnswerReader,
+    under_way: VecDeque<u32>,
+    /// The server takes no further request on this connection.
+    closing: bool,
+}
+
+impl Http1 {
+    pub fn under_way(&self) -> u32 {
+        self.under_way.len() as u32
+    }
+
+    pub fn is_closing(&self) -> bool {
+        self.closing
+    }
+
+    /// A request goes out.
+    pub fn begin(&mut self, ticket: u32) {
+        self.under_way.push_back(ticket);
+    }
+
+    /// Reads received bytes.
+    ///
+    /// # Errors
+    /// What makes the connection of no use; nothing more comes of the requests under way.
+    pub fn receive(&mut self, mut input: &[u8], questions: &mut impl Questions, events: &mut Vec<Event>) -> Result<(), Malformed> {
+        while !input.is_empty() {
+            let Some(ticket) = self.under_way.front().copied() else {
+                // Nothing was asked: the server says something unheard of, and is not listened to.
+                self.closing = true;
+                return Ok(());
+            };
+            let (used, finished) = self.reader.read(input, &mut questions.asked(ticket))?;
+            input = &input[used..];
+            if let Some(finished) = finished {
+                self.answered(ticket, finished, events);
+            }
+        }
+        Ok(())
+    }
+
+    /// The server has closed.
+    ///
+    /// # Errors
+    /// When that cuts an answer short, or leaves a request without one.
+    pub fn end(&mut self, questions: &mut impl Questions, events: &mut Vec<Event>) -> Result<(), Malformed> {
+        self.closing = true;
+        let Some(ticket) = self.under_way.front().copied() else { return Ok(()) };
+        if !self.reader.is_within_answer() {
+            return Err(Malformed::NoAnswer);
+        }
+        let finished = self.reader.end(&mut questions.asked(ticket))?;
+        self.answered(ticket, finished, events);
+        Ok(())
+    }
+
+    fn answered(&mut self, ticket: u32, finished: Finished, events: &mut Vec<Event>) {
+        self.under_way.pop_front();
+        let keep_alive = finished.keep_alive;
+        events.push(Event::Answered { ticket, finished });
+        if !keep_alive {
+            self.closing = true;
+            // RFC 9112, 9.6: after it said so, the server processes no further request of the connection.
+            for ticket in self.under_way.drain(..) {
+                events.push(Event::Failed { ticket, why: "closed before its turn".into(), sent_again_is_safe: true });
+            }
+        }
     }
 }
 

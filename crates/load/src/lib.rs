@@ -1,21 +1,128 @@
-//! Times requests. Knows no system and no experiment: an address, a workload,
-//! a load, and how long.
+//! Times requests. Knows no system and no experiment: a target, a workload, a load, and how long.
 //!
-//! One thread runs one event loop over non-blocking sockets. On its path nothing
-//! is locked; memory does not grow with the number of requests. A request's
-//! latency begins at its scheduled instant ([`schedule`]); every answer is
-//! read by [`http1`] and checked in full by [`check`]; [`tally`] counts.
+//! A [`Plan`] says what is to be done; [`run`] does it and gives what it [`Measured`]. Each thread
+//! runs one event loop (`generator`) over non-blocking sockets; nothing on its path is locked, and
+//! memory does not grow with the number of requests. Three things compose there, none of which
+//! knows the others: when requests begin ([`schedule`], or the journeys of users), how they are
+//! spoken ([`http1`], [`http2`], TLS beneath them in `connection`), and when to stop. What a
+//! request says is written by [`request`]; every answer is checked in full by [`check`]; [`tally`]
+//! counts. The loop sees sockets and time through `world` alone: the kernel's in a run, simulated
+//! ones in tests.
 
 pub mod check;
 pub mod clock;
 pub mod http1;
+pub mod http2;
+pub mod request;
 pub mod schedule;
+pub mod tally;
+pub mod tls;
 
+mod answer;
 mod connection;
 mod generator;
+mod kernel;
+mod plan;
 mod probe;
-pub mod tally;
+#[cfg(test)]
+mod simulation;
+mod world;
 
-pub use generator::{LoadError, Plan, run};
+pub use answer::{Event, Finished};
+pub use plan::{Address, LoadError, Plan, Protocol, Target, Tls, Wait};
 pub use probe::{WrongAnswer, ask};
-pub use tally::Measured;
+pub use tally::{Measured, Progress};
+
+use generator::Generator;
+use kernel::Kernel;
+use model::experiment::Load;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use schedule::Share;
+use stats::Histogram;
+use std::collections::BTreeMap;
+use std::sync::{Barrier, mpsc};
+use tally::Listeners;
+
+/// Descriptors besides those of connections: files, standard streams, epoll.
+const OTHER_DESCRIPTORS: u64 = 64;
+
+/// Makes the requests of a plan and measures them: on the calling thread where it is one, on
+/// threads of their own otherwise, which have the calling thread's CPUs.
+///
+/// # Errors
+/// When it cannot begin. What happens to requests is counted, never an error.
+pub fn run(plan: &Plan<'_>) -> Result<Measured, LoadError> {
+    possible(plan)?;
+    let (connections, journeys, ..) = generator::size(plan.load, plan.target.protocol, Share::WHOLE);
+    allow_descriptors(u64::from(connections) + OTHER_DESCRIPTORS)?;
+    let of = plan.threads.clamp(1, connections.min(journeys));
+    let kernels: Vec<Kernel> =
+        (0..of).map(|_| Kernel::new()).collect::<Result<_, _>>().map_err(|e| LoadError::System("epoll_create1", e))?;
+    if of == 1 {
+        let kernel = kernels.into_iter().next().expect("there is one");
+        let listeners = Listeners { thread: 0, progress: plan.progress.clone(), seconds: None };
+        return Ok(run_loop(kernel, plan, Share::WHOLE, listeners, || ()));
+    }
+    let all_connected = Barrier::new(of as usize);
+    std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel::<(usize, Histogram)>();
+        let loops: Vec<_> = (0..)
+            .zip(kernels)
+            .map(|(thread, kernel)| {
+                let listeners = Listeners { thread, progress: plan.progress.clone(), seconds: Some(sender.clone()) };
+                let all_connected = &all_connected;
+                scope.spawn(move || run_loop(kernel, plan, Share { thread, of }, listeners, || drop(all_connected.wait())))
+            })
+            .collect();
+        drop(sender);
+        let mut seconds = BTreeMap::<usize, Histogram>::new();
+        for (second, latencies) in receiver {
+            match seconds.get_mut(&second) {
+                Some(histogram) => histogram.merge(&latencies),
+                None => drop(seconds.insert(second, latencies)),
+            }
+        }
+        let mut measured = loops.into_iter().map(|l| l.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let mut first = measured.next().expect("there is more than one");
+        measured.for_each(|other| first.merge(other, &seconds));
+        Ok(first)
+    })
+}
+
+fn run_loop(kernel: Kernel, plan: &Plan<'_>, share: Share, listeners: Listeners, all_connected: impl FnOnce()) -> Measured {
+    let mut generator = Generator::new(kernel, plan, share);
+    generator.connect();
+    all_connected();
+    let cpu_before = clock::thread_cpu_ns();
+    let mut measured = generator.run(listeners);
+    measured.cpu_ns = clock::thread_cpu_ns() - cpu_before;
+    measured
+}
+
+/// Refuses what contradicts itself.
+fn possible(plan: &Plan<'_>) -> Result<(), LoadError> {
+    let wrong = |why: &str| Err(LoadError::Impossible(why.to_owned()));
+    let closes = plan.target.protocol == (Protocol::Http1 { keep_alive: false });
+    match plan.load {
+        _ if plan.target.addresses.is_empty() => wrong("the target has no address"),
+        _ if plan.workload.steps.is_empty() => wrong("the workload makes no request"),
+        _ if plan.duration.is_zero() => wrong("the duration is zero"),
+        Load::Closed { depth, .. } if *depth > 1 && closes => {
+            wrong("a connection that carries one request cannot have several under way\nhint: leave out the pipeline, or let connections be kept")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Raises the soft limit of descriptors where the hard one lets it.
+fn allow_descriptors(needed: u64) -> Result<(), LoadError> {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    let allowed = limit.maximum.unwrap_or(u64::MAX);
+    if allowed < needed {
+        return Err(LoadError::Descriptors { needed, allowed });
+    }
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).map_err(|e| LoadError::System("setrlimit", e))
+}

@@ -4,6 +4,7 @@ use crate::check::Wrong;
 use model::record::{Counts, Second};
 use stats::{Histogram, smallest_sample};
 use std::collections::BTreeMap;
+use std::sync::mpsc::{Sender, SyncSender};
 
 /// Most examples of failed requests that are kept in words.
 const EXAMPLES_MAX: usize = 5;
@@ -41,8 +42,61 @@ pub struct Measured {
     pub handshake: Histogram,
     /// How many of these handshakes took up an earlier session.
     pub resumed: u64,
+    /// Part of the CPU time that was spent looking for something to do, so as not to oversleep.
+    pub spun_ns: u64,
+    /// Event loops.
+    pub threads: u32,
     /// Whether it was asked to stop early.
     pub interrupted: bool,
+}
+
+impl Measured {
+    /// Adds what another event loop measured at the same time. Peaks are added, too: what each
+    /// had under way at its own worst moment. The quantiles of seconds are those of `seconds`.
+    pub(crate) fn merge(&mut self, other: Measured, seconds: &BTreeMap<usize, Histogram>) {
+        let add = |ours: &mut Option<Histogram>, theirs: Option<Histogram>| {
+            if let (Some(ours), Some(theirs)) = (ours, theirs) {
+                ours.merge(&theirs);
+            }
+        };
+        self.duration_ns = self.duration_ns.max(other.duration_ns);
+        add(&mut self.latency, other.latency);
+        add(&mut self.lag, other.lag);
+        for (ours, theirs) in
+            [(&mut self.service, &other.service), (&mut self.connect, &other.connect), (&mut self.handshake, &other.handshake)]
+        {
+            ours.merge(theirs);
+        }
+        self.counts = self.counts.plus(&other.counts);
+        for (status, n) in other.statuses {
+            *self.statuses.entry(status).or_default() += n;
+        }
+        self.received_bytes += other.received_bytes;
+        for example in other.examples {
+            if self.examples.len() < EXAMPLES_MAX && !self.examples.contains(&example) {
+                self.examples.push(example);
+            }
+        }
+        for (at, theirs) in other.seconds.into_iter().enumerate() {
+            if at == self.seconds.len() {
+                self.seconds.push(theirs);
+                continue;
+            }
+            let ours = &mut self.seconds[at];
+            ours.correct += theirs.correct;
+            ours.not_correct += theirs.not_correct;
+            ours.max_ns = ours.max_ns.max(theirs.max_ns);
+            let quantile = |q: f64| seconds.get(&at).filter(|h| h.len() >= smallest_sample(q)).map(|h| h.quantile_ns(q));
+            (ours.p50_ns, ours.p99_ns) = (quantile(0.5), quantile(0.99));
+        }
+        self.cpu_ns += other.cpu_ns;
+        self.spun_ns += other.spun_ns;
+        self.in_flight_max += other.in_flight_max;
+        self.connections_opened += other.connections_opened;
+        self.resumed += other.resumed;
+        self.threads += other.threads;
+        self.interrupted |= other.interrupted;
+    }
 }
 
 /// What a thread says once a second, for whoever watches.
@@ -67,8 +121,20 @@ pub enum Failed {
     TimedOut,
 }
 
+/// Who hears of each second when it is over.
+#[derive(Clone, Default)]
+pub(crate) struct Listeners {
+    /// Which thread speaks.
+    pub thread: u32,
+    /// Whoever watches; a message that finds no room is dropped.
+    pub progress: Option<SyncSender<Progress>>,
+    /// Whoever puts the seconds of several threads together: the second's number and its latencies.
+    pub seconds: Option<Sender<(usize, Histogram)>>,
+}
+
 /// Adds up while a run goes on. All its memory is taken at the start.
 pub struct Tally {
+    listeners: Listeners,
     start_ns: u64,
     latency: Option<Histogram>,
     service: Histogram,
@@ -81,6 +147,14 @@ pub struct Tally {
     current: Histogram,
     current_not_correct: u64,
     last_answer_ns: u64,
+    in_flight: u64,
+    in_flight_max: u64,
+    /// How long answers take, smoothed.
+    typical_service_ns: u64,
+    connect: Histogram,
+    handshake: Histogram,
+    resumed: u64,
+    pub(crate) connections_opened: u64,
     enough_for_p50: u64,
     enough_for_p99: u64,
 }
@@ -88,8 +162,14 @@ pub struct Tally {
 impl Tally {
     /// Begins at an instant; with a schedule, latency and lag are kept.
     pub fn new(start_ns: u64, has_schedule: bool) -> Tally {
+        Tally::heard(start_ns, has_schedule, Listeners::default())
+    }
+
+    /// As [`Tally::new`], with somebody who hears of each second.
+    pub(crate) fn heard(start_ns: u64, has_schedule: bool, listeners: Listeners) -> Tally {
         let scheduled = || has_schedule.then(Histogram::new);
         Tally {
+            listeners,
             start_ns,
             latency: scheduled(),
             service: Histogram::new(),
@@ -102,6 +182,13 @@ impl Tally {
             current: Histogram::new(),
             current_not_correct: 0,
             last_answer_ns: start_ns,
+            in_flight: 0,
+            in_flight_max: 0,
+            typical_service_ns: 0,
+            connect: Histogram::new(),
+            handshake: Histogram::new(),
+            resumed: 0,
+            connections_opened: 0,
             enough_for_p50: smallest_sample(0.5),
             enough_for_p99: smallest_sample(0.99),
         }
@@ -110,6 +197,8 @@ impl Tally {
     /// A request goes out for the first time.
     #[inline]
     pub fn sent(&mut self, scheduled_ns: u64, sent_ns: u64) {
+        self.in_flight += 1;
+        self.in_flight_max = self.in_flight_max.max(self.in_flight);
         if let Some(lag) = &mut self.lag {
             lag.record(sent_ns.saturating_sub(scheduled_ns));
         }
@@ -118,9 +207,10 @@ impl Tally {
     /// A right answer is whole.
     #[inline]
     pub fn correct(&mut self, scheduled_ns: u64, sent_ns: u64, done_ns: u64, status: u16, bytes: u64) {
-        self.turn_to(done_ns);
+        self.settled(done_ns);
         let service = done_ns.saturating_sub(sent_ns);
         self.service.record(service);
+        self.typical_service_ns = (self.typical_service_ns * 7 + service) / 8;
         let latency = match &mut self.latency {
             Some(histogram) => {
                 let latency = done_ns.saturating_sub(scheduled_ns);
@@ -138,7 +228,7 @@ impl Tally {
 
     /// A wrong answer is whole.
     pub fn wrong(&mut self, done_ns: u64, status: u16, wrong: &Wrong) {
-        self.turn_to(done_ns);
+        self.settled(done_ns);
         self.counts.wrong += 1;
         self.current_not_correct += 1;
         self.count_status(status);
@@ -148,7 +238,7 @@ impl Tally {
 
     /// The request was shed, as the workload allows.
     pub fn declined(&mut self, done_ns: u64, status: u16) {
-        self.turn_to(done_ns);
+        self.settled(done_ns);
         self.counts.declined += 1;
         self.current_not_correct += 1;
         self.count_status(status);
@@ -157,7 +247,7 @@ impl Tally {
 
     /// No answer will come.
     pub fn failed(&mut self, at_ns: u64, how: Failed, why: impl FnOnce() -> String) {
-        self.turn_to(at_ns);
+        self.settled(at_ns);
         match how {
             Failed::Refused => self.counts.refused += 1,
             Failed::Broken => self.counts.broken += 1,
@@ -165,6 +255,32 @@ impl Tally {
         }
         self.current_not_correct += 1;
         self.example(why);
+    }
+
+    /// A connection stands.
+    pub(crate) fn connected(&mut self, took_ns: u64) {
+        self.connect.record(took_ns);
+    }
+
+    /// A TLS handshake is over.
+    pub(crate) fn shook_hands(&mut self, took_ns: u64, resumed: bool) {
+        self.handshake.record(took_ns);
+        self.resumed += u64::from(resumed);
+    }
+
+    /// Requests under way now.
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// How long answers take these days, in nanoseconds.
+    pub(crate) fn typical_service_ns(&self) -> u64 {
+        self.typical_service_ns
+    }
+
+    fn settled(&mut self, at_ns: u64) {
+        self.turn_to(at_ns);
+        self.in_flight = self.in_flight.saturating_sub(1);
     }
 
     fn example(&mut self, text: impl FnOnce() -> String) {
@@ -184,23 +300,35 @@ impl Tally {
 
     /// Closes the seconds that have passed.
     #[inline]
-    fn turn_to(&mut self, at_ns: u64) {
+    pub(crate) fn turn_to(&mut self, at_ns: u64) {
         while at_ns.saturating_sub(self.start_ns) >= (self.seconds.len() as u64 + 1) * 1_000_000_000 {
             self.close_second();
         }
     }
 
     fn close_second(&mut self) {
-        let samples = self.current.len();
-        self.seconds.push(Second {
-            correct: samples,
-            not_correct: self.current_not_correct,
-            p50_ns: (samples >= self.enough_for_p50).then(|| self.current.quantile_ns(0.5)),
-            p99_ns: (samples >= self.enough_for_p99).then(|| self.current.quantile_ns(0.99)),
-            max_ns: (samples > 0).then(|| self.current.max_ns()),
-        });
+        let second = self.second_of(&self.current, self.current_not_correct);
+        let Listeners { thread, progress, seconds } = &self.listeners;
+        if let Some(progress) = progress {
+            let _ = progress.try_send(Progress { thread: *thread, second, in_flight: self.in_flight });
+        }
+        if let Some(seconds) = seconds {
+            let _ = seconds.send((self.seconds.len(), self.current.clone()));
+        }
+        self.seconds.push(second);
         self.current.clear();
         self.current_not_correct = 0;
+    }
+
+    fn second_of(&self, latencies: &Histogram, not_correct: u64) -> Second {
+        let samples = latencies.len();
+        Second {
+            correct: samples,
+            not_correct,
+            p50_ns: (samples >= self.enough_for_p50).then(|| latencies.quantile_ns(0.5)),
+            p99_ns: (samples >= self.enough_for_p99).then(|| latencies.quantile_ns(0.99)),
+            max_ns: (samples > 0).then(|| latencies.max_ns()),
+        }
     }
 
     /// Closes the second that is not whole. Hardly begun, it would look like a
@@ -240,11 +368,13 @@ impl Tally {
             examples: self.examples,
             seconds: self.seconds,
             cpu_ns: 0,
-            in_flight_max: 0,
-            connections_opened: 0,
-            connect: Histogram::new(),
-            handshake: Histogram::new(),
-            resumed: 0,
+            in_flight_max: self.in_flight_max,
+            connections_opened: self.connections_opened,
+            connect: self.connect,
+            handshake: self.handshake,
+            resumed: self.resumed,
+            spun_ns: 0,
+            threads: 1,
             interrupted: false,
         }
     }

@@ -319,6 +319,21 @@ impl Counts {
         ]
     }
 
+    /// Part by part, the sum of two.
+    pub fn plus(&self, other: &Counts) -> Counts {
+        Counts {
+            scheduled: self.scheduled + other.scheduled,
+            unsent: self.unsent + other.unsent,
+            correct: self.correct + other.correct,
+            wrong: self.wrong + other.wrong,
+            declined: self.declined + other.declined,
+            refused: self.refused + other.refused,
+            broken: self.broken + other.broken,
+            timed_out: self.timed_out + other.timed_out,
+            unfinished: self.unfinished + other.unfinished,
+        }
+    }
+
     /// Whether the parts make up the whole.
     pub fn add_up(&self) -> bool {
         self.scheduled == self.parts().iter().map(|(_, n)| n).sum::<u64>()

@@ -1,0 +1,249 @@
+//! A world for tests: simulated sockets before a server with a will of its own, and a clock that
+//! moves only when somebody waits or works. The same seed gives the same run.
+
+use crate::plan::Address;
+use crate::schedule::{exponential, uniform};
+use crate::world::{Ready, World};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::SeedableRng;
+use rustix::io::Errno;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// How often the server does what, as shares of requests or connections; the rest is right.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Server {
+    /// Mean time to an answer, exponential.
+    pub mean_ns: u64,
+    /// Connections refused, and never answered at all.
+    pub refuses: f64,
+    pub ignores: f64,
+    /// Requests answered in pieces, wrongly, with `Connection: close`, with garbage, by a reset,
+    /// by closing, never.
+    pub drips: f64,
+    pub wrong: f64,
+    pub closes: f64,
+    pub garbage: f64,
+    pub resets: f64,
+    pub hangs_up: f64,
+    pub never: f64,
+    /// Nothing is answered from this instant on, for so long, again and again.
+    pub stall: Option<(u64, u64)>,
+}
+
+pub(crate) const RIGHT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+enum Happening {
+    Connected(usize),
+    Bytes(usize, Vec<u8>),
+    Reset(usize),
+    End(usize),
+}
+
+#[derive(Default)]
+struct Socket {
+    token: u64,
+    state: State,
+    inbox: VecDeque<u8>,
+    /// What has come of a request that is not whole.
+    asked: Vec<u8>,
+    watches_write: bool,
+    /// When the last answer leaves: answers keep their order.
+    busy_until: u64,
+    is_deaf: bool,
+}
+
+#[derive(Default, PartialEq, Clone, Copy)]
+enum State {
+    #[default]
+    Connecting,
+    Refused,
+    Open,
+    Ended,
+    Reset,
+}
+
+pub(crate) struct Simulation {
+    server: Server,
+    random: ChaCha8Rng,
+    pub now: std::cell::Cell<u64>,
+    sockets: Vec<Socket>,
+    coming: BinaryHeap<Reverse<(u64, u64)>>,
+    happenings: std::collections::HashMap<u64, Happening>,
+    number: u64,
+    /// Requests that the server has read whole.
+    pub requests: u64,
+    /// Instants at which they were read, since the start.
+    pub read_at: Vec<u64>,
+    pub connections: u64,
+}
+
+impl Simulation {
+    pub fn new(server: Server, seed: u64) -> Simulation {
+        Simulation {
+            server,
+            random: ChaCha8Rng::seed_from_u64(seed),
+            now: 1_000_000_000.into(),
+            sockets: Vec::new(),
+            coming: BinaryHeap::new(),
+            happenings: Default::default(),
+            number: 0,
+            requests: 0,
+            read_at: Vec::new(),
+            connections: 0,
+        }
+    }
+
+    fn later(&mut self, after_ns: u64, happening: Happening) {
+        self.number += 1;
+        self.coming.push(Reverse((self.now.get() + after_ns, self.number)));
+        self.happenings.insert(self.number, happening);
+    }
+
+    fn chance(&mut self, share: f64) -> bool {
+        uniform(&mut self.random) < share
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Connected(socket) if self.sockets[socket].state == State::Connecting => {
+                let refused = self.chance(self.server.refuses);
+                self.sockets[socket].state = if refused { State::Refused } else { State::Open };
+            }
+            Happening::Bytes(socket, bytes) if self.sockets[socket].state == State::Open => self.sockets[socket].inbox.extend(bytes),
+            Happening::Reset(socket) => self.sockets[socket].state = State::Reset,
+            Happening::End(socket) if self.sockets[socket].state == State::Open => self.sockets[socket].state = State::Ended,
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, socket: usize) {
+        self.requests += 1;
+        self.read_at.push(self.now.get());
+        let now = self.now.get();
+        let mut takes = (exponential(&mut self.random) * self.server.mean_ns as f64) as u64 + 1;
+        if let Some((every, long)) = self.server.stall {
+            let phase = (now - 1_000_000_000) % every;
+            if phase >= every - long {
+                takes += every - phase;
+            }
+        }
+        let at = (now + takes).max(self.sockets[socket].busy_until);
+        self.sockets[socket].busy_until = at;
+        let after = at - now;
+        let Server { drips, wrong, closes, garbage, resets, hangs_up, never, .. } = self.server;
+        let draw = uniform(&mut self.random);
+        let mut edge = 0.0;
+        let mut is = |share: f64| {
+            edge += share;
+            draw < edge
+        };
+        if self.sockets[socket].is_deaf || is(never) {
+            self.sockets[socket].is_deaf = true;
+        } else if is(resets) {
+            self.later(after, Happening::Reset(socket));
+        } else if is(hangs_up) {
+            self.later(after, Happening::End(socket));
+        } else if is(garbage) {
+            self.later(after, Happening::Bytes(socket, b"220 smtp ready\r\n".to_vec()));
+        } else if is(wrong) {
+            self.later(after, Happening::Bytes(socket, RIGHT.iter().map(|b| if *b == b'h' { b'H' } else { *b }).collect()));
+        } else if is(closes) {
+            let bytes = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello".to_vec();
+            self.later(after, Happening::Bytes(socket, bytes));
+            self.later(after + 1, Happening::End(socket));
+            self.sockets[socket].is_deaf = true;
+        } else if is(drips) {
+            for (i, byte) in (0..).zip(RIGHT) {
+                self.later(after + i, Happening::Bytes(socket, vec![*byte]));
+            }
+            self.sockets[socket].busy_until += RIGHT.len() as u64;
+        } else {
+            self.later(after, Happening::Bytes(socket, RIGHT.to_vec()));
+        }
+    }
+}
+
+impl World for Simulation {
+    type Socket = usize;
+
+    fn now_ns(&self) -> u64 {
+        // Looking at the clock takes its time, so that time passes for whoever only looks.
+        self.now.set(self.now.get() + 20);
+        self.now.get()
+    }
+
+    fn connect(&mut self, _address: &Address, token: u64) -> Result<(usize, bool), Errno> {
+        let socket = self.sockets.len();
+        self.sockets.push(Socket { token, watches_write: true, ..Socket::default() });
+        self.connections += 1;
+        if !self.chance(self.server.ignores) {
+            self.later(30_000, Happening::Connected(socket));
+        }
+        Ok((socket, false))
+    }
+
+    fn connected(&mut self, socket: &usize) -> Result<(), Errno> {
+        if self.sockets[*socket].state == State::Refused { Err(Errno::CONNREFUSED) } else { Ok(()) }
+    }
+
+    fn watch_write(&mut self, socket: &usize, _token: u64, write: bool) {
+        self.sockets[*socket].watches_write = write;
+    }
+
+    fn read(&mut self, socket: &usize, buffer: &mut [u8]) -> Result<Option<usize>, Errno> {
+        let socket = &mut self.sockets[*socket];
+        if socket.state == State::Reset {
+            return Err(Errno::CONNRESET);
+        }
+        let length = socket.inbox.len().min(buffer.len());
+        if length == 0 {
+            return Ok(if socket.state == State::Ended { Some(0) } else { None });
+        }
+        for (to, from) in buffer.iter_mut().zip(socket.inbox.drain(..length)) {
+            *to = from;
+        }
+        Ok(Some(length))
+    }
+
+    fn write(&mut self, socket: &usize, bytes: &[u8]) -> Result<usize, Errno> {
+        let number = *socket;
+        self.now.set(self.now.get() + 1_000);
+        if self.sockets[number].state == State::Reset {
+            return Err(Errno::PIPE);
+        }
+        // Now and then only a part has room.
+        let length = if self.chance(0.05) { bytes.len() / 2 } else { bytes.len() };
+        self.sockets[number].asked.extend_from_slice(&bytes[..length]);
+        while let Some(end) = self.sockets[number].asked.windows(4).position(|w| w == b"\r\n\r\n") {
+            self.sockets[number].asked.drain(..end + 4);
+            self.answer(number);
+        }
+        Ok(length)
+    }
+
+    fn wait(&mut self, at_most_ns: u64, happened: &mut Vec<Ready>) {
+        let until = self.now.get() + at_most_ns.max(200);
+        loop {
+            for socket in &self.sockets {
+                let readable = !socket.inbox.is_empty() || matches!(socket.state, State::Ended | State::Reset);
+                let writable = socket.watches_write && socket.state != State::Connecting;
+                if readable || writable {
+                    happened.push(Ready { token: socket.token, readable: readable || socket.state == State::Refused, writable });
+                }
+            }
+            let next = self.coming.peek().map(|Reverse((at, _))| *at).filter(|at| *at <= until);
+            match next {
+                _ if !happened.is_empty() => return,
+                None => return self.now.set(until),
+                Some(at) => {
+                    let Some(Reverse((_, number))) = self.coming.pop() else { return };
+                    self.now.set(self.now.get().max(at));
+                    if let Some(happening) = self.happenings.remove(&number) {
+                        self.happen(happening);
+                    }
+                }
+            }
+        }
+    }
+}
