@@ -29,7 +29,7 @@ fn record(ratios: &[f64]) -> Record {
         cells: vec![Cell {
             name: "c".into(),
             workload: "w".into(),
-            load: Load::Arrivals { rate_per_s: 100.0, in_flight_max: 10 },
+            load: Load::arrivals(100.0, 10),
             timeout: Duration::from_secs(1),
         }],
         design: Design {
@@ -109,7 +109,7 @@ fn trial(contender: &str, block: u32, ms: f64) -> Trial {
         seconds: vec![],
         usage: Usage { cpu_ns: (ms * 1e8) as u64, wall_ns: 10_000 * MS, rss_max_bytes: 50_000_000, threads_max: 7, ..Usage::default() },
         upstream_cpu_ns: None,
-        generator: Generator { lag: None, cpu_ns: 1, in_flight_max: 1, connections_opened: 1 },
+        generator: Generator { lag: None, cpu_ns: 1, spun_ns: 0, in_flight_max: 1, connections_opened: 1 },
         faults: vec![],
     };
     Trial {

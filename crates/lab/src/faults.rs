@@ -26,7 +26,7 @@ pub(crate) fn of_measurement(measurement: &Measurement, load: &Load, cpus: &CpuS
     let mut faults = Vec::new();
     let percent = |share: f64| format!("{} %", show_number(share * 100.0));
     let duration = measurement.duration_ns as f64;
-    let generator_share = measurement.generator.cpu_ns as f64 / duration;
+    let generator_share = measurement.generator.busy_ns() as f64 / duration;
     if !measurement.counts.add_up() {
         faults.push(fault("counts", format!("{:?} do not add up", measurement.counts), "this is a defect of faceoff: please report it"));
     }
@@ -52,7 +52,7 @@ pub(crate) fn of_measurement(measurement: &Measurement, load: &Load, cpus: &CpuS
     }
     if let (Some(upstream), true) = (measurement.upstream_cpu_ns, cpus.contender != cpus.upstream) {
         let shares_with_generator = cpus.upstream.iter().any(|c| cpus.generator.contains(c));
-        let used = upstream as f64 + if shares_with_generator { measurement.generator.cpu_ns as f64 } else { 0.0 };
+        let used = upstream as f64 + if shares_with_generator { measurement.generator.busy_ns() as f64 } else { 0.0 };
         let behind = used / duration / cpus.upstream.len() as f64;
         let own = measurement.usage.cpu_ns as f64 / measurement.usage.wall_ns.max(1) as f64 / cpus.contender.len() as f64;
         if behind > BUSY_SHARE && own < BUSY_SHARE {
@@ -69,7 +69,7 @@ pub(crate) fn of_measurement(measurement: &Measurement, load: &Load, cpus: &CpuS
 
 /// Waiting for a free place is the contender's doing, not the generator's.
 fn is_at_limit(measurement: &Measurement, load: &Load) -> bool {
-    matches!(load, Load::Arrivals { in_flight_max, .. } if measurement.generator.in_flight_max >= u64::from(*in_flight_max))
+    matches!(load, Load::Arrivals { .. }) && measurement.generator.in_flight_max >= load.in_flight_max()
 }
 
 /// What the host did to a trial.

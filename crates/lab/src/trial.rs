@@ -5,7 +5,7 @@ use crate::faults;
 use crate::participants::Ready;
 use crate::plan;
 use crate::{Progress, Watcher};
-use load::{Measured, Plan};
+use load::{Measured, Plan, Target, Wait};
 use model::experiment::{Cell, CpuSets, Experiment, Load};
 use model::record::{Failure, Generator, Host, Measurement, Trial};
 use model::workload::Workload;
@@ -134,16 +134,19 @@ fn on_generator_cpus(plan: &Plan<'_>, cpus: &[usize]) -> Result<Measured, String
 /// Makes requests without measuring, then pauses; returns how many were answered rightly.
 pub(crate) fn warm(address: SocketAddr, workload: &Workload, long: Duration, cpus: &[usize], stop: &AtomicBool) -> u64 {
     let pause = long.mul_f64(WARM_PAUSE_SHARE);
+    let (target, load) = (Target::plain(address), Load::closed(WARM_CONNECTIONS));
     let plan = Plan {
-        address,
-        host: &address.to_string(),
+        target: &target,
         workload,
-        load: Load::Closed { connections: WARM_CONNECTIONS },
+        load: &load,
         duration: long - pause,
         requests: None,
         timeout: Duration::from_secs(10),
+        seed: 0,
+        threads: 1,
+        wait: Wait::Asleep,
         stop,
-        settled: None,
+        progress: None,
     };
     let warmed = if long.is_zero() { 0 } else { on_generator_cpus(&plan, cpus).map_or(0, |m| m.counts.correct) };
     if !stop.load(Ordering::Relaxed) {
@@ -153,17 +156,23 @@ pub(crate) fn warm(address: SocketAddr, workload: &Workload, long: Duration, cpu
 }
 
 fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, stop: &AtomicBool) -> Result<Measurement, String> {
-    let host = running.address.to_string();
+    let target = Target::plain(running.address);
+    let cpus = setup.cpus;
+    let has_own_cpu = |others: &[usize]| !others.iter().any(|cpu| cpus.generator.contains(cpu));
     let plan = Plan {
-        address: running.address,
-        host: &host,
+        target: &target,
         workload: &setup.workloads[&cell.workload],
-        load: cell.load,
+        load: &cell.load,
         duration: setup.experiment.design.measure,
         requests: None,
         timeout: cell.timeout,
+        // The same arrivals and data for every contender of a block.
+        seed: setup.experiment.design.seed.wrapping_add(u64::from(setup.block)),
+        threads: 1,
+        // Looking for an answer on the CPU that must make it would only delay it.
+        wait: if has_own_cpu(&cpus.contender) && has_own_cpu(&cpus.upstream) { Wait::Near } else { Wait::Asleep },
         stop,
-        settled: None,
+        progress: None,
     };
     let upstream_before = setup.upstream.map(tree_cpu_ns);
     let sampler = Sampler::start(running.process.pid, &setup.cpus.generator);
@@ -187,6 +196,7 @@ fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, sto
         generator: Generator {
             lag: measured.lag,
             cpu_ns: measured.cpu_ns,
+            spun_ns: measured.spun_ns,
             in_flight_max: measured.in_flight_max,
             connections_opened: measured.connections_opened,
         },

@@ -407,10 +407,20 @@ pub struct Generator {
     pub lag: Option<Histogram>,
     /// CPU time of the generator's thread.
     pub cpu_ns: u64,
+    /// Part of it that was spent looking for something to do, so as not to oversleep.
+    #[serde(default)]
+    pub spun_ns: u64,
     /// Most requests under way at once.
     pub in_flight_max: u64,
     /// Connections opened during the measurement.
     pub connections_opened: u64,
+}
+
+impl Generator {
+    /// CPU time that the load itself needed.
+    pub fn busy_ns(&self) -> u64 {
+        self.cpu_ns.saturating_sub(self.spun_ns)
+    }
 }
 
 /// A record, read back.
