@@ -3,6 +3,7 @@
 mod bad_input;
 mod faults;
 mod folder;
+mod hostile;
 mod interrupted;
 mod load;
 mod run;
