@@ -1,5 +1,6 @@
 //! What a right answer is, and whether one is: every byte, as it comes.
 
+use crate::request::Vars;
 use model::workload::{Answer, BodyCheck, Step};
 use std::fmt;
 
@@ -26,18 +27,49 @@ enum ExpectedBody {
     },
 }
 
-/// How far the body of one answer has been compared.
+/// How far one answer has been checked. One for each request under way; its buffers are kept for the next.
 #[derive(Default)]
-pub struct BodyState {
+pub struct Checking {
+    /// What the head came to.
+    head: Judgement,
     seen: u64,
     diverged: bool,
     kept: Vec<u8>,
 }
 
+/// Headers of an answer, however they came.
+pub trait Headers {
+    /// The first value of a header, whose name is compared without case.
+    fn value(&self, name: &str) -> Option<&[u8]>;
+}
+
+impl Headers for [httparse::Header<'_>] {
+    fn value(&self, name: &str) -> Option<&[u8]> {
+        self.iter().find(|h| h.name.eq_ignore_ascii_case(name)).map(|h| h.value)
+    }
+}
+
+/// What was asked: how its answer is checked, and what it may fill in.
+pub struct Asked<'a> {
+    /// What is expected.
+    pub expected: &'a mut Expected,
+    /// The variables of whoever asked.
+    pub vars: &'a mut Vars,
+    /// Whether it was a HEAD, whose answer has no body.
+    pub is_head: bool,
+}
+
+/// Knows what was asked with a ticket, the number of a request under way.
+pub trait Questions {
+    /// What was asked.
+    fn asked(&mut self, ticket: u32) -> Asked<'_>;
+}
+
 /// What an answer turned out to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Judgement {
     /// As it should be.
+    #[default]
     Right,
     /// A status by which the workload allows to shed.
     Declined,
@@ -107,8 +139,12 @@ impl Expected {
         }
     }
 
-    /// Looks at a head.
-    pub fn head(&self, status: u16, headers: &[httparse::Header<'_>]) -> Judgement {
+    /// Looks at a final head.
+    pub fn head(&self, checking: &mut Checking, status: u16, headers: &(impl Headers + ?Sized)) {
+        checking.head = self.judge_head(status, headers);
+    }
+
+    fn judge_head(&self, status: u16, headers: &(impl Headers + ?Sized)) -> Judgement {
         if status != self.status {
             return match self.declined == Some(status) {
                 true => Judgement::Declined,
@@ -116,7 +152,7 @@ impl Expected {
             };
         }
         for (name, expected) in &self.headers {
-            let found = headers.iter().find(|h| h.name.eq_ignore_ascii_case(name)).map(|h| h.value);
+            let found = headers.value(name);
             if found != Some(expected.as_bytes()) {
                 let found = found.map(|v| String::from_utf8_lossy(v).into_owned());
                 return Judgement::Wrong(Wrong::Header { name: name.clone(), found, expected: expected.clone() });
@@ -127,7 +163,10 @@ impl Expected {
 
     /// Compares the next bytes of a body.
     #[inline]
-    pub fn body(&self, state: &mut BodyState, bytes: &[u8]) {
+    pub fn body(&self, state: &mut Checking, bytes: &[u8]) {
+        if state.head != Judgement::Right {
+            return;
+        }
         let at = state.seen as usize;
         state.seen += bytes.len() as u64;
         let same = |right: &[u8]| right.get(at..at + bytes.len()) == Some(bytes);
@@ -149,7 +188,11 @@ impl Expected {
     }
 
     /// Settles a body at its end, and readies the state for the next.
-    pub fn finish(&mut self, state: &mut BodyState) -> Judgement {
+    pub fn finish(&mut self, state: &mut Checking, _vars: &mut Vars) -> Judgement {
+        let head = std::mem::take(&mut state.head);
+        if head != Judgement::Right {
+            return head;
+        }
         let (seen, diverged) = (state.seen, state.diverged);
         state.seen = 0;
         state.diverged = false;
@@ -184,8 +227,8 @@ impl Expected {
     }
 
     /// Forgets a body that broke off.
-    pub fn abandon(state: &mut BodyState) {
-        *state = BodyState::default();
+    pub fn abandon(state: &mut Checking) {
+        *state = Checking::default();
     }
 }
 
@@ -196,15 +239,15 @@ mod tests {
 
     fn expecting(body: BodyCheck) -> Expected {
         let answer = Answer { status: 200, headers: vec![("content-type".into(), "application/json".into())], body };
-        Expected::of(&Step { method: "GET".into(), path: "/".into(), headers: vec![], body: None, answer, declined: Some(503) })
+        Expected::of(&Step { path: "/".into(), answer, declined: Some(503), ..Step::default() })
     }
 
     fn judge(expected: &mut Expected, body: &[u8], cut: usize) -> Judgement {
-        let mut state = BodyState::default();
+        let mut state = Checking::default();
         let cut = cut.min(body.len());
         expected.body(&mut state, &body[..cut]);
         expected.body(&mut state, &body[cut..]);
-        expected.finish(&mut state)
+        expected.finish(&mut state, &mut Vars::default())
     }
 
     #[test]
@@ -212,11 +255,11 @@ mod tests {
         let expected = expecting(BodyCheck::Any);
         let json = [httparse::Header { name: "Content-Type", value: b"application/json" }];
         let text = [httparse::Header { name: "Content-Type", value: b"text/plain" }];
-        assert_eq!(expected.head(200, &json), Judgement::Right);
-        assert_eq!(expected.head(503, &[]), Judgement::Declined);
-        assert_eq!(expected.head(500, &json), Judgement::Wrong(Wrong::Status { found: 500, expected: 200 }));
-        assert!(matches!(expected.head(200, &text), Judgement::Wrong(Wrong::Header { found: Some(_), .. })));
-        assert!(matches!(expected.head(200, &[]), Judgement::Wrong(Wrong::Header { found: None, .. })));
+        assert_eq!(expected.judge_head(200, &json[..]), Judgement::Right);
+        assert_eq!(expected.judge_head(503, &[][..]), Judgement::Declined);
+        assert_eq!(expected.judge_head(500, &json[..]), Judgement::Wrong(Wrong::Status { found: 500, expected: 200 }));
+        assert!(matches!(expected.judge_head(200, &text[..]), Judgement::Wrong(Wrong::Header { found: Some(_), .. })));
+        assert!(matches!(expected.judge_head(200, &[][..]), Judgement::Wrong(Wrong::Header { found: None, .. })));
     }
 
     #[test]

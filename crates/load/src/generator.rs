@@ -246,13 +246,19 @@ impl<'a, W: World> Generator<'a, W> {
         // Stopped by count or by hand, it lasted as long as it did.
         let planned_ns = if interrupted || ends_by_itself { planned_ns.min(ended_ns - self.start_ns) } else { planned_ns };
         let mut tally = std::mem::replace(&mut self.tally, Tally::new(0, has_schedule));
-        tally.counts.unsent = self.shed + self.queue.len() as u64;
+        let never_sent = |journey: &&u32| self.journeys[**journey as usize].sent_ns == 0;
+        tally.counts.unsent = self.shed + self.queue.iter().filter(never_sent).count() as u64;
         tally.counts.unfinished = tally.in_flight();
         let mut measured = tally.finish(planned_ns, ended_ns);
         measured.counts.scheduled = measured.counts.parts().iter().map(|(_, n)| n).sum();
         measured.spun_ns = self.spun_ns;
         measured.interrupted = interrupted;
         measured
+    }
+
+    /// Long enough for the last request to time out, as far as that is not too long.
+    fn drain_ns(&self) -> u64 {
+        DRAIN_NS.min(self.timeout_ns + 2 * LOOK_UP_NS)
     }
 
     fn is_stopped(&self) -> bool {
@@ -288,7 +294,7 @@ impl<'a, W: World> Generator<'a, W> {
     /// Serves a schedule to its end; true when it was stopped early.
     fn run_arrivals(&mut self, mut schedule: Schedule, overflow: Overflow, planned_ns: u64) -> bool {
         self.idle = (0..self.journeys.len() as u32).rev().collect();
-        let give_up_at = self.start_ns + planned_ns + DRAIN_NS.min(self.timeout_ns);
+        let give_up_at = self.start_ns + planned_ns + self.drain_ns();
         let mut look_up_at = self.start_ns;
         loop {
             let mut now = self.world.now_ns();
@@ -333,7 +339,7 @@ impl<'a, W: World> Generator<'a, W> {
             self.alarms.push(Reverse((begins, journey)));
         }
         let end_ns = self.start_ns + planned_ns;
-        let give_up_at = end_ns + DRAIN_NS.min(self.timeout_ns);
+        let give_up_at = end_ns + self.drain_ns();
         let mut look_up_at = self.start_ns;
         loop {
             let now = self.world.now_ns();
@@ -377,8 +383,8 @@ impl<'a, W: World> Generator<'a, W> {
             if again {
                 self.place(journey);
             } else if self.going_on && self.taken < self.most {
-                let now = self.world.now_ns();
-                self.take(journey, now);
+                // A closed load has no schedule.
+                self.take(journey, 0);
             }
         }
         self.flush();
@@ -644,7 +650,7 @@ impl<'a, W: World> Generator<'a, W> {
         for event in events.drain(..) {
             match event {
                 Event::Answered { ticket, finished } => self.answered(ticket, finished, now),
-                Event::Failed { ticket, sent_again_is_safe: true, .. } if self.may_be_sent_again(ticket) => self.fresh.push((ticket, true)),
+                Event::Failed { ticket, sent_again_is_safe: true, .. } if self.may_be_sent_again(ticket) => self.send_again(ticket),
                 Event::Failed { ticket, why, .. } => self.failed(ticket, now, Failed::Broken, || why),
             }
         }
@@ -659,6 +665,12 @@ impl<'a, W: World> Generator<'a, W> {
             return self.over(slot, Over::Closed);
         }
         self.begin_waiting(slot);
+    }
+
+    /// Takes a request off its connection; it begins anew when that is dealt with.
+    fn send_again(&mut self, journey: u32) {
+        self.journeys[journey as usize].slot = NONE;
+        self.fresh.push((journey, true));
     }
 
     fn may_be_sent_again(&mut self, journey: u32) -> bool {
@@ -713,8 +725,8 @@ impl<'a, W: World> Generator<'a, W> {
 
     fn failed(&mut self, journey: u32, now: u64, how: Failed, why: impl FnOnce() -> String) {
         self.tally.failed(now, how, why);
-        let slot = &self.slots[self.journeys[journey as usize].slot as usize];
-        let back_off_ns = (RETRY_FIRST_NS << slot.failures_in_a_row.clamp(1, 8) >> 1).min(RETRY_LAST_NS);
+        let failures = self.slots.get(self.journeys[journey as usize].slot as usize).map_or(0, |slot| slot.failures_in_a_row);
+        let back_off_ns = (RETRY_FIRST_NS << failures.clamp(1, 8) >> 1).min(RETRY_LAST_NS);
         self.settled(journey, now, false, back_off_ns);
     }
 
@@ -779,7 +791,7 @@ impl<'a, W: World> Generator<'a, W> {
         let waiting = std::mem::take(&mut connection.waiting);
         drop(connection);
         match over {
-            Over::Closed => self.fresh.extend(waiting.into_iter().map(|journey| (journey, true))),
+            Over::Closed => waiting.into_iter().for_each(|journey| self.send_again(journey)),
             Over::Refused(why) => {
                 for journey in waiting {
                     self.failed(journey, now, Failed::Refused, || why.clone());
@@ -816,6 +828,12 @@ impl<'a, W: World> Generator<'a, W> {
     fn give_up(&mut self, journey: u32, now: u64) {
         let slot = self.journeys[journey as usize].slot;
         let timeout = self.plan.timeout;
+        if slot == NONE {
+            // Off one connection, and not yet on another.
+            self.queue.retain(|waits| *waits != journey);
+            self.fresh.retain(|(waits, _)| *waits != journey);
+            return self.failed(journey, now, Failed::TimedOut, || format!("no answer within {}", show_duration(timeout)));
+        }
         let connection = self.slots[slot as usize].connection.as_mut();
         let stands = connection.as_ref().is_some_and(|c| c.phase == Phase::Open);
         let mut is_alone = false;

@@ -394,37 +394,32 @@ impl Framing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::Wrong;
-    use model::workload::{Answer, BodyCheck};
+    use crate::check::{Expected, Judgement, Wrong};
+    use crate::request::Vars;
+    use model::workload::{Answer, BodyCheck, Step};
     use proptest::prelude::*;
 
-    fn step(body: BodyCheck) -> Step {
-        Step {
-            method: "GET".into(),
-            path: "/x?y=1".into(),
-            headers: vec![("accept".into(), "*/*".into())],
-            body: None,
-            answer: Answer { status: 200, headers: vec![], body },
-            declined: None,
-        }
+    fn expecting(body: BodyCheck) -> Expected {
+        Expected::of(&Step { answer: Answer { body, ..Answer::default() }, ..Step::default() })
     }
 
     /// Feeds the bytes cut at the given places, and returns all answers.
     fn read_all(bytes: &[u8], cuts: &[usize], expected: &mut Expected) -> Result<Vec<Finished>, Malformed> {
         let mut reader = AnswerReader::default();
         let mut answers = Vec::new();
+        let mut asked = Asked { expected, vars: &mut Vars::default(), is_head: false };
         let mut cuts: Vec<usize> = cuts.iter().map(|c| (*c).min(bytes.len())).chain([0, bytes.len()]).collect();
         cuts.sort_unstable();
         for piece in cuts.windows(2) {
             let mut piece = &bytes[piece[0]..piece[1]];
             while !piece.is_empty() {
-                let (used, answer) = reader.read(piece, false, expected)?;
+                let (used, answer) = reader.read(piece, &mut asked)?;
                 answers.extend(answer);
                 piece = &piece[used..];
             }
         }
         if reader.is_within_answer() {
-            answers.push(reader.end(expected)?);
+            answers.push(reader.end(&mut asked)?);
         }
         Ok(answers)
     }
@@ -439,19 +434,11 @@ mod tests {
     ];
 
     #[test]
-    fn requests_are_written_once() {
-        let mut post = step(BodyCheck::Any);
-        assert_eq!(request_bytes(&post, "h:1"), b"GET /x?y=1 HTTP/1.1\r\nHost: h:1\r\naccept: */*\r\n\r\n");
-        (post.method, post.body) = ("POST".into(), Some("{}".into()));
-        assert_eq!(request_bytes(&post, "h:1"), b"POST /x?y=1 HTTP/1.1\r\nHost: h:1\r\naccept: */*\r\nContent-Length: 2\r\n\r\n{}");
-    }
-
-    #[test]
     fn every_framing_is_read_and_kept_alive_where_it_may_be() {
         let keep_alive: Vec<bool> = ANSWERS
             .iter()
             .map(|answer| {
-                let found = read_all(answer.as_bytes(), &[], &mut Expected::of(&step(BodyCheck::Text("hello".into())))).unwrap();
+                let found = read_all(answer.as_bytes(), &[], &mut expecting(BodyCheck::Text("hello".into()))).unwrap();
                 assert_eq!(found.len(), 1, "{answer}");
                 assert_eq!((&found[0].judgement, found[0].bytes), (&Judgement::Right, answer.len() as u64), "{answer}");
                 found[0].keep_alive
@@ -463,8 +450,9 @@ mod tests {
     #[test]
     fn answers_without_a_body_have_none() {
         let mut reader = AnswerReader::default();
-        let mut expected = Expected::of(&step(BodyCheck::Any));
-        let (used, answer) = reader.read(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", true, &mut expected).unwrap();
+        let mut expected = expecting(BodyCheck::Any);
+        let mut asked = Asked { expected: &mut expected, vars: &mut Vars::default(), is_head: true };
+        let (used, answer) = reader.read(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", &mut asked).unwrap();
         assert!(used == 38 && answer.is_some(), "an answer to HEAD");
         for head in ["HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"] {
             assert_eq!(read_all(head.as_bytes(), &[], &mut expected).unwrap().len(), 1, "{head}");
@@ -485,13 +473,13 @@ mod tests {
             ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", Malformed::CutShort),
             ("HTTP/1.1 20", Malformed::CutShort),
         ] {
-            assert_eq!(read_all(bytes.as_bytes(), &[], &mut Expected::of(&step(BodyCheck::Any))), Err(wanted), "{bytes}");
+            assert_eq!(read_all(bytes.as_bytes(), &[], &mut expecting(BodyCheck::Any)), Err(wanted), "{bytes}");
         }
-        let garbage = read_all(b"SSH-2.0-OpenSSH\r\n", &[], &mut Expected::of(&step(BodyCheck::Any)));
+        let garbage = read_all(b"SSH-2.0-OpenSSH\r\n", &[], &mut expecting(BodyCheck::Any));
         assert!(matches!(garbage, Err(Malformed::Head(_))), "{garbage:?}");
         let endless = format!("HTTP/1.1 200 OK\r\nX: {}", "a".repeat(HEAD_MAX));
         for cuts in [vec![], vec![30_000, 60_000]] {
-            assert_eq!(read_all(endless.as_bytes(), &cuts, &mut Expected::of(&step(BodyCheck::Any))), Err(Malformed::HeadTooLong));
+            assert_eq!(read_all(endless.as_bytes(), &cuts, &mut expecting(BodyCheck::Any)), Err(Malformed::HeadTooLong));
         }
     }
 
@@ -500,7 +488,7 @@ mod tests {
         fn an_answer_cut_anywhere_is_the_same_answer(which in 0usize..5, again in 0usize..3, cuts in prop::collection::vec(0usize..300, 0..12)) {
             // Two keep-alive answers in a row, then one of any kind.
             let bytes = format!("{}{}{}", ANSWERS[again], ANSWERS[0], ANSWERS[which]);
-            let mut expected = Expected::of(&step(BodyCheck::Text("hello".into())));
+            let mut expected = expecting(BodyCheck::Text("hello".into()));
             let whole = read_all(bytes.as_bytes(), &[], &mut expected).unwrap();
             let cut = read_all(bytes.as_bytes(), &cuts, &mut expected).unwrap();
             prop_assert_eq!(whole.len(), 3);
@@ -509,7 +497,7 @@ mod tests {
 
         #[test]
         fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), cut in 0usize..300) {
-            let mut expected = Expected::of(&step(BodyCheck::Json(serde_json::json!(1))));
+            let mut expected = expecting(BodyCheck::Json(serde_json::json!(1)));
             let _ = read_all(&[b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".as_slice(), &bytes].concat(), &[cut], &mut expected);
             let _ = read_all(&bytes, &[cut], &mut expected);
         }
@@ -519,7 +507,7 @@ mod tests {
             let mut body = *b"hello";
             body[at] ^= 1;
             let bytes = [b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n".as_slice(), &body].concat();
-            let found = read_all(&bytes, &[cut], &mut Expected::of(&step(BodyCheck::Text("hello".into())))).unwrap();
+            let found = read_all(&bytes, &[cut], &mut expecting(BodyCheck::Text("hello".into()))).unwrap();
             prop_assert_eq!(&found[0].judgement, &Judgement::Wrong(Wrong::Bytes));
         }
     }

@@ -16,7 +16,6 @@ const READY_MAX: usize = 256;
 
 pub(crate) struct Kernel {
     poll: OwnedFd,
-    events: Box<[MaybeUninit<epoll::Event>; READY_MAX]>,
 }
 
 impl Kernel {
@@ -24,7 +23,7 @@ impl Kernel {
         // A sleep shall end when it is over, not up to 50 µs later, where the kernel lets us say so.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        Ok(Kernel { poll, events: Box::new([MaybeUninit::uninit(); READY_MAX]) })
+        Ok(Kernel { poll })
     }
 }
 
@@ -93,13 +92,15 @@ impl World for Kernel {
 
     fn wait(&mut self, at_most_ns: u64, happened: &mut Vec<Ready>) {
         let timeout = Timespec { tv_sec: (at_most_ns / 1_000_000_000) as i64, tv_nsec: (at_most_ns % 1_000_000_000) as _ };
-        let Ok((events, _)) = epoll::wait(&self.poll, &mut self.events[..], Some(&timeout)) else { return };
+        let mut events = [MaybeUninit::uninit(); READY_MAX];
+        let Ok((events, _)) = epoll::wait(&self.poll, &mut events, Some(&timeout)) else { return };
         for event in events.iter() {
-            let gone = event.flags.intersects(epoll::EventFlags::HUP | epoll::EventFlags::ERR);
+            let flags = event.flags;
+            let gone = flags.intersects(epoll::EventFlags::HUP | epoll::EventFlags::ERR);
             happened.push(Ready {
                 token: event.data.u64(),
-                readable: gone || event.flags.contains(epoll::EventFlags::IN),
-                writable: gone || event.flags.contains(epoll::EventFlags::OUT),
+                readable: gone || flags.contains(epoll::EventFlags::IN),
+                writable: gone || flags.contains(epoll::EventFlags::OUT),
             });
         }
     }

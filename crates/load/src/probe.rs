@@ -1,8 +1,10 @@
 //! One pass over a workload, to see whether the answers are right.
 
-use crate::check::{Expected, Judgement};
+use crate::check::Judgement;
 use crate::clock;
-use crate::http1::{AnswerReader, request_bytes};
+use crate::http1::AnswerReader;
+use crate::plan::Target;
+use crate::request::Script;
 use model::workload::Workload;
 use std::fmt;
 use std::io::{Read, Write};
@@ -35,8 +37,12 @@ pub fn ask(address: SocketAddr, host: &str, workload: &Workload, timeout: Durati
     let deadline = clock::now_ns() + timeout.as_nanos() as u64;
     let mut stream = None;
     let mut buffer = [0; 16 << 10];
-    for step in &workload.steps {
-        let subject = format!("{} {}", step.method, step.path);
+    let mut script = Script::new(workload, &Target { host: host.to_owned(), ..Target::plain(address) }, 0, 0, 1);
+    let mut vars = script.vars();
+    script.begin_round(&mut vars, 0);
+    let mut request = Vec::new();
+    for step in 0..script.len() {
+        let subject = script.name(step).to_owned();
         let no_answer = |cause: std::io::Error| {
             // A socket's timeout comes as "try again", which says nothing to a reader.
             let is_late = matches!(cause.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut);
@@ -49,8 +55,9 @@ pub fn ask(address: SocketAddr, host: &str, workload: &Workload, timeout: Durati
         };
         connection.set_nodelay(true).map_err(no_answer)?;
         connection.set_write_timeout(Some(left())).map_err(no_answer)?;
-        connection.write_all(&request_bytes(step, host)).map_err(no_answer)?;
-        let mut expected = Expected::of(step);
+        request.clear();
+        script.write_http1(step, &vars, &mut request);
+        connection.write_all(&request).map_err(no_answer)?;
         let mut reader = AnswerReader::default();
         let finished = loop {
             if clock::now_ns() >= deadline {
@@ -58,9 +65,10 @@ pub fn ask(address: SocketAddr, host: &str, workload: &Workload, timeout: Durati
             }
             connection.set_read_timeout(Some(left())).map_err(no_answer)?;
             let length = connection.read(&mut buffer).map_err(no_answer)?;
+            let mut asked = script.asked(step, &mut vars);
             let read = match length {
-                0 => reader.end(&mut expected).map(|finished| (0, Some(finished))),
-                _ => reader.read(&buffer[..length], step.method == "HEAD", &mut expected),
+                0 => reader.end(&mut asked).map(|finished| (0, Some(finished))),
+                _ => reader.read(&buffer[..length], &mut asked),
             };
             match read {
                 Ok((_, Some(finished))) => break finished,

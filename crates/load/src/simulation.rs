@@ -7,8 +7,10 @@ use crate::world::{Ready, World};
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::SeedableRng;
 use rustix::io::Errno;
+use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
+use std::rc::Rc;
 
 /// How often the server does what, as shares of requests or connections; the rest is right.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,13 +65,28 @@ enum State {
     Reset,
 }
 
+/// A socket, closed when it is dropped.
+pub(crate) struct Handle {
+    number: usize,
+    closed: Rc<RefCell<Vec<usize>>>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.closed.borrow_mut().push(self.number);
+    }
+}
+
 pub(crate) struct Simulation {
+    closed: Rc<RefCell<Vec<usize>>>,
+    /// Those that are not closed.
+    open: BTreeSet<usize>,
     server: Server,
     random: ChaCha8Rng,
-    pub now: std::cell::Cell<u64>,
+    pub now: Cell<u64>,
     sockets: Vec<Socket>,
     coming: BinaryHeap<Reverse<(u64, u64)>>,
-    happenings: std::collections::HashMap<u64, Happening>,
+    happenings: HashMap<u64, Happening>,
     number: u64,
     /// Requests that the server has read whole.
     pub requests: u64,
@@ -81,6 +98,8 @@ pub(crate) struct Simulation {
 impl Simulation {
     pub fn new(server: Server, seed: u64) -> Simulation {
         Simulation {
+            closed: Rc::default(),
+            open: BTreeSet::new(),
             server,
             random: ChaCha8Rng::seed_from_u64(seed),
             now: 1_000_000_000.into(),
@@ -165,7 +184,7 @@ impl Simulation {
 }
 
 impl World for Simulation {
-    type Socket = usize;
+    type Socket = Handle;
 
     fn now_ns(&self) -> u64 {
         // Looking at the clock takes its time, so that time passes for whoever only looks.
@@ -173,26 +192,27 @@ impl World for Simulation {
         self.now.get()
     }
 
-    fn connect(&mut self, _address: &Address, token: u64) -> Result<(usize, bool), Errno> {
+    fn connect(&mut self, _address: &Address, token: u64) -> Result<(Handle, bool), Errno> {
         let socket = self.sockets.len();
         self.sockets.push(Socket { token, watches_write: true, ..Socket::default() });
         self.connections += 1;
         if !self.chance(self.server.ignores) {
             self.later(30_000, Happening::Connected(socket));
         }
-        Ok((socket, false))
+        self.open.insert(socket);
+        Ok((Handle { number: socket, closed: self.closed.clone() }, false))
     }
 
-    fn connected(&mut self, socket: &usize) -> Result<(), Errno> {
-        if self.sockets[*socket].state == State::Refused { Err(Errno::CONNREFUSED) } else { Ok(()) }
+    fn connected(&mut self, socket: &Handle) -> Result<(), Errno> {
+        if self.sockets[socket.number].state == State::Refused { Err(Errno::CONNREFUSED) } else { Ok(()) }
     }
 
-    fn watch_write(&mut self, socket: &usize, _token: u64, write: bool) {
-        self.sockets[*socket].watches_write = write;
+    fn watch_write(&mut self, socket: &Handle, _token: u64, write: bool) {
+        self.sockets[socket.number].watches_write = write;
     }
 
-    fn read(&mut self, socket: &usize, buffer: &mut [u8]) -> Result<Option<usize>, Errno> {
-        let socket = &mut self.sockets[*socket];
+    fn read(&mut self, socket: &Handle, buffer: &mut [u8]) -> Result<Option<usize>, Errno> {
+        let socket = &mut self.sockets[socket.number];
         if socket.state == State::Reset {
             return Err(Errno::CONNRESET);
         }
@@ -206,8 +226,8 @@ impl World for Simulation {
         Ok(Some(length))
     }
 
-    fn write(&mut self, socket: &usize, bytes: &[u8]) -> Result<usize, Errno> {
-        let number = *socket;
+    fn write(&mut self, socket: &Handle, bytes: &[u8]) -> Result<usize, Errno> {
+        let number = socket.number;
         self.now.set(self.now.get() + 1_000);
         if self.sockets[number].state == State::Reset {
             return Err(Errno::PIPE);
@@ -223,26 +243,32 @@ impl World for Simulation {
     }
 
     fn wait(&mut self, at_most_ns: u64, happened: &mut Vec<Ready>) {
+        for socket in self.closed.borrow_mut().drain(..) {
+            self.open.remove(&socket);
+            self.sockets[socket] = Socket { state: State::Ended, ..Socket::default() };
+        }
         let until = self.now.get() + at_most_ns.max(200);
         loop {
-            for socket in &self.sockets {
+            while let Some(Reverse((at, number))) = self.coming.peek().copied().filter(|Reverse((at, _))| *at <= self.now.get()) {
+                self.coming.pop();
+                if let Some(happening) = self.happenings.remove(&number) {
+                    self.happen(happening);
+                }
+                debug_assert!(at <= self.now.get());
+            }
+            for socket in &self.open {
+                let socket = &self.sockets[*socket];
                 let readable = !socket.inbox.is_empty() || matches!(socket.state, State::Ended | State::Reset);
                 let writable = socket.watches_write && socket.state != State::Connecting;
                 if readable || writable {
-                    happened.push(Ready { token: socket.token, readable: readable || socket.state == State::Refused, writable });
+                    happened.push(Ready { token: socket.token, readable, writable });
                 }
             }
             let next = self.coming.peek().map(|Reverse((at, _))| *at).filter(|at| *at <= until);
             match next {
                 _ if !happened.is_empty() => return,
-                None => return self.now.set(until),
-                Some(at) => {
-                    let Some(Reverse((_, number))) = self.coming.pop() else { return };
-                    self.now.set(self.now.get().max(at));
-                    if let Some(happening) = self.happenings.remove(&number) {
-                        self.happen(happening);
-                    }
-                }
+                None => return self.now.set(until.max(self.now.get())),
+                Some(at) => self.now.set(at),
             }
         }
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// The requests that are made, and what a right answer to each is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// The file's name.
     pub name: String,
@@ -31,6 +31,18 @@ pub struct Step {
     pub answer: Answer,
     /// A status that says "not now": counted as declined, not as wrong.
     pub declined: Option<u16>,
+}
+
+impl Default for Step {
+    fn default() -> Self {
+        Step { method: "GET".into(), path: "/".into(), headers: Vec::new(), body: None, answer: Answer::default(), declined: None }
+    }
+}
+
+impl Default for Answer {
+    fn default() -> Self {
+        Answer { status: 200, headers: Vec::new(), body: BodyCheck::Any }
+    }
 }
 
 /// What makes an answer right. All of it is checked on every answer.
