@@ -850,11 +850,18 @@ impl<'a, W: World> Generator<'a, W> {
             format!("{what} within {}", show_duration(timeout))
         });
         if is_alone {
-            self.dirty_now(slot);
-        } else {
-            let why = if stands { Over::Broken("an earlier request on the connection timed out".into()) } else { Over::Closed };
-            self.over(slot, why);
+            return self.dirty_now(slot);
         }
+        if stands {
+            // Answers come in order: those behind it will not come either.
+            if let Some(connection) = self.slots[slot as usize].connection.as_mut() {
+                connection.waiting.clear();
+            }
+            for behind in self.under_way_on(slot) {
+                self.failed(behind, now, Failed::TimedOut, || "behind a request that got no answer in time".into());
+            }
+        }
+        self.over(slot, Over::Closed);
     }
 }
 

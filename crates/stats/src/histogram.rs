@@ -135,6 +135,13 @@ impl Histogram {
         self.buckets.value_at_quantile(quantile).clamp(self.min_ns, self.max_ns)
     }
 
+    /// The buckets in HdrHistogram's V2 compressed form, base64: what its interval logs hold.
+    pub fn to_hdr_base64(&self) -> String {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new().serialize(&self.buckets, &mut bytes).expect("memory takes all that is written");
+        BASE64.encode(bytes)
+    }
+
     /// How many samples were longer than the hour that buckets reach.
     pub fn beyond(&self) -> u64 {
         self.beyond
@@ -156,10 +163,8 @@ struct Stored {
 
 impl Serialize for Histogram {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new().serialize(&self.buckets, &mut bytes).map_err(serde::ser::Error::custom)?;
         Stored {
-            hdr: BASE64.encode(bytes),
+            hdr: self.to_hdr_base64(),
             min_ns: self.min_ns(),
             max_ns: self.max_ns,
             sum_ns: self.sum_ns.to_string(),
