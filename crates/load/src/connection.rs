@@ -9,6 +9,9 @@ use crate::world::World;
 use rustix::io::Errno;
 use std::io;
 
+/// How often a connection is read before the others have their turn: a body without end keeps nobody waiting.
+const READS_MAX: usize = 8;
+
 /// How far a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -190,7 +193,7 @@ impl<S> Connection<S> {
         if self.tls.is_some() {
             return self.receive_tls(world, buffer, questions, events);
         }
-        loop {
+        for _ in 0..READS_MAX {
             match world.read(&self.socket, buffer) {
                 Ok(None) => return Ok(()),
                 Ok(Some(0)) => return Err(self.ended(questions, events)),
@@ -204,6 +207,7 @@ impl<S> Connection<S> {
                 Err(errno) => return Err(Over::Broken(format!("receiving failed: {errno}"))),
             }
         }
+        Ok(())
     }
 
     fn receive_tls<W: World<Socket = S>>(
@@ -213,7 +217,7 @@ impl<S> Connection<S> {
         questions: &mut impl Questions,
         events: &mut Vec<Event>,
     ) -> Result<(), Over> {
-        loop {
+        for _ in 0..READS_MAX {
             let tls = self.tls.as_mut().expect("asked before");
             let ended = match tls.read_tls(&mut Io { world, socket: &self.socket }) {
                 Ok(0) => true,
@@ -252,6 +256,7 @@ impl<S> Connection<S> {
                 });
             }
         }
+        Ok(())
     }
 
     fn broke(&self, why: String) -> Over {
