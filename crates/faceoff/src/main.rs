@@ -47,6 +47,8 @@ enum Command {
     Report(commands::report::Options),
     /// Put a load on one URL and show what it measured
     Load(commands::load::Options),
+    /// As wrk and wrk2 are called, and in their words
+    Wrk(commands::load::wrk::Options),
     /// Remove what faceoff keeps: build stamps and logs, processes that a killed run left
     Clean(commands::clean::Options),
 }
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
         Command::Judge(options) => commands::judge::run(options),
         Command::Report(options) => commands::report::run(options),
         Command::Load(options) => commands::load::run(options),
+        Command::Wrk(options) => commands::load::wrk::run(options),
         Command::Clean(options) => catalog().map_err(Into::into).and_then(|c| commands::clean::run(&c, options)),
     };
     match result {

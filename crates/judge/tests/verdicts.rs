@@ -26,12 +26,7 @@ fn record(ratios: &[f64]) -> Record {
         baseline: name("a"),
         contenders: vec![name("b")],
         upstream: None,
-        cells: vec![Cell {
-            name: "c".into(),
-            workload: "w".into(),
-            load: Load::arrivals(100.0, 10),
-            timeout: Duration::from_secs(1),
-        }],
+        cells: vec![Cell { name: "c".into(), workload: "w".into(), load: Load::arrivals(100.0, 10), timeout: Duration::from_secs(1) }],
         design: Design {
             blocks: ratios.len() as u32,
             spare_blocks: 0,

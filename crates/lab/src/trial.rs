@@ -180,11 +180,13 @@ fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, sto
     let usage = sampler.stop();
     let upstream_after = setup.upstream.map(tree_cpu_ns);
     let measured = measured?;
+    // A closed load has nothing that a latency could count from: the record has its service times.
+    let has_schedule = cell.load.has_schedule();
     let mut measurement = Measurement {
         cell: cell.name.clone(),
         position,
         duration_ns: measured.duration_ns,
-        latency: measured.latency,
+        latency: has_schedule.then_some(measured.latency),
         service: measured.service,
         counts: measured.counts,
         statuses: measured.statuses,
@@ -194,7 +196,7 @@ fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, sto
         usage,
         upstream_cpu_ns: upstream_before.zip(upstream_after).map(|(before, after)| after.saturating_sub(before)),
         generator: Generator {
-            lag: measured.lag,
+            lag: has_schedule.then_some(measured.lag),
             cpu_ns: measured.cpu_ns,
             spun_ns: measured.spun_ns,
             in_flight_max: measured.in_flight_max,

@@ -269,6 +269,7 @@ impl<'a, W: World> Generator<'a, W> {
     fn run_closed(&mut self, planned_ns: u64) -> bool {
         let end_ns = self.start_ns + planned_ns;
         for journey in 0..self.journeys.len() as u32 {
+            self.journeys[journey as usize].scheduled_ns = self.start_ns;
             self.fresh.push((journey, false));
         }
         let mut look_up_at = self.start_ns;
@@ -383,8 +384,7 @@ impl<'a, W: World> Generator<'a, W> {
             if again {
                 self.place(journey);
             } else if self.going_on && self.taken < self.most {
-                // A closed load has no schedule.
-                self.take(journey, 0);
+                self.take(journey, self.journeys[journey as usize].scheduled_ns);
             }
         }
         self.flush();
@@ -744,7 +744,11 @@ impl<'a, W: World> Generator<'a, W> {
         }
         let rounds_made = settled.rounds;
         match self.plan.load {
-            Load::Closed { .. } if back_off_ns == 0 => self.fresh.push((journey, false)),
+            // Without a schedule, the next is due now.
+            Load::Closed { .. } if back_off_ns == 0 => {
+                settled.scheduled_ns = now;
+                self.fresh.push((journey, false));
+            }
             Load::Closed { .. } => self.alarms.push(Reverse((now + back_off_ns, journey))),
             Load::Arrivals { .. } => self.idle.push(journey),
             Load::Users { rounds: Some(rounds), .. } if rounds_made >= *rounds => self.done += 1,

@@ -12,7 +12,7 @@ const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
 
 fn workload(steps: usize) -> Workload {
-    let answer = Answer { status: 200, body: BodyCheck::Text("hello".into()), ..Answer::default() };
+    let answer = Answer { body: BodyCheck::Text("hello".into()), ..Answer::default() };
     let step = Step { method: "GET".into(), path: "/".into(), answer, ..Step::default() };
     Workload { name: "hello".into(), summary: String::new(), steps: vec![step; steps], ..Workload::default() }
 }
@@ -90,7 +90,8 @@ fn a_closed_load_keeps_every_connection_busy() {
     assert_eq!((run.world.connections, run.measured.in_flight_max), (8, 8));
     // 8 at a time, 1 ms each on average, for a second.
     assert!((7_000..9_000).contains(&run.measured.counts.correct), "{:?}", run.measured.counts);
-    assert!(run.measured.latency.is_none() && run.measured.lag.is_none());
+    assert_eq!(run.measured.latency.len(), run.measured.service.len());
+    assert!(run.measured.lag.max_ns() < MS, "the next is due when the one before was answered");
 }
 
 #[test]
@@ -113,7 +114,7 @@ fn so_many_requests_and_no_more() {
 fn arrivals_keep_their_schedule_whatever_the_server_does() {
     let run = Case::of(Load::arrivals(1_000.0, 1_024), 50 * MS).run();
     assert_eq!(run.measured.counts.scheduled, 1_000);
-    assert!(run.measured.lag.unwrap().quantile_ns(0.99) < 20_000);
+    assert!(run.measured.lag.quantile_ns(0.99) < 20_000);
     for (number, at) in run.world.read_at.iter().enumerate().skip(100) {
         assert!(at.abs_diff(S + number as u64 * MS) < MS, "request {number} was read at {at}");
     }
@@ -125,14 +126,14 @@ fn what_waits_for_a_place_waits_in_its_latency() {
     let queued = Case { timeout_ns: 5 * S, ..Case::of(Load::arrivals(1_000.0, 1), 10 * MS) }.run();
     let counts = queued.measured.counts;
     assert!(counts.add_up() && counts.scheduled == 1_000 && counts.unsent > 600, "{counts:?}");
-    assert!(queued.measured.latency.unwrap().max_ns() > S, "and is not hidden");
+    assert!(queued.measured.latency.max_ns() > S, "and is not hidden");
     assert!(queued.measured.service.max_ns() < 200 * MS);
     let Load::Arrivals { rate_per_s, stages, spacing, .. } = Load::arrivals(1_000.0, 1) else { unreachable!() };
     let shed = Load::Arrivals { rate_per_s, stages, spacing, in_flight_max: 1, overflow: Overflow::Shed };
     let shed = Case::of(shed, 10 * MS).run();
     let counts = shed.measured.counts;
     assert!(counts.add_up() && counts.scheduled == 1_000 && counts.unsent > 800, "{counts:?}");
-    assert!(shed.measured.latency.unwrap().quantile_ns(0.99) < 100 * MS, "what is shed delays nobody");
+    assert!(shed.measured.latency.quantile_ns(0.99) < 100 * MS, "what is shed delays nobody");
 }
 
 #[test]
@@ -140,7 +141,7 @@ fn a_server_that_stands_still_shows_in_the_latency_as_long_as_it_stood() {
     // Every second it stands still for its last 100 ms: an arrival at t within waits the rest of it.
     let server = Server { mean_ns: 1, stall: Some((S, 100 * MS)), ..Server::default() };
     let run = Case { server, duration_ns: 10 * S, ..Case::of(Load::arrivals(1_000.0, 1_024), 1) }.run();
-    let latency = run.measured.latency.unwrap();
+    let latency = run.measured.latency;
     assert_eq!(run.measured.counts.correct, 10_000);
     for (q, truth_ms) in [(0.95, 50.0), (0.99, 90.0), (0.5, 0.0)] {
         let found = latency.quantile_ns(q) as f64 / MS as f64;
@@ -155,7 +156,7 @@ fn users_pause_between_their_requests() {
     // Each: one request, then 1 s and about 10 ms, for 10 s.
     assert!((980..=1_000).contains(&run.measured.counts.correct), "{:?}", run.measured.counts);
     assert_eq!(run.world.connections, 100, "each keeps its own");
-    assert!(run.measured.lag.unwrap().max_ns() < 2 * MS);
+    assert!(run.measured.lag.max_ns() < 2 * MS);
 }
 
 #[test]
@@ -191,7 +192,7 @@ fn pooled_users_share_connections_and_wait_for_them() {
     let run = Case::of(load, 10 * MS).run();
     assert_eq!((run.world.connections, run.measured.in_flight_max), (5, 5));
     // 5 at a time of 10 ms: each of 50 users waits for 9 others.
-    let mean_ms = run.measured.latency.unwrap().mean_ns() / MS as f64;
+    let mean_ms = run.measured.latency.mean_ns() / MS as f64;
     assert!((60.0..120.0).contains(&mean_ms), "{mean_ms}");
     assert!(run.measured.counts.add_up());
 }
@@ -303,10 +304,8 @@ proptest! {
         prop_assert_eq!(measured.service.len(), counts.correct);
         prop_assert_eq!(measured.statuses.values().sum::<u64>(), counts.correct + counts.wrong);
         prop_assert_eq!(measured.seconds.iter().map(|s| s.correct).sum::<u64>(), counts.correct);
-        if let (Some(latency), Some(lag)) = (&measured.latency, &measured.lag) {
-            prop_assert_eq!(latency.len(), counts.correct);
-            prop_assert_eq!(lag.len(), sent);
-        }
+        prop_assert_eq!(measured.latency.len(), counts.correct);
+        prop_assert_eq!(measured.lag.len(), sent);
         // The same seed gives the same run.
         prop_assert_eq!(case.run().measured.counts, counts);
     }

@@ -74,14 +74,7 @@ pub struct AnswerReader {
 
 impl Default for AnswerReader {
     fn default() -> Self {
-        AnswerReader {
-            phase: Phase::Head,
-            partial_head: Vec::new(),
-            checking: Checking::default(),
-            status: 0,
-            keep_alive: true,
-            bytes: 0,
-        }
+        AnswerReader { phase: Phase::Head, partial_head: Vec::new(), checking: Checking::default(), status: 0, keep_alive: true, bytes: 0 }
     }
 }
 
@@ -161,11 +154,11 @@ impl AnswerReader {
 
     fn take_body(&mut self, bytes: &[u8], asked: &Asked<'_>) {
         self.bytes += bytes.len() as u64;
-        asked.expected.body(&mut self.checking, bytes);
+        asked.body(&mut self.checking, bytes);
     }
 
     fn finish(&mut self, asked: &mut Asked<'_>) -> Finished {
-        let judgement = asked.expected.finish(&mut self.checking, asked.vars);
+        let judgement = asked.finish(&mut self.checking);
         let finished = Finished { status: self.status, judgement, bytes: self.bytes, keep_alive: self.keep_alive };
         self.phase = Phase::Head;
         self.bytes = 0;
@@ -174,7 +167,7 @@ impl AnswerReader {
 
     /// Reads a head, first from what came before. Returns the bytes of `rest`
     /// that were used and whether a body follows; `None` when the head is not whole.
-    fn read_head(&mut self, rest: &[u8], asked: &Asked<'_>) -> Result<Option<(usize, bool)>, Malformed> {
+    fn read_head(&mut self, rest: &[u8], asked: &mut Asked<'_>) -> Result<Option<(usize, bool)>, Malformed> {
         if self.partial_head.is_empty() {
             return match self.parse_head(rest, asked)? {
                 Some((length, has_body)) => Ok(Some((length, has_body))),
@@ -203,7 +196,7 @@ impl AnswerReader {
         }
     }
 
-    fn parse_head(&mut self, bytes: &[u8], asked: &Asked<'_>) -> Result<Option<(usize, bool)>, Malformed> {
+    fn parse_head(&mut self, bytes: &[u8], asked: &mut Asked<'_>) -> Result<Option<(usize, bool)>, Malformed> {
         let mut headers = [const { MaybeUninit::uninit() }; HEADERS_MAX];
         let mut head = httparse::Response::new(&mut []);
         let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(&mut head, bytes, &mut headers);
@@ -225,7 +218,7 @@ impl AnswerReader {
         }
         let framing = Framing::of(head.headers)?;
         self.status = status;
-        asked.expected.head(&mut self.checking, status, &*head.headers);
+        asked.head(&mut self.checking, status, &*head.headers);
         self.keep_alive = framing.keep_alive.unwrap_or(head.version == Some(1));
         let has_no_body = asked.is_head || matches!(status, 204 | 304);
         let has_body = if has_no_body {

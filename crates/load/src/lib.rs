@@ -26,6 +26,7 @@ mod plan;
 mod probe;
 #[cfg(test)]
 mod simulation;
+mod values;
 mod world;
 
 pub use answer::{Event, Finished};
@@ -107,9 +108,9 @@ fn possible(plan: &Plan<'_>) -> Result<(), LoadError> {
         _ if plan.target.addresses.is_empty() => wrong("the target has no address"),
         _ if plan.workload.steps.is_empty() => wrong("the workload makes no request"),
         _ if plan.duration.is_zero() => wrong("the duration is zero"),
-        Load::Closed { depth, .. } if *depth > 1 && closes => {
-            wrong("a connection that carries one request cannot have several under way\nhint: leave out the pipeline, or let connections be kept")
-        }
+        Load::Closed { depth, .. } if *depth > 1 && closes => wrong(
+            "a connection that carries one request cannot have several under way\nhint: leave out the pipeline, or let connections be kept",
+        ),
         _ => Ok(()),
     }
 }

@@ -219,9 +219,7 @@ mod tests {
         intervals.sort_by(f64::total_cmp);
         let n = intervals.len();
         let f = |x: f64| (1.0 - (-x / mean).exp()).clamp(1e-12, 1.0 - 1e-12);
-        let sum: f64 = (0..n)
-            .map(|i| (2 * i + 1) as f64 * (f(intervals[i]).ln() + (1.0 - f(intervals[n - 1 - i])).ln()))
-            .sum();
+        let sum: f64 = (0..n).map(|i| (2 * i + 1) as f64 * (f(intervals[i]).ln() + (1.0 - f(intervals[n - 1 - i])).ln())).sum();
         -(n as f64) - sum / n as f64
     }
 

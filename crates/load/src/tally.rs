@@ -14,12 +14,13 @@ const EXAMPLES_MAX: usize = 5;
 pub struct Measured {
     /// From the start to the end: the planned duration, or the last answer of a schedule where that is later.
     pub duration_ns: u64,
-    /// From the scheduled instant to the whole answer; `None` for a load without a schedule.
-    pub latency: Option<Histogram>,
+    /// From the scheduled instant to the whole answer. Without a schedule a request is due as soon as
+    /// there is room for it: when the answer before it was read.
+    pub latency: Histogram,
     /// From the sending to the whole answer.
     pub service: Histogram,
-    /// From the scheduled instant to the sending; `None` for a load without a schedule.
-    pub lag: Option<Histogram>,
+    /// From the instant at which it was due to the sending.
+    pub lag: Histogram,
     /// What became of the requests.
     pub counts: Counts,
     /// How often each status came.
@@ -54,19 +55,12 @@ impl Measured {
     /// Adds what another event loop measured at the same time. Peaks are added, too: what each
     /// had under way at its own worst moment. The quantiles of seconds are those of `seconds`.
     pub(crate) fn merge(&mut self, other: Measured, seconds: &BTreeMap<usize, Histogram>) {
-        let add = |ours: &mut Option<Histogram>, theirs: Option<Histogram>| {
-            if let (Some(ours), Some(theirs)) = (ours, theirs) {
-                ours.merge(&theirs);
-            }
-        };
         self.duration_ns = self.duration_ns.max(other.duration_ns);
-        add(&mut self.latency, other.latency);
-        add(&mut self.lag, other.lag);
-        for (ours, theirs) in
-            [(&mut self.service, &other.service), (&mut self.connect, &other.connect), (&mut self.handshake, &other.handshake)]
-        {
-            ours.merge(theirs);
-        }
+        self.latency.merge(&other.latency);
+        self.service.merge(&other.service);
+        self.lag.merge(&other.lag);
+        self.connect.merge(&other.connect);
+        self.handshake.merge(&other.handshake);
         self.counts = self.counts.plus(&other.counts);
         for (status, n) in other.statuses {
             *self.statuses.entry(status).or_default() += n;
@@ -136,9 +130,11 @@ pub(crate) struct Listeners {
 pub struct Tally {
     listeners: Listeners,
     start_ns: u64,
-    latency: Option<Histogram>,
+    /// Whether the run lasts as long as its schedule says, not as long as it took.
+    has_schedule: bool,
+    latency: Histogram,
     service: Histogram,
-    lag: Option<Histogram>,
+    lag: Histogram,
     pub(crate) counts: Counts,
     statuses: Box<[u64; 1000]>,
     received_bytes: u64,
@@ -160,20 +156,20 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Begins at an instant; with a schedule, latency and lag are kept.
+    /// Begins at an instant.
     pub fn new(start_ns: u64, has_schedule: bool) -> Tally {
         Tally::heard(start_ns, has_schedule, Listeners::default())
     }
 
     /// As [`Tally::new`], with somebody who hears of each second.
     pub(crate) fn heard(start_ns: u64, has_schedule: bool, listeners: Listeners) -> Tally {
-        let scheduled = || has_schedule.then(Histogram::new);
         Tally {
             listeners,
             start_ns,
-            latency: scheduled(),
+            has_schedule,
+            latency: Histogram::new(),
             service: Histogram::new(),
-            lag: scheduled(),
+            lag: Histogram::new(),
             counts: Counts::default(),
             statuses: Box::new([0; 1000]),
             received_bytes: 0,
@@ -199,9 +195,7 @@ impl Tally {
     pub fn sent(&mut self, scheduled_ns: u64, sent_ns: u64) {
         self.in_flight += 1;
         self.in_flight_max = self.in_flight_max.max(self.in_flight);
-        if let Some(lag) = &mut self.lag {
-            lag.record(sent_ns.saturating_sub(scheduled_ns));
-        }
+        self.lag.record(sent_ns.saturating_sub(scheduled_ns));
     }
 
     /// A right answer is whole.
@@ -211,14 +205,8 @@ impl Tally {
         let service = done_ns.saturating_sub(sent_ns);
         self.service.record(service);
         self.typical_service_ns = (self.typical_service_ns * 7 + service) / 8;
-        let latency = match &mut self.latency {
-            Some(histogram) => {
-                let latency = done_ns.saturating_sub(scheduled_ns);
-                histogram.record(latency);
-                latency
-            }
-            None => service,
-        };
+        let latency = done_ns.saturating_sub(scheduled_ns);
+        self.latency.record(latency);
         self.current.record(latency);
         self.counts.correct += 1;
         self.count_status(status);
@@ -350,10 +338,10 @@ impl Tally {
 
     /// Ends the run. What is not settled yet is told by the caller's counts.
     pub fn finish(mut self, planned_ns: u64, ended_ns: u64) -> Measured {
-        let end_ns = match self.latency {
+        let end_ns = match self.has_schedule {
             // A schedule lasts until its end, or its last answer where that came later.
-            Some(_) => (self.start_ns + planned_ns).max(self.last_answer_ns),
-            None => ended_ns,
+            true => (self.start_ns + planned_ns).max(self.last_answer_ns),
+            false => ended_ns,
         };
         self.turn_to(end_ns);
         self.close_rest(end_ns);
@@ -392,9 +380,9 @@ mod tests {
         tally.sent(1_000 * MS, 1_002 * MS);
         tally.correct(1_000 * MS, 1_002 * MS, 1_007 * MS, 200, 900);
         let measured = tally.finish(5_000 * MS, 6_000 * MS);
-        assert_eq!(measured.latency.unwrap().max_ns(), 7 * MS);
+        assert_eq!(measured.latency.max_ns(), 7 * MS);
         assert_eq!(measured.service.max_ns(), 5 * MS);
-        assert_eq!(measured.lag.unwrap().max_ns(), 2 * MS);
+        assert_eq!(measured.lag.max_ns(), 2 * MS);
         assert_eq!((measured.received_bytes, measured.duration_ns), (900, 5_000 * MS));
         assert_eq!(measured.statuses, [(200, 1)].into());
     }
@@ -403,7 +391,7 @@ mod tests {
     fn an_answer_falls_into_the_second_in_which_it_came() {
         let mut tally = Tally::new(0, false);
         for at in [100, 900, 2_500] {
-            tally.correct(0, (at - 50) * MS, at * MS, 200, 1);
+            tally.correct((at - 50) * MS, (at - 50) * MS, at * MS, 200, 1);
         }
         tally.failed(2_600 * MS, Failed::Broken, || "reset".into());
         let measured = tally.finish(3_000 * MS, 3_000 * MS);

@@ -32,9 +32,8 @@ impl TlsOptions {
         let name = host.trim_start_matches('[').trim_end_matches(']');
         let server_name = ServerName::try_from(name.to_owned()).map_err(|e| format!("`{host}` cannot be asked for by TLS: {e}"))?;
         let provider = Arc::new(aws_lc_rs::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider.clone())
-            .with_safe_default_protocol_versions()
-            .map_err(|e| format!("TLS: {e}"))?;
+        let builder =
+            ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions().map_err(|e| format!("TLS: {e}"))?;
         let builder = if self.insecure {
             builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider)))
         } else {

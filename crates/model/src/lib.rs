@@ -4,6 +4,7 @@
 //! [`catalog::Catalog`]. What a run leaves: [`record`], and what it comes to: [`judgement`]. What is compared: [`metric`].
 
 pub mod catalog;
+pub mod data;
 pub mod experiment;
 pub mod judgement;
 pub mod metric;
@@ -13,5 +14,6 @@ pub mod problem;
 mod reader;
 pub mod record;
 pub mod system;
+pub mod template;
 pub mod units;
 pub mod workload;

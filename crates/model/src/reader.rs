@@ -27,7 +27,14 @@ pub(crate) fn read_text<T>(path: &Path, text: &str, walk: impl FnOnce(&Table<'_>
         sink.borrow_mut().push(Problem { span: error.span(), message: error.message().to_owned(), hint: None });
     }
     let syntax_is_sound = sink.borrow().is_empty();
-    let root = Table { entries: document.get_ref(), span: None, path: String::new(), known: RefCell::default(), ignored: Cell::new(false), sink: &sink };
+    let root = Table {
+        entries: document.get_ref(),
+        span: None,
+        path: String::new(),
+        known: RefCell::default(),
+        ignored: Cell::new(false),
+        sink: &sink,
+    };
     let read = walk(&root);
     root.finish();
     let mut problems = sink.into_inner();
@@ -86,6 +93,11 @@ impl<'d> Table<'d> {
     /// Whether the field is there.
     pub fn has(&self, key: &str) -> bool {
         self.entries.contains_key(key)
+    }
+
+    /// Whether the field is there and a text.
+    pub fn is_text(&self, key: &str) -> bool {
+        self.entries.get(key).is_some_and(|value| value.get_ref().as_str().is_some())
     }
 
     pub fn string(&self, key: &'static str) -> Option<String> {
@@ -231,6 +243,16 @@ impl<'d> Table<'d> {
         map
     }
 
+    /// A table of values of any kind, as JSON; empty when absent. Dates are texts.
+    pub fn values(&self, key: &'static str) -> BTreeMap<String, serde_json::Value> {
+        let Some(value) = self.get(key) else { return BTreeMap::new() };
+        let Some(table) = value.get_ref().as_table() else {
+            self.wrong_type(key, value, "a table");
+            return BTreeMap::new();
+        };
+        table.iter().map(|(name, value)| (name.get_ref().to_string(), to_json(value.get_ref()))).collect()
+    }
+
     fn child(&self, path: String, value: &'d Spanned<DeValue<'d>>) -> Option<Table<'d>> {
         let Some(entries) = value.get_ref().as_table() else {
             self.wrong_type(&path, value, "a table");
@@ -296,6 +318,25 @@ impl<'d> Table<'d> {
                 sorted.dedup();
                 self.push(Some(key.span()), format!("unknown field `{}`{place}", key.get_ref()), Some(did_you_mean(key.get_ref(), sorted)));
             }
+        }
+    }
+}
+
+fn to_json(value: &DeValue<'_>) -> serde_json::Value {
+    use serde_json::Value;
+    let number = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
+    match value {
+        DeValue::String(text) => Value::String(text.to_string()),
+        DeValue::Integer(integer) => match i64::from_str_radix(integer.as_str(), integer.radix()) {
+            Ok(integer) => integer.into(),
+            Err(_) => number(integer.as_str()),
+        },
+        DeValue::Float(float) => number(float.as_str()),
+        DeValue::Boolean(boolean) => (*boolean).into(),
+        DeValue::Datetime(datetime) => Value::String(datetime.to_string()),
+        DeValue::Array(array) => array.iter().map(|item| to_json(item.get_ref())).collect(),
+        DeValue::Table(table) => {
+            Value::Object(table.iter().map(|(name, value)| (name.get_ref().to_string(), to_json(value.get_ref()))).collect())
         }
     }
 }

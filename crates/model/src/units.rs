@@ -50,6 +50,19 @@ pub fn parse_number(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}` is not a number: write it like 300, 1k or 2.5M"))
 }
 
+/// Reads `74`, `16K`, `64M`, `1G`: bytes, where K is 1024.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let trimmed = text.trim();
+    let (digits, shift) = match trimmed.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&trimmed[..at], 10),
+        Some((at, 'M')) => (&trimmed[..at], 20),
+        Some((at, 'G')) => (&trimmed[..at], 30),
+        _ => (trimmed, 0),
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift));
+    bytes.ok_or_else(|| format!("`{text}` is not a size: write it like 74, 16K or 1M, where K is 1024"))
+}
+
 /// A duration to be read at a glance: `350 ms`, `12 s`, `4 min 10 s`, `1 h 05 min`.
 pub fn show_duration(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();

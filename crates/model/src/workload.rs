@@ -1,73 +1,188 @@
 //! A workload: the requests, in order, and the right answers to them (`workloads/<name>.toml`).
 
+use crate::data::{self, Data};
+use crate::name::did_you_mean;
 use crate::problem::Problems;
 use crate::reader::{Table, read_file};
-use serde::{Deserialize, Serialize};
+use crate::template::Template;
+use std::collections::BTreeSet;
+use std::fmt;
 use std::path::Path;
 
+/// Values that every user has: its number, and how many passes it has begun, both from 0.
+pub const BUILT_IN: [&str; 2] = ["user", "round"];
+
 /// The requests that are made, and what a right answer to each is.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub struct Workload {
     /// The file's name.
     pub name: String,
     /// One line for lists.
     pub summary: String,
+    /// Values that are drawn anew for each pass over the steps.
+    pub data: Vec<Data>,
     /// Made one after the other, then again from the first.
     pub steps: Vec<Step>,
 }
 
 /// One request and its right answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Step {
     /// `GET`, `POST`, ...
     pub method: String,
     /// Path and query.
-    pub path: String,
-    /// Sent as written; `Host` and `Content-Length` are added.
-    pub headers: Vec<(String, String)>,
-    /// Sent as it is.
-    pub body: Option<String>,
+    pub path: Template,
+    /// `Host` and `Content-Length` are added.
+    pub headers: Vec<(String, Template)>,
+    /// What is sent after the head.
+    pub body: Body,
+    /// What is taken from a right answer, for later requests.
+    pub captures: Vec<Capture>,
     /// What a right answer is.
     pub answer: Answer,
     /// A status that says "not now": counted as declined, not as wrong.
     pub declined: Option<u16>,
 }
 
+/// What a request sends after its head.
+#[derive(Clone, Debug, Default)]
+pub enum Body {
+    /// Nothing.
+    #[default]
+    None,
+    /// A text that may vary.
+    Text(Template),
+    /// These bytes.
+    Bytes(Vec<u8>),
+}
+
+/// A value taken from an answer.
+#[derive(Clone, Debug)]
+pub struct Capture {
+    /// How later steps name it.
+    pub name: String,
+    /// Where it stands.
+    pub from: Source,
+    /// Which part of that: the first group of the first match, or the whole match where it has no group.
+    pub regex: Option<regex_lite::Regex>,
+}
+
+/// Where a captured value stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// In a body that is JSON, at this pointer (RFC 6901).
+    Json(String),
+    /// In a header.
+    Header(String),
+    /// Anywhere in the body.
+    Body,
+}
+
+/// What makes an answer right.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: Statuses,
+    /// Headers that must be there with exactly this value, compared as bytes.
+    pub headers: Vec<(String, Template)>,
+    /// The whole body.
+    pub body: BodyCheck,
+    /// What must stand at places of a body that is JSON.
+    pub pointers: Vec<(String, Wanted)>,
+    /// What must be found somewhere in the body.
+    pub regex: Option<regex_lite::Regex>,
+    /// On which share of the answers the costly checks are made: JSON, pointers and `regex`. The
+    /// status, headers, bytes and length are looked at on every answer whatever this says.
+    pub sample: f64,
+}
+
+/// Statuses of which any is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Statuses {
+    /// The least.
+    pub from: u16,
+    /// The greatest.
+    pub to: u16,
+}
+
+impl Statuses {
+    /// One alone.
+    pub fn one(status: u16) -> Statuses {
+        Statuses { from: status, to: status }
+    }
+
+    /// Whether a status is right.
+    pub fn has(self, status: u16) -> bool {
+        (self.from..=self.to).contains(&status)
+    }
+
+    /// Reads `200`, `2xx`, `200..399`.
+    ///
+    /// # Errors
+    /// What is none of these.
+    pub fn parse(text: &str) -> Result<Statuses, String> {
+        let one = |text: &str| text.trim().parse::<u16>().ok().filter(|status| (200..=599).contains(status));
+        let statuses = match (text.strip_suffix("xx"), text.split_once("..")) {
+            (Some(hundreds), _) => one(&format!("{hundreds}00")).map(|from| Statuses { from, to: from + 99 }),
+            (_, Some((from, to))) => one(from).zip(one(to)).map(|(from, to)| Statuses { from, to }).filter(|s| s.from <= s.to),
+            _ => one(text).map(Statuses::one),
+        };
+        statuses.ok_or_else(|| format!("`{text}` is no status from 200 to 599: write it like 200, 2xx or 200..399"))
+    }
+}
+
+impl fmt::Display for Statuses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Statuses { from, to } if from == to => write!(f, "{from}"),
+            Statuses { from, to } if from % 100 == 0 && to == from + 99 => write!(f, "{}xx", from / 100),
+            Statuses { from, to } => write!(f, "{from}..{to}"),
+        }
+    }
+}
+
+/// What the body must be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BodyCheck {
+    /// Anything.
+    Any,
+    /// Exactly this text.
+    Text(Template),
+    /// Exactly these bytes.
+    Bytes(Vec<u8>),
+    /// JSON equal to this value, in any spelling.
+    Json(serde_json::Value),
+    /// Any bytes, so many.
+    Length(u64),
+}
+
+/// What must stand at a place of a JSON document.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wanted {
+    /// This value.
+    Value(serde_json::Value),
+    /// The text, or number, that is spelt so.
+    Spelling(Template),
+}
+
 impl Default for Step {
     fn default() -> Self {
-        Step { method: "GET".into(), path: "/".into(), headers: Vec::new(), body: None, answer: Answer::default(), declined: None }
+        Step {
+            method: "GET".into(),
+            path: Template::fixed("/"),
+            headers: Vec::new(),
+            body: Body::None,
+            captures: Vec::new(),
+            answer: Answer::default(),
+            declined: None,
+        }
     }
 }
 
 impl Default for Answer {
     fn default() -> Self {
-        Answer { status: 200, headers: Vec::new(), body: BodyCheck::Any }
+        Answer { status: Statuses::one(200), headers: Vec::new(), body: BodyCheck::Any, pointers: Vec::new(), regex: None, sample: 1.0 }
     }
-}
-
-/// What makes an answer right. All of it is checked on every answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
-    /// The status.
-    pub status: u16,
-    /// Headers that must be there with exactly this value, compared as bytes.
-    pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: BodyCheck,
-}
-
-/// What the body must be.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BodyCheck {
-    /// Anything.
-    Any,
-    /// Exactly this text.
-    Text(String),
-    /// JSON equal to this value, in any spelling.
-    Json(serde_json::Value),
-    /// Any bytes, so many.
-    Length(u64),
 }
 
 impl Workload {
@@ -78,11 +193,19 @@ impl Workload {
     pub fn read(path: &Path) -> Result<Workload, Problems> {
         let folder = path.parent().unwrap_or(Path::new("."));
         read_file(path, |table| {
-            let workload = Workload {
-                name: table.required_string("name"),
-                summary: table.required_string("summary"),
-                steps: table.tables("step", |t| walk_step(t, folder)),
-            };
+            let name = table.required_string("name");
+            let summary = table.required_string("summary");
+            let data = table.tables("data", |t| data::walk(t, folder));
+            let mut known: BTreeSet<String> = BUILT_IN.into_iter().map(str::to_owned).collect();
+            for data in &data {
+                for name in data.names() {
+                    if !known.insert(name.clone()) {
+                        table.problem("data", format!("the value `{name}` is defined twice"), "give each its own name");
+                    }
+                }
+            }
+            let steps = table.tables("step", |t| walk_step(t, folder, &mut known));
+            let workload = Workload { name, summary, data, steps };
             if path.file_stem().is_some_and(|stem| *stem != *workload.name) {
                 table.problem("name", format!("the name `{}` is not that of its file", workload.name), "name the file `<name>.toml`");
             }
@@ -92,24 +215,71 @@ impl Workload {
             workload
         })
     }
+
+    /// What is looked at in the answers, in words: what is not looked at in every answer says so.
+    pub fn checks(&self) -> String {
+        let all: BTreeSet<String> = self.steps.iter().map(|step| step.answer.checks()).collect();
+        all.into_iter().collect::<Vec<_>>().join("; ")
+    }
 }
 
-fn walk_step(table: &Table<'_>, folder: &Path) -> Step {
+impl Answer {
+    /// What is looked at, in words.
+    fn checks(&self) -> String {
+        let mut cheap = vec!["status"];
+        if !self.headers.is_empty() {
+            cheap.push("headers");
+        }
+        let mut costly = Vec::new();
+        match self.body {
+            BodyCheck::Any => {}
+            BodyCheck::Text(_) | BodyCheck::Bytes(_) => cheap.push("every byte of the body"),
+            BodyCheck::Length(_) => cheap.push("length"),
+            BodyCheck::Json(_) => costly.push("the whole JSON"),
+        }
+        if !self.pointers.is_empty() {
+            costly.push("JSON pointers");
+        }
+        if self.regex.is_some() {
+            costly.push("a regular expression");
+        }
+        if self.sample >= 1.0 {
+            cheap.append(&mut costly);
+        }
+        let mut text = format!("{} of every answer", cheap.join(", "));
+        if !costly.is_empty() {
+            text.push_str(&format!(", {} of {} %", costly.join(", "), (self.sample * 1e6).round() / 1e4));
+        }
+        text
+    }
+}
+
+fn walk_step(table: &Table<'_>, folder: &Path, known: &mut BTreeSet<String>) -> Step {
     let step = Step {
         method: table.string("method").unwrap_or_else(|| "GET".into()),
-        path: table.required_string("path"),
-        headers: table.map("headers").into_iter().collect(),
-        body: text_or_file(table, "body", "body_file", folder),
-        answer: table.table("answer", |t| walk_answer(t, folder)).unwrap_or_else(|| {
+        path: {
+            table.required_string("path");
+            template(table, "path", known).unwrap_or_default()
+        },
+        headers: templates(table, "headers", known),
+        body: walk_body(table, folder, known),
+        answer: table.table("answer", |t| walk_answer(t, folder, known)).unwrap_or_else(|| {
             table.problem("answer", "the step does not say what a right answer is", "write [step.answer] with `status` and a body check");
-            Answer { status: 200, headers: Vec::new(), body: BodyCheck::Any }
+            Answer::default()
         }),
+        captures: table.named_tables("capture", walk_capture).into_values().flatten().collect(),
         declined: table.integer("declined", 100, 599).map(|n| n as u16),
     };
-    if !step.path.starts_with('/') && table.has("path") {
+    // Known to the steps that follow, not to this one.
+    known.extend(step.captures.iter().map(|capture| capture.name.clone()));
+    let begins_well = match step.path.parts.first() {
+        Some(crate::template::Part::Text(text)) => text.starts_with('/'),
+        other => other.is_some(),
+    };
+    if !begins_well && table.has("path") {
         table.problem("path", format!("the path `{}` does not start with `/`", step.path), "the server's address comes from the runner");
     }
-    if step.path.contains(|c: char| c.is_ascii_control() || c == ' ') {
+    if step.path.texts().any(|text| text.contains(|c: char| c.is_ascii_control() || c == ' ')) {
         table.problem("path", "the path holds a space or a control character", "write it percent-encoded, as it is sent");
     }
     if step.method.is_empty() || !step.method.chars().all(|c| c.is_ascii_alphabetic() || c == '-') {
@@ -117,7 +287,7 @@ fn walk_step(table: &Table<'_>, folder: &Path) -> Step {
     }
     for (name, value) in &step.headers {
         let name_is_token = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
-        if !name_is_token || value.contains(['\r', '\n', '\0']) {
+        if !name_is_token || value.texts().any(|text| text.contains(['\r', '\n', '\0'])) {
             table.problem("headers", format!("`{name}: {value}` is not a header"), "names are tokens, values have no line breaks");
         }
         if ["host", "content-length", "connection", "transfer-encoding"].contains(&name.to_ascii_lowercase().as_str()) {
@@ -127,16 +297,78 @@ fn walk_step(table: &Table<'_>, folder: &Path) -> Step {
     step
 }
 
-fn walk_answer(table: &Table<'_>, folder: &Path) -> Answer {
-    let text = text_or_file(table, "body", "body_file", folder);
-    let json = text_or_file(table, "json", "json_file", folder).and_then(|text| {
-        serde_json::from_str(&text)
-            .map_err(|e| table.problem(if table.has("json") { "json" } else { "json_file" }, format!("not JSON: {e}"), "mend the JSON"))
-            .ok()
+/// A field as a template, all of whose names are known.
+fn template(table: &Table<'_>, key: &'static str, known: &BTreeSet<String>) -> Option<Template> {
+    let text = table.string(key)?;
+    checked(table, key, &text, known)
+}
+
+fn checked(table: &Table<'_>, key: &str, text: &str, known: &BTreeSet<String>) -> Option<Template> {
+    match Template::parse(text) {
+        Err(problem) => {
+            table.problem(key, problem, "a value is written `${name}`, a plain `${` is written `$${`");
+            None
+        }
+        Ok(template) => {
+            for name in template.names().filter(|name| !known.contains(*name)) {
+                table.problem(
+                    key,
+                    format!("nothing before this step gives the value `{name}`"),
+                    did_you_mean(name, known.iter().map(String::as_str)),
+                );
+            }
+            Some(template)
+        }
+    }
+}
+
+fn templates(table: &Table<'_>, key: &'static str, known: &BTreeSet<String>) -> Vec<(String, Template)> {
+    let texts = table.map(key);
+    texts.into_iter().map(|(name, text)| (name, checked(table, key, &text, known).unwrap_or_default())).collect()
+}
+
+fn walk_body(table: &Table<'_>, folder: &Path, known: &BTreeSet<String>) -> Body {
+    let text = template(table, "body", known).map(Body::Text);
+    let file = table.string("body_file").and_then(|name| bytes(table, "body_file", &name, folder)).map(Body::Bytes);
+    let size = table.parsed("body_size", data::parse_size).map(|size| Body::Bytes(data::filler(size)));
+    let mut bodies: Vec<Body> = [text, file, size].into_iter().flatten().collect();
+    if bodies.len() > 1 {
+        table.problem("", "the step has more than one body", "keep one of `body`, `body_file`, `body_size`");
+    }
+    bodies.pop().unwrap_or_default()
+}
+
+fn walk_capture(name: &str, table: &Table<'_>) -> Option<Capture> {
+    let json = table.string("json").map(|pointer| {
+        check_pointer(table, "json", &pointer);
+        Source::Json(pointer)
     });
-    let length = table.integer("length", 0, u64::MAX);
-    let mut checks: Vec<BodyCheck> =
-        text.map(BodyCheck::Text).into_iter().chain(json.map(BodyCheck::Json)).chain(length.map(BodyCheck::Length)).collect();
+    let header = table.string("header").map(Source::Header);
+    let regex = table.parsed("regex", parse_regex);
+    if json.is_some() && header.is_some() {
+        table.problem("header", "the value is taken from two places", "keep one of `json` and `header`");
+    }
+    if json.is_none() && header.is_none() && !table.has("regex") {
+        table.problem(
+            "",
+            format!("where `{name}` is taken from is not said"),
+            "write `json = \"/pointer\"`, `header = \"Name\"` or `regex = \"...\"`",
+        );
+        return None;
+    }
+    Some(Capture { name: name.to_owned(), from: json.or(header).unwrap_or(Source::Body), regex })
+}
+
+fn walk_answer(table: &Table<'_>, folder: &Path, known: &BTreeSet<String>) -> Answer {
+    let text = template(table, "body", known).map(BodyCheck::Text);
+    let file = table.string("body_file").and_then(|name| bytes(table, "body_file", &name, folder)).map(BodyCheck::Bytes);
+    let json = table.string("json").and_then(|text| parse_json(table, "json", text.as_bytes()));
+    let json_file = table
+        .string("json_file")
+        .and_then(|name| bytes(table, "json_file", &name, folder))
+        .and_then(|text| parse_json(table, "json_file", &text));
+    let length = table.integer("length", 0, u64::MAX).map(BodyCheck::Length);
+    let mut checks: Vec<BodyCheck> = [text, file, json, json_file, length].into_iter().flatten().collect();
     if checks.len() > 1 {
         table.problem(
             "",
@@ -144,24 +376,163 @@ fn walk_answer(table: &Table<'_>, folder: &Path) -> Answer {
             "keep one of `body`, `body_file`, `json`, `json_file`, `length`",
         );
     }
+    let pointers = table.values("pointers").into_iter().map(|(pointer, value)| {
+        check_pointer(table, "pointers", &pointer);
+        let wanted = match value {
+            serde_json::Value::String(text) if text.contains("${") => {
+                Wanted::Spelling(checked(table, "pointers", &text, known).unwrap_or_default())
+            }
+            value => Wanted::Value(value),
+        };
+        (pointer, wanted)
+    });
     Answer {
-        status: table.integer("status", 100, 599).unwrap_or(200) as u16,
-        headers: table.map("headers").into_iter().collect(),
+        status: match table.is_text("status") {
+            true => table.parsed("status", Statuses::parse),
+            false => table.integer("status", 200, 599).map(|status| Statuses::one(status as u16)),
+        }
+        .unwrap_or(Statuses::one(200)),
+        headers: templates(table, "headers", known),
         body: checks.pop().unwrap_or(BodyCheck::Any),
+        pointers: pointers.collect(),
+        regex: table.parsed("regex", parse_regex),
+        sample: table.number("sample", 0.0, 1.0).unwrap_or(1.0),
     }
 }
 
-/// A text written in place, or read from a file that stands beside the workload.
-fn text_or_file(table: &Table<'_>, key: &'static str, file_key: &'static str, folder: &Path) -> Option<String> {
-    let text = table.string(key);
-    let file = table.string(file_key);
-    let read = file.and_then(|name| {
-        std::fs::read_to_string(folder.join(&name))
-            .map_err(|e| table.problem(file_key, format!("`{name}` cannot be read: {e}"), "the path is counted from the workload's folder"))
-            .ok()
-    });
-    if text.is_some() && read.is_some() {
-        table.problem(file_key, format!("both `{key}` and `{file_key}` are given"), "keep one");
+fn parse_json(table: &Table<'_>, key: &str, text: &[u8]) -> Option<BodyCheck> {
+    serde_json::from_slice(text).map(BodyCheck::Json).map_err(|e| table.problem(key, format!("not JSON: {e}"), "mend the JSON")).ok()
+}
+
+fn check_pointer(table: &Table<'_>, key: &str, pointer: &str) {
+    if !pointer.is_empty() && !pointer.starts_with('/') {
+        table.problem(key, format!("`{pointer}` is not a JSON pointer"), format!("write `/{}`", pointer.replace('.', "/")));
     }
-    text.or(read)
+}
+
+fn parse_regex(text: &str) -> Result<regex_lite::Regex, String> {
+    regex_lite::Regex::new(text).map_err(|error| format!("`{text}` is not a regular expression: {error}"))
+}
+
+/// The bytes of a file that stands beside the workload.
+fn bytes(table: &Table<'_>, key: &str, name: &str, folder: &Path) -> Option<Vec<u8>> {
+    std::fs::read(folder.join(name))
+        .map_err(|e| table.problem(key, format!("`{name}` cannot be read: {e}"), "the path is counted from the workload's folder"))
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Workload, String> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("people.csv"), "name,age\n\"Ann, B.\",7\nBob,8\n").unwrap();
+        std::fs::write(folder.path().join("bad.csv"), "name,age\nAnn\n").unwrap();
+        std::fs::write(folder.path().join("w.toml"), text).unwrap();
+        Workload::read(&folder.path().join("w.toml")).map_err(|problems| {
+            let text = problems.to_string();
+            text.replace(&folder.path().display().to_string(), "")
+        })
+    }
+
+    #[test]
+    fn a_workload_with_everything() {
+        let workload = read(
+            r#"
+name = "w"
+summary = "an order, and a look at it"
+[[data]]
+name = "n"
+counter = { from = 10, step = 2 }
+[[data]]
+name = "amount"
+random = { from = 1, to = 100 }
+[[data]]
+name = "blob"
+text = { size = "1K" }
+[[data]]
+name = "colour"
+choice = ["red", "green"]
+[[data]]
+name = "person"
+csv = "people.csv"
+order = "random"
+[[step]]
+method = "POST"
+path = "/orders/${n}?by=${person.name}"
+headers = { x-user = "${user}-${round}" }
+body = '{"amount": ${amount}, "colour": "${colour}", "text": "$${x} ${blob}"}'
+capture.id = { json = "/id" }
+capture.place = { header = "Location", regex = "/(\\d+)" }
+[step.answer]
+status = 201
+regex = "ok"
+sample = 0.25
+[step.answer.pointers]
+"/amount" = "${amount}"
+"/list/0" = 5
+[[step]]
+path = "${place}"
+[step.answer]
+headers = { etag = "${id}" }
+body = "hello ${id}"
+"#,
+        )
+        .unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(workload.data.len(), 5);
+        assert_eq!(workload.steps[0].captures.len(), 2);
+        assert_eq!(workload.steps[0].answer.pointers.len(), 2);
+        assert_eq!(
+            workload.checks(),
+            "status of every answer, JSON pointers, a regular expression of 25 %; status, headers, every byte of the body of every answer"
+        );
+    }
+
+    #[test]
+    fn statuses_are_read_as_they_are_shown() {
+        for text in ["200", "2xx", "200..399", "404"] {
+            assert_eq!(Statuses::parse(text).unwrap().to_string(), text);
+        }
+        assert!(Statuses::parse("2xx").unwrap().has(204) && !Statuses::parse("2xx").unwrap().has(300));
+        for bad in ["", "xx", "1xx", "6xx", "99", "300..200", "abc", "2x"] {
+            assert!(Statuses::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn every_problem_is_said_with_its_place() {
+        let problems = read(
+            r#"
+name = "w"
+summary = "wrong in every way"
+[[data]]
+name = "n"
+counter = {}
+choice = ["a"]
+[[data]]
+name = "user"
+random = { from = 5, to = 1 }
+[[data]]
+name = "person"
+csv = "bad.csv"
+[[data]]
+name = "nothing"
+[[step]]
+path = "orders/${m}"
+headers = { x = "${id}" }
+body = "${"
+body_size = "12 parsecs"
+capture.id = { json = "id" }
+capture.other = {}
+capture.third = { regex = "(" }
+[step.answer]
+sample = 2
+[step.answer.pointers]
+"/a" = "${idd}"
+"#,
+        )
+        .unwrap_err();
+        insta::assert_snapshot!(problems);
+    }
 }

@@ -135,6 +135,22 @@ impl Histogram {
         self.buckets.value_at_quantile(quantile).clamp(self.min_ns, self.max_ns)
     }
 
+    /// How many samples lie from `low_ns` to `high_ns`, both included, as far as three digits tell them apart.
+    pub fn count_between(&self, low_ns: u64, high_ns: u64) -> u64 {
+        self.buckets.count_between(low_ns, high_ns)
+    }
+
+    /// The distribution in steps that become finer towards the end, `steps` to each halving of what
+    /// remains: value in nanoseconds, quantile, and how many samples are not greater.
+    pub fn spectrum(&self, steps: u32) -> Vec<(u64, f64, u64)> {
+        let mut count = 0;
+        let mut seen = |point: hdrhistogram::iterators::IterationValue<u64>| {
+            count += point.count_since_last_iteration();
+            (point.value_iterated_to().min(self.max_ns), point.quantile_iterated_to(), count)
+        };
+        self.buckets.iter_quantiles(steps).map(&mut seen).collect()
+    }
+
     /// The buckets in HdrHistogram's V2 compressed form, base64: what its interval logs hold.
     pub fn to_hdr_base64(&self) -> String {
         let mut bytes = Vec::new();
@@ -215,6 +231,17 @@ mod tests {
         let mut histogram = Histogram::new();
         values.iter().for_each(|v| histogram.record(*v));
         histogram
+    }
+
+    #[test]
+    fn a_spectrum_ends_with_all_samples_and_counts_lie_between() {
+        let histogram = of(&[1_000, 2_000, 3_000, 4_000]);
+        let spectrum = histogram.spectrum(5);
+        assert_eq!(spectrum.last().copied(), Some((4_000, 1.0, 4)));
+        assert!(spectrum.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].2 <= w[1].2));
+        assert_eq!(histogram.count_between(2_000, 3_000), 2);
+        assert!(histogram.to_hdr_base64().starts_with("HISTF"));
+        assert!(of(&[]).spectrum(5).iter().all(|(_, _, count)| *count == 0));
     }
 
     #[test]

@@ -1,74 +1,128 @@
 //! What a load says while it goes on: lines that move on a terminal, a plain one now and then elsewhere.
 
+use super::output::show_short;
 use crate::output::message;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use load::Progress;
+use model::record::Second;
 use model::units::{show_duration, show_number};
 use std::io::IsTerminal;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// Without a terminal, so often.
-const PLAIN_EVERY: Duration = Duration::from_secs(5);
+const PLAIN_EVERY: usize = 5;
 /// So many seconds are drawn.
 const DRAWN: usize = 40;
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Shows what threads say, until they have all ended.
-pub fn show(messages: &Receiver<Progress>, threads: u32, planned: Duration) {
+/// One second of all threads.
+#[derive(Clone, Copy, Default)]
+struct Passed {
+    threads: u32,
+    correct: u64,
+    not_correct: u64,
+    /// The worst thread's.
+    p50_ns: Option<u64>,
+    p99_ns: Option<u64>,
+    max_ns: Option<u64>,
+    in_flight: u64,
+}
+
+impl Passed {
+    fn add(&mut self, second: &Second, in_flight: u64) {
+        self.threads += 1;
+        self.correct += second.correct;
+        self.not_correct += second.not_correct;
+        self.p50_ns = self.p50_ns.max(second.p50_ns);
+        self.p99_ns = self.p99_ns.max(second.p99_ns);
+        self.max_ns = self.max_ns.max(second.max_ns);
+        self.in_flight += in_flight;
+    }
+}
+
+/// Shows what threads say until they have all ended; gives how many requests were under way at the
+/// end of each second.
+pub fn show(messages: &Receiver<Progress>, threads: u32, planned: Duration) -> Vec<u64> {
     let is_terminal = std::io::stderr().is_terminal();
     let target = if is_terminal { ProgressDrawTarget::stderr_with_hz(2) } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(None, target);
     bar.set_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
-    let (began, mut said) = (Instant::now(), Instant::now());
-    let mut rates: Vec<f64> = Vec::new();
-    let mut latest: Vec<Option<Progress>> = vec![None; threads as usize];
+    let began = Instant::now();
+    let mut passed: Vec<Passed> = Vec::new();
+    let mut heard = vec![0; threads as usize];
+    let mut said = 0;
     loop {
         match messages.recv_timeout(Duration::from_millis(500)) {
             Ok(progress) => {
-                if let Some(place) = latest.get_mut(progress.thread as usize) {
-                    *place = Some(progress);
+                let Some(at) = heard.get_mut(progress.thread as usize) else { continue };
+                if *at == passed.len() {
+                    passed.push(Passed::default());
                 }
-                // One message a second from each; the last thread's closes the second.
-                if progress.thread + 1 == threads {
-                    rates.push(latest.iter().flatten().map(|p| p.second.correct as f64).sum());
-                }
+                passed[*at].add(&progress.second, progress.in_flight);
+                *at += 1;
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        let text = status(&latest, &rates, began.elapsed(), planned);
+        let whole = passed.iter().take_while(|p| p.threads == threads).count();
+        let left = planned.saturating_sub(began.elapsed());
         if is_terminal {
-            bar.set_message(text);
-        } else if said.elapsed() >= PLAIN_EVERY {
-            message(text.lines().next().unwrap_or_default());
-            said = Instant::now();
+            bar.set_message(status(&passed[..whole], left));
+        } else if whole >= said + PLAIN_EVERY {
+            said = whole;
+            message(status(&passed[..whole], left).lines().next().unwrap_or_default());
         }
     }
     bar.finish_and_clear();
+    passed.iter().map(|p| p.in_flight).collect()
 }
 
-fn status(latest: &[Option<Progress>], rates: &[f64], passed: Duration, planned: Duration) -> String {
-    let heard = || latest.iter().flatten();
-    let longest = |of: fn(&Progress) -> Option<u64>| {
-        heard().filter_map(of).max().map_or("-".to_owned(), |ns| super::output::show_short(ns as f64))
-    };
-    let failed: u64 = heard().map(|p| p.second.not_correct).sum();
-    let left = planned.saturating_sub(passed);
+fn status(passed: &[Passed], left: Duration) -> String {
+    let left = show_duration(left);
+    let Some(last) = passed.last() else { return format!("{left} left") };
+    let show = |ns: Option<u64>| ns.map_or("-".to_owned(), |ns| show_short(ns as f64));
     let mut text = format!(
-        "{}/s right, {failed}/s not, p50 {}, p99 {}, max {}, {} under way, {} left",
-        show_number(rates.last().copied().unwrap_or(0.0)),
-        longest(|p| p.second.p50_ns),
-        longest(|p| p.second.p99_ns),
-        longest(|p| p.second.max_ns),
-        heard().map(|p| p.in_flight).sum::<u64>(),
-        show_duration(left),
+        "{}/s right, {} not, p50 {}, p99 {}, max {}, {} under way, {left} left",
+        show_number(last.correct as f64),
+        last.not_correct,
+        show(last.p50_ns),
+        show(last.p99_ns),
+        show(last.max_ns),
+        last.in_flight,
     );
-    let drawn = &rates[rates.len().saturating_sub(DRAWN)..];
-    let top = drawn.iter().copied().fold(0.0, f64::max);
-    if top > 0.0 {
+    let drawn = &passed[passed.len().saturating_sub(DRAWN)..];
+    let top = drawn.iter().map(|p| p.correct).max().unwrap_or(0);
+    if top > 0 {
         text.push('\n');
-        text.extend(drawn.iter().map(|rate| BLOCKS[((rate / top * 7.0).round() as usize).min(7)]));
+        text.extend(drawn.iter().map(|p| BLOCKS[(p.correct * 7 / top) as usize]));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_added_second_by_second() {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(16);
+        let second = Second { correct: 50, not_correct: 1, p50_ns: Some(1_000), p99_ns: None, max_ns: Some(9_000) };
+        for thread in [0, 0, 1, 1, 7] {
+            sender.send(Progress { thread, second, in_flight: 3 }).unwrap();
+        }
+        drop(sender);
+        assert_eq!(show(&receiver, 2, Duration::from_secs(2)), [6, 6]);
+    }
+
+    #[test]
+    fn the_status_names_the_figures_and_draws_the_rate() {
+        let mut passed = vec![Passed::default(); 2];
+        for (p, correct) in passed.iter_mut().zip([35, 70]) {
+            p.add(&Second { correct, not_correct: 2, p50_ns: Some(55_200), p99_ns: None, max_ns: Some(2_000_000) }, 4);
+        }
+        let text = status(&passed, Duration::from_secs(8));
+        assert_eq!(text, "70.0/s right, 2 not, p50 55.2us, p99 -, max 2.00ms, 4 under way, 8.0 s left\n▄█");
+        assert_eq!(status(&[], Duration::from_secs(8)), "8.0 s left");
+    }
 }

@@ -1,5 +1,6 @@
 //! What was measured, for people, for programs and for HdrHistogram's tools.
 
+use super::threshold::Outcome;
 use load::Measured;
 use model::experiment::Load;
 use model::units::{show_bytes, show_duration, show_number};
@@ -16,7 +17,8 @@ const BUSY: f64 = 0.9;
 /// The most memory that this process has had resident, in bytes.
 pub fn peak_rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+    let kilobytes =
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")).and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
     kilobytes.unwrap_or(0) * 1024
 }
 
@@ -24,13 +26,13 @@ fn seconds(measured: &Measured) -> f64 {
     measured.duration_ns as f64 / 1e9
 }
 
-/// Requests that were to begin, each second: what a schedule asked for, or what was sent.
-fn offered(measured: &Measured, load: &Load) -> Option<f64> {
-    load.has_schedule().then(|| measured.counts.scheduled as f64 / seconds(measured))
+/// Requests that were to begin, each second.
+fn offered(measured: &Measured) -> f64 {
+    measured.counts.scheduled as f64 / seconds(measured)
 }
 
 /// As JSON, by the schema in docs/load.schema.json.
-pub fn to_json(measured: &Measured, load: &Load) -> Value {
+pub fn to_json(measured: &Measured, load: &Load, checks: &str, thresholds: &[Outcome]) -> Value {
     let times = |histogram: &Histogram| {
         let us = |ns: f64| ns / 1e3;
         let mut object = value!({
@@ -46,14 +48,16 @@ pub fn to_json(measured: &Measured, load: &Load) -> Value {
     value!({
         "schema": "faceoff.load.v1",
         "load": load.describe(),
+        "has_schedule": load.has_schedule(),
+        "checks": checks,
         "duration_s": seconds(measured),
         "counts": measured.counts,
         "statuses": measured.statuses,
-        "rate_per_s": {"offered": offered(measured, load), "achieved": measured.counts.correct as f64 / seconds(measured)},
+        "rate_per_s": {"offered": offered(measured), "achieved": measured.counts.correct as f64 / seconds(measured)},
         "received_bytes": measured.received_bytes,
-        "latency_us": measured.latency.as_ref().map(times),
+        "latency_us": times(&measured.latency),
         "service_us": times(&measured.service),
-        "lag_us": measured.lag.as_ref().map(times),
+        "lag_us": times(&measured.lag),
         "connect_us": unless_empty(&measured.connect),
         "handshake_us": unless_empty(&measured.handshake),
         "handshakes_resumed": measured.resumed,
@@ -70,15 +74,18 @@ pub fn to_json(measured: &Measured, load: &Load) -> Value {
             "correct": s.correct, "not_correct": s.not_correct, "p50_us": us(s.p50_ns), "p99_us": us(s.p99_ns), "max_us": us(s.max_ns),
         })).collect::<Vec<_>>(),
         "examples": measured.examples,
+        "thresholds": thresholds.iter().map(|t| value!({"threshold": t.text, "found": t.found, "kept": t.kept})).collect::<Vec<_>>(),
+        "interrupted": measured.interrupted,
     })
 }
 
 /// One line a second.
-pub fn to_csv(measured: &Measured) -> String {
+pub fn to_csv(measured: &Measured, in_flight: &[u64]) -> String {
     let us = |ns: Option<u64>| ns.map(|ns| (ns as f64 / 1e3).to_string()).unwrap_or_default();
-    let mut text = "second,correct,not_correct,p50_us,p99_us,max_us\n".to_owned();
+    let mut text = "second,correct,not_correct,p50_us,p99_us,max_us,in_flight\n".to_owned();
     for (number, s) in measured.seconds.iter().enumerate() {
-        text += &format!("{number},{},{},{},{},{}\n", s.correct, s.not_correct, us(s.p50_ns), us(s.p99_ns), us(s.max_ns));
+        let in_flight = in_flight.get(number).map(u64::to_string).unwrap_or_default();
+        text += &format!("{number},{},{},{},{},{},{in_flight}\n", s.correct, s.not_correct, us(s.p50_ns), us(s.p99_ns), us(s.max_ns));
     }
     text
 }
@@ -88,8 +95,8 @@ pub fn to_text(measured: &Measured, load: &Load) -> String {
     let seconds = seconds(measured);
     let counts = &measured.counts;
     let mut text = String::new();
-    if let Some(offered) = offered(measured, load) {
-        text += &format!("offered    {}/s\n", show_number(offered));
+    if load.has_schedule() {
+        text += &format!("offered    {}/s\n", show_number(offered(measured)));
     }
     text += &format!(
         "achieved   {}/s right answers over {}\n",
@@ -103,33 +110,27 @@ pub fn to_text(measured: &Measured, load: &Load) -> String {
         text += &format!("           e.g. {example}\n");
     }
     let rows = [
-        ("latency", measured.latency.as_ref()),
-        ("service", Some(&measured.service)),
-        ("lag", measured.lag.as_ref()),
-        ("connect", Some(&measured.connect)),
-        ("handshake", Some(&measured.handshake)),
+        ("latency", &measured.latency),
+        ("service", &measured.service),
+        ("lag", &measured.lag),
+        ("connect", &measured.connect),
+        ("handshake", &measured.handshake),
     ];
     text += &format!("\n{:<10}{:>9}{:>9}{:>9}", "", "min", "mean", "stddev");
     for (name, _) in QUANTILES {
         text += &format!("{:>9}", name.replace('_', "."));
     }
     text += &format!("{:>9}\n", "max");
-    for (name, histogram) in rows {
-        let Some(h) = histogram.filter(|h| !h.is_empty()) else { continue };
-        text += &format!(
-            "{name:<10}{:>9}{:>9}{:>9}",
-            show_short(h.min_ns() as f64),
-            show_short(h.mean_ns()),
-            show_short(h.deviation_ns())
-        );
+    for (name, h) in rows.into_iter().filter(|(_, h)| !h.is_empty()) {
+        text += &format!("{name:<10}{:>9}{:>9}{:>9}", show_short(h.min_ns() as f64), show_short(h.mean_ns()), show_short(h.deviation_ns()));
         for (_, q) in QUANTILES {
             let shown = if h.len() >= smallest_sample(q) { show_short(h.quantile_ns(q) as f64) } else { "-".into() };
             text += &format!("{shown:>9}");
         }
         text += &format!("{:>9}\n", show_short(h.max_ns() as f64));
     }
-    if measured.latency.is_none() {
-        text += "           a closed load has no schedule: these are service times\n";
+    if !load.has_schedule() {
+        text += "           a closed load has no schedule: a request is due when the one before it is answered\n";
     }
     if measured.resumed > 0 {
         text += &format!("           {} of {} handshakes resumed a session\n", measured.resumed, measured.handshake.len());
@@ -168,7 +169,8 @@ fn warnings(measured: &Measured, load: &Load) -> Vec<String> {
     if busy_share(measured) > BUSY {
         all.push("the generator was busy all the time: what it shows may be its own limit; give it more threads".into());
     }
-    if let (Some(latency), Some(lag)) = (&measured.latency, &measured.lag)
+    let Measured { latency, lag, .. } = measured;
+    if load.has_schedule()
         && !latency.is_empty()
         && lag.quantile_ns(0.5) > 50_000
         && lag.quantile_ns(0.5) * 10 > latency.quantile_ns(0.5)
@@ -199,12 +201,110 @@ pub fn to_hdr_log(measured: &Measured, started_at_s: f64) -> String {
     let mut text = format!(
         "#[Histogram log format version 1.3]\n#[StartTime: {started_at_s:.3} (seconds since epoch)]\n\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n"
     );
-    for (tag, histogram) in [("latency", measured.latency.as_ref()), ("service", Some(&measured.service)), ("lag", measured.lag.as_ref())] {
-        if let Some(histogram) = histogram {
+    for (tag, histogram) in [("latency", &measured.latency), ("service", &measured.service), ("lag", &measured.lag)] {
+        {
             // The greatest value in milliseconds, as the format's own writers have it.
             let max_ms = histogram.max_ns() as f64 / 1e6;
             text += &format!("Tag={tag},0.000,{:.3},{max_ms:.3},{}\n", seconds(measured), histogram.to_hdr_base64());
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{made_up::measured, threshold};
+    use super::*;
+
+    #[test]
+    fn what_people_read() {
+        insta::assert_snapshot!(without_memory(&to_text(&measured(), &Load::arrivals(5_000.0, 1024))));
+    }
+
+    #[test]
+    fn what_people_read_of_a_closed_load() {
+        let mut measured = measured();
+        (measured.cpu_ns, measured.spun_ns, measured.threads) = (1_900_000_000, 0, 1);
+        insta::assert_snapshot!(without_memory(&to_text(&measured, &Load::closed(64))));
+    }
+
+    /// The memory of this process is what it is.
+    fn without_memory(text: &str) -> String {
+        let at = text.find(" resident").unwrap();
+        let from = text[..at].rfind(", ").unwrap();
+        format!("{}, 9.9 MiB{}", &text[..from], &text[at..])
+    }
+
+    #[test]
+    fn what_programs_read_keeps_to_the_schema() {
+        let schema: Value = serde_json::from_str(include_str!("../../../../../docs/load.schema.json")).unwrap();
+        let outcomes: Vec<_> = threshold::parse("p(99)<1ms,errors<0.01%").unwrap().iter().map(|t| t.check(&measured())).collect();
+        let mut found = to_json(&measured(), &Load::arrivals(5_000.0, 1024), "status of every answer", &outcomes);
+        assert_eq!(breaches(&schema, &schema, &found, ""), Vec::<String>::new());
+        assert_eq!((&found["latency_us"]["p99"], &found["latency_us"]["p99_99"]), (&value!(148.095), &Value::Null));
+        // The schema would tell.
+        found["counts"]["lost"] = value!(1);
+        found["latency_us"]["p50"] = value!("fast");
+        assert_eq!(breaches(&schema, &schema, &found, "").len(), 2);
+    }
+
+    /// Where a value breaks a schema, as far as ours uses the language: type, const, required, properties, items, $ref.
+    fn breaches(root: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
+        if let Some(name) = schema["$ref"].as_str() {
+            return breaches(root, root.pointer(name.trim_start_matches('#')).unwrap(), value, at);
+        }
+        let kinds: Vec<&str> = match &schema["type"] {
+            Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+            kind => kind.as_str().into_iter().collect(),
+        };
+        let kind = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(n) if n.is_u64() => "integer",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        let mut all = Vec::new();
+        let fits = kinds.is_empty() || kinds.contains(&kind) || (kind == "integer" && kinds.contains(&"number"));
+        if !fits || schema.get("const").is_some_and(|right| right != value) {
+            all.push(format!("{at}: {value}"));
+        }
+        for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            if value.get(name).is_none() {
+                all.push(format!("{at}/{name} is missing"));
+            }
+        }
+        for (name, inner) in value.as_object().into_iter().flatten() {
+            match (schema["properties"].get(name), schema.get("additionalProperties")) {
+                (Some(schema), _) => all.extend(breaches(root, schema, inner, &format!("{at}/{name}"))),
+                (None, Some(Value::Bool(false))) => all.push(format!("{at}/{name} is unknown")),
+                (None, Some(schema)) => all.extend(breaches(root, schema, inner, &format!("{at}/{name}"))),
+                (None, None) => {}
+            }
+        }
+        for item in value.as_array().into_iter().flatten().filter(|_| schema.get("items").is_some()) {
+            all.extend(breaches(root, &schema["items"], item, &format!("{at}[]")));
+        }
+        all
+    }
+
+    #[test]
+    fn a_line_a_second() {
+        assert_eq!(
+            to_csv(&measured(), &[3]),
+            "second,correct,not_correct,p50_us,p99_us,max_us,in_flight\n0,4000,1,100,149,149,3\n1,6000,1,100,149,2345.678,\n"
+        );
+    }
+
+    #[test]
+    fn the_interval_log_has_a_line_for_each_time() {
+        let log = to_hdr_log(&measured(), 1_700_000_000.5);
+        let lines: Vec<&str> = log.lines().collect();
+        assert_eq!(lines[0], "#[Histogram log format version 1.3]");
+        assert_eq!(lines[1], "#[StartTime: 1700000000.500 (seconds since epoch)]");
+        assert!(lines[3].starts_with("Tag=latency,0.000,2.000,2.346,HISTF"), "{}", lines[3]);
+        assert!(lines[5].starts_with("Tag=lag,0.000,2.000,0.100,HISTF"), "{}", lines[5]);
+    }
 }

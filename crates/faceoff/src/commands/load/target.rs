@@ -1,62 +1,119 @@
 //! A URL, resolved once.
 
-use super::Options;
-use crate::exit::Error;
 use load::tls::TlsOptions;
 use load::{Address, Protocol, Target};
 use model::problem::Problems;
 use std::net::ToSocketAddrs;
+use std::path::PathBuf;
 
-/// Where a URL leads, and the path that it asks for.
-pub fn resolve(url: &str, options: &Options) -> Result<(Target, String), Error> {
-    let wrong = |why: String| Error::Problems(Problems::plain(why, "write it like http://127.0.0.1:8080/path"));
+/// How the place of a URL is reached.
+pub struct Access {
+    pub tls: TlsOptions,
+    pub protocol: Protocol,
+    pub unix: Option<PathBuf>,
+    pub allow_remote: bool,
+}
+
+/// What a URL says.
+#[derive(Debug, PartialEq)]
+pub struct Url<'a> {
+    is_tls: bool,
+    /// Host and port as written: the `Host` header.
+    authority: &'a str,
+    /// Without brackets.
+    host: &'a str,
+    port: u16,
+    /// Path and query, never empty.
+    pub path: String,
+}
+
+/// Reads `http://host:port/path`.
+///
+/// # Errors
+/// What it lacks.
+pub fn parse(url: &str) -> Result<Url<'_>, Problems> {
+    let wrong = |why: String| Problems::plain(why, "write it like http://127.0.0.1:8080/path or https://[::1]:8443/");
     let (is_tls, rest) = match (url.strip_prefix("http://"), url.strip_prefix("https://")) {
         (Some(rest), _) => (false, rest),
         (_, Some(rest)) => (true, rest),
         _ => return Err(wrong(format!("`{url}` is not an http:// or https:// URL"))),
     };
-    let at = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (host, path) = rest.split_at(at);
-    if host.is_empty() || host.contains('@') {
-        return Err(wrong(format!("`{url}` names no host, or a user, which is not sent")));
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    if authority.contains('@') {
+        return Err(wrong(format!("`{url}` names a user, which is not sent")));
     }
     let path = path.split('#').next().unwrap_or_default();
-    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']') && port.parse::<u16>().is_ok());
-    let with_port = if has_port { host.to_owned() } else { format!("{host}:{}", if is_tls { 443 } else { 80 }) };
-    let addresses = match &options.unix {
-        Some(path) => vec![Address::Unix(path.clone())],
-        None => {
-            let found = with_port.to_socket_addrs().map_err(|e| wrong(format!("`{host}` is no address: {e}")))?;
-            found.map(Address::Tcp).collect()
-        }
-    };
-    let is_here = |address: &Address| matches!(address, Address::Unix(_)) || matches!(address, Address::Tcp(a) if a.ip().is_loopback());
-    if addresses.is_empty() {
-        return Err(wrong(format!("`{host}` has no address")));
+    if url.contains(|c: char| c.is_ascii_control() || c == ' ') {
+        return Err(wrong(format!("`{url}` holds a space or a control character")));
     }
-    if let Some(elsewhere) = addresses.iter().find(|address| !is_here(address))
-        && !options.allow_remote
-    {
+    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').ok_or_else(|| wrong(format!("`{authority}` lacks a closing bracket")))?,
+        None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
+    };
+    let port = match port.strip_prefix(':') {
+        None if port.is_empty() => Some(if is_tls { 443 } else { 80 }),
+        None => None,
+        Some(digits) => digits.parse().ok(),
+    };
+    let port = port.ok_or_else(|| wrong(format!("`{authority}` names no port from 0 to 65535")))?;
+    if host.is_empty() {
+        return Err(wrong(format!("`{url}` names no host")));
+    }
+    Ok(Url { is_tls, authority, host, port, path })
+}
+
+/// Where a URL leads: every address of its name, which must all be on this machine unless others are allowed.
+///
+/// # Errors
+/// A name without address, an address elsewhere, a certificate that cannot be used.
+pub fn resolve(url: &Url<'_>, access: &Access) -> Result<Target, Problems> {
+    let addresses: Vec<Address> = match &access.unix {
+        Some(path) => vec![Address::Unix(path.clone())],
+        None => (url.host, url.port)
+            .to_socket_addrs()
+            .map_err(|e| Problems::plain(format!("`{}` has no address: {e}", url.host), "is the name spelled rightly?"))?
+            .map(Address::Tcp)
+            .collect(),
+    };
+    let is_elsewhere = |address: &&Address| matches!(address, Address::Tcp(a) if !a.ip().to_canonical().is_loopback());
+    if let Some(elsewhere) = addresses.iter().find(is_elsewhere).filter(|_| !access.allow_remote) {
         return Err(Problems::plain(
             format!("{elsewhere} is not on this machine"),
             "only loopback is loaded, unless you say --allow-remote; do so only where the load is welcome",
-        )
-        .into());
+        ));
     }
-    let name = if has_port { host.rsplit_once(':').map_or(host, |(name, _)| name) } else { host };
-    let tls_options = TlsOptions {
-        ca: options.cacert.clone(),
-        insecure: options.insecure,
-        certificate: options.cert.clone().zip(options.key.clone()),
-        http2: options.http2,
-    };
-    let tls = match is_tls {
-        true => Some(tls_options.client(name).map_err(|why| {
-            Error::Problems(Problems::plain(why, "see --cacert, --cert, --key and --insecure in `faceoff load --help`"))
+    if addresses.is_empty() {
+        return Err(Problems::plain(format!("`{}` has no address", url.host), "is the name spelled rightly?"));
+    }
+    let tls = match url.is_tls {
+        true => Some(access.tls.client(url.host).map_err(|why| {
+            Problems::plain(why, "--cacert names whom to trust, --insecure trusts anybody, --cert and --key say who you are")
         })?),
         false => None,
     };
-    let protocol = if options.http2 { Protocol::Http2 } else { Protocol::Http1 { keep_alive: !options.close } };
-    Ok((Target { addresses, host: host.to_owned(), protocol, tls }, path))
+    Ok(Target { addresses, host: url.authority.to_owned(), protocol: access.protocol, tls })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(url: &str) -> (bool, &str, u16, String) {
+        let url = parse(url).unwrap();
+        (url.is_tls, url.host, url.port, url.path)
+    }
+
+    #[test]
+    fn urls_as_people_write_them() {
+        assert_eq!(read("http://127.0.0.1:8080/a?b#c"), (false, "127.0.0.1", 8080, "/a?b".into()));
+        assert_eq!(read("https://localhost"), (true, "localhost", 443, "/".into()));
+        assert_eq!(read("http://[::1]:81?q=1"), (false, "::1", 81, "/?q=1".into()));
+        assert_eq!(read("http://[::1]"), (false, "::1", 80, "/".into()));
+        for bad in
+            ["ftp://x/", "http://", "http://:80/", "http://u@h/", "http://h:x/", "http://h:99999/", "http://[::1/", "http://h/a b", "h"]
+        {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
 }

@@ -1,0 +1,37 @@
+//! A run that never was, for tests of what is printed.
+
+use load::Measured;
+use model::record::{Counts, Second};
+use stats::Histogram;
+
+/// 10,000 right answers within 2 s, and two that failed.
+pub fn measured() -> Measured {
+    let of = |offset_ns: u64, n: u64| {
+        let mut histogram = Histogram::new();
+        (0..n).for_each(|k| histogram.record(offset_ns + 1_000 * (k % 100)));
+        histogram
+    };
+    let second = |correct, max_ns| Second { correct, not_correct: 1, p50_ns: Some(100_000), p99_ns: Some(149_000), max_ns: Some(max_ns) };
+    let mut latency = of(50_000, 9_999);
+    latency.record(2_345_678);
+    Measured {
+        duration_ns: 2_000_000_000,
+        latency,
+        service: of(49_000, 10_000),
+        lag: of(1_000, 10_002),
+        counts: Counts { scheduled: 10_002, correct: 10_000, wrong: 1, timed_out: 1, ..Counts::default() },
+        statuses: [(200, 10_000), (500, 1)].into(),
+        received_bytes: 12_340_000,
+        examples: vec!["status 500 instead of 200".into(), "no answer within 2 s".into()],
+        seconds: vec![second(4_000, 149_000), second(6_000, 2_345_678)],
+        cpu_ns: 500_000_000,
+        in_flight_max: 17,
+        connections_opened: 18,
+        connect: Histogram::new(),
+        handshake: Histogram::new(),
+        resumed: 0,
+        spun_ns: 300_000_000,
+        threads: 2,
+        interrupted: false,
+    }
+}
