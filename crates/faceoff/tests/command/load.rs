@@ -110,3 +110,154 @@ fn other_machines_are_not_loaded_by_accident() {
     Folder::new().run(&["load", "http://127.0.0.1:1/", "-R", "0"]).expect(2).says("rate");
     Folder::new().run(&["load", "http://127.0.0.1:1/", "-H", "nonsense"]).expect(2).says("-H");
 }
+
+/// A server that keeps orders: it gives each a number, and knows them again.
+fn shop() -> (String, std::sync::Arc<std::sync::Mutex<Vec<String>>>) {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::<String>::new()));
+    let orders = seen.clone();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let orders = orders.clone();
+            std::thread::spawn(move || {
+                let (mut text, mut piece) = (String::new(), [0; 4096]);
+                while let Ok(length @ 1..) = stream.read(&mut piece) {
+                    text.push_str(std::str::from_utf8(&piece[..length]).unwrap());
+                    while let Some((head, rest)) = text.split_once("\r\n\r\n") {
+                        let length: usize = head.lines().find_map(|l| l.strip_prefix("Content-Length: ")).map_or(0, |n| n.parse().unwrap());
+                        if rest.len() < length {
+                            break;
+                        }
+                        let (body, path) = (rest[..length].to_owned(), head.split(' ').nth(1).unwrap().to_owned());
+                        text = rest[length..].to_owned();
+                        let mut orders = orders.lock().unwrap();
+                        let (status, headers, answer) = match path.strip_prefix("/orders/").and_then(|n| n.parse::<usize>().ok()) {
+                            None => {
+                                orders.push(body);
+                                let number = orders.len() - 1;
+                                ("201 Created", format!("Location: /orders/{number}\r\n"), format!(r#"{{"order": {{"id": {number}}}}}"#))
+                            }
+                            Some(number) => ("200 OK", String::new(), orders[number].clone()),
+                        };
+                        let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n", answer.len());
+                        stream.write_all((head + &answer).as_bytes()).unwrap();
+                    }
+                }
+            });
+        }
+    });
+    (url, seen)
+}
+
+const ORDERS: &str = r#"
+name = "orders"
+summary = "place an order, look at it"
+[[data]]
+name = "number"
+counter = { from = 100 }
+[[data]]
+name = "guest"
+csv = "guests.csv"
+[[step]]
+method = "POST"
+path = "/orders?by=${user}"
+body = '{"number": ${number}, "guest": "${guest.name}"}'
+capture.id = { json = "/order/id" }
+capture.place = { header = "Location" }
+answer.status = 201
+[[step]]
+path = "${place}"
+headers = { x-id = "${id}" }
+[step.answer]
+pointers = { "/number" = "${number}", "/guest" = "${guest.name}" }
+regex = "guest"
+"#;
+
+#[test]
+fn a_workload_takes_values_from_answers_and_checks_them_in_later_ones() {
+    let (url, seen) = shop();
+    let folder = Folder::new();
+    folder.write("orders.toml", ORDERS);
+    folder.write("guests.csv", "name\nAnn\nBob\n\"Cy, jr.\"\n");
+    let workload = folder.path().join("orders.toml");
+    let workload = workload.to_str().unwrap();
+    for load in [&["-c", "3", "-n", "60", "-t", "2"][..], &["--users", "5", "--rounds", "4"], &["-R", "200", "-n", "60"]] {
+        seen.lock().unwrap().clear();
+        let ran = folder.run(&[&["load", &url, "--workload", workload, "--format", "json", "-d", "10s"], load].concat()).expect(0);
+        let result: Value = serde_json::from_str(&ran.out).unwrap();
+        let scheduled = result["counts"]["scheduled"].as_u64().unwrap();
+        assert_eq!(result["counts"]["correct"], scheduled, "{load:?}: {result}");
+        assert!((40..=60).contains(&scheduled), "{load:?}: {result}");
+        let mut orders = seen.lock().unwrap().clone();
+        let all = orders.len();
+        orders.sort();
+        orders.dedup();
+        assert_eq!(orders.len(), all, "{load:?}: every order has its own number");
+        assert!(orders.iter().any(|order| order.contains("\"Cy, jr.\"")), "{orders:?}");
+        assert!(result["checks"].as_str().unwrap().contains("JSON pointers"), "{result}");
+    }
+}
+
+#[test]
+fn an_answer_that_contradicts_what_was_captured_is_wrong_and_says_how() {
+    let (url, _) = shop();
+    let folder = Folder::new();
+    folder.write("orders.toml", &ORDERS.replace("\"/number\" = \"${number}\"", "\"/number\" = \"${id}\""));
+    folder.write("guests.csv", "name\nAnn\n");
+    let workload = folder.path().join("orders.toml");
+    let ran = folder.run(&["load", &url, "--workload", workload.to_str().unwrap(), "--format", "json", "-n", "20", "-c", "1"]);
+    let result: Value = serde_json::from_str(&ran.expect(0).out).unwrap();
+    assert_eq!((&result["counts"]["correct"], &result["counts"]["wrong"]), (&10.into(), &10.into()), "{result}");
+    assert_eq!(result["examples"][0], "`/number` is 100 instead of 0");
+}
+
+#[test]
+fn thresholds_that_are_not_kept_end_with_3() {
+    let server = Server::start(&["--delay", "20ms"]);
+    let url = format!("http://127.0.0.1:{}/", server.1);
+    let folder = Folder::new();
+    let run = |threshold: &str| folder.run(&["load", &url, "-n", "100", "-c", "10", "--threshold", threshold]);
+    run("med<5s,errors<0.1%").expect(0).says("✓ errors<0.1%  errors=0%");
+    run("med<5ms").expect(3).says("✗ med<5ms  med=");
+    run("p(99)<5s").expect(3).says("p(99) is unknown: it needs 563 right answers, there were 100");
+    run("erors<1%").expect(2).says("did you mean `errors`?");
+}
+
+#[test]
+fn results_go_to_files_in_each_format() {
+    let server = Server::start(&[]);
+    let url = format!("http://127.0.0.1:{}/", server.1);
+    let folder = Folder::new();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    for (format, begins) in [("text", "achieved"), ("json", "{\n  \"schema\": \"faceoff.load.v1\""), ("csv", "second,correct,")] {
+        let (out, hdr) = (file(format), file("log.hdr"));
+        let ran = folder.run(&["load", &url, "-n", "50", "--format", format, "-o", &out, "--hdr", &hdr]).expect(0);
+        assert_eq!(ran.out, "", "nothing is printed twice");
+        let written = std::fs::read_to_string(&out).unwrap();
+        assert!(written.starts_with(begins), "{written}");
+        assert!(std::fs::read_to_string(&hdr).unwrap().contains("\nTag=service,0.000,"));
+    }
+    folder.run(&["load", &url, "-n", "5", "-o", "/nowhere/x"]).expect(1).says("name another file");
+}
+
+#[test]
+fn wrks_command_line_is_taken_and_answered_in_its_words() {
+    let server = Server::start(&[]);
+    let url = format!("http://127.0.0.1:{}/", server.1);
+    let ran = Folder::new().run(&["wrk", "-t2", "-c4", "-d1s", "--latency", "-H", "X-A: b", &url]).expect(0);
+    for line in [
+        "Running 1s test @ http",
+        "  2 threads and 4 connections",
+        "  Thread Stats   Avg",
+        "     99%  ",
+        "Requests/sec: ",
+        "Transfer/sec: ",
+    ] {
+        assert!(ran.out.contains(line), "{line} in\n{}", ran.out);
+    }
+    assert!(!ran.out.contains("Socket errors"), "{}", ran.out);
+    let ran = Folder::new().run(&["wrk", "-t1", "-c4", "-d1s", "-R500", "-L", &url]).expect(0);
+    assert!(ran.out.contains("Detailed Percentile spectrum:") && ran.out.contains("500 requests in 1.00s"), "{}", ran.out);
+}

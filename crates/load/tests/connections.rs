@@ -1,0 +1,271 @@
+//! How connections are made, against servers of the test's own: TLS in its kinds, Unix sockets, IPv6, several addresses.
+
+use load::tls::TlsOptions;
+use load::{Address, LoadError, Measured, Plan, Protocol, Target, Wait};
+use model::experiment::Load;
+use model::workload::{Answer, BodyCheck, Step, Workload};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rustls::crypto::aws_lc_rs::default_provider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion, version};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tempfile::TempDir;
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+/// Answers requests one after the other until the other end has enough.
+fn answer(mut stream: impl Read + Write) {
+    let mut asked = Vec::new();
+    let mut piece = [0; 4096];
+    while let Ok(length @ 1..) = stream.read(&mut piece) {
+        asked.extend_from_slice(&piece[..length]);
+        while let Some(end) = asked.windows(4).position(|w| w == b"\r\n\r\n") {
+            let is_last = String::from_utf8_lossy(&asked[..end]).contains("Connection: close");
+            asked.drain(..end + 4);
+            if stream.write_all(ANSWER).and_then(|()| stream.flush()).is_err() || is_last {
+                return;
+            }
+        }
+    }
+}
+
+fn run(target: &Target, connections: u32, requests: u64) -> Result<Measured, LoadError> {
+    let answer = Answer { body: BodyCheck::Text("hello".into()), ..Answer::default() };
+    let workload = Workload { name: "hello".into(), steps: vec![Step { answer, ..Step::default() }], ..Workload::default() };
+    let (load, stop) = (Load::closed(connections), AtomicBool::new(false));
+    load::run(&Plan {
+        target,
+        workload: &workload,
+        load: &load,
+        duration: Duration::from_secs(20),
+        requests: Some(requests),
+        timeout: Duration::from_secs(5),
+        seed: 1,
+        threads: 1,
+        wait: Wait::Asleep,
+        stop: &stop,
+        progress: None,
+    })
+}
+
+/// A certificate authority, and what it has signed, as files.
+struct Authority {
+    folder: TempDir,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new() -> Authority {
+        let mut params = CertificateParams::new(vec![]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("ca.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
+        Authority { folder, issuer: Issuer::new(params, key) }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Certificate and key of this name.
+    fn sign(&self, name: &str) -> (PathBuf, PathBuf) {
+        let key = KeyPair::generate().unwrap();
+        let certificate = CertificateParams::new(vec![name.to_owned()]).unwrap().signed_by(&key, &self.issuer).unwrap();
+        let (chain_file, key_file) = (self.file(&format!("{name}.pem")), self.file(&format!("{name}.key")));
+        std::fs::write(&chain_file, certificate.pem()).unwrap();
+        std::fs::write(&key_file, key.serialize_pem()).unwrap();
+        (chain_file, key_file)
+    }
+}
+
+/// What a server has seen of its clients.
+#[derive(Default)]
+struct Seen {
+    names: Mutex<Vec<String>>,
+    resumed: AtomicU64,
+}
+
+/// A server for `localhost` that speaks these versions, and asks for a certificate where it shall.
+fn serve_tls(authority: &Authority, versions: &[&'static SupportedProtocolVersion], asks: bool) -> (SocketAddr, Arc<Seen>) {
+    let (chain, key) = authority.sign("localhost");
+    let provider = Arc::new(default_provider());
+    let builder = ServerConfig::builder_with_provider(provider.clone()).with_protocol_versions(versions).unwrap();
+    let builder = if asks {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(authority.file("ca.pem")).unwrap()).unwrap();
+        builder.with_client_cert_verifier(WebPkiClientVerifier::builder_with_provider(roots.into(), provider).build().unwrap())
+    } else {
+        builder.with_no_client_auth()
+    };
+    let chain = vec![CertificateDer::from_pem_file(chain).unwrap()];
+    let config = Arc::new(builder.with_single_cert(chain, PrivateKeyDer::from_pem_file(key).unwrap()).unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (address, seen) = (listener.local_addr().unwrap(), Arc::new(Seen::default()));
+    std::thread::spawn({
+        let seen = seen.clone();
+        move || {
+            for socket in listener.incoming().flatten() {
+                let (config, seen) = (config.clone(), seen.clone());
+                std::thread::spawn(move || {
+                    let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), socket);
+                    while stream.conn.is_handshaking() {
+                        if stream.conn.complete_io(&mut stream.sock).is_err() {
+                            return;
+                        }
+                    }
+                    seen.names.lock().unwrap().extend(stream.conn.server_name().map(str::to_owned));
+                    let resumed = stream.conn.handshake_kind() == Some(rustls::HandshakeKind::Resumed);
+                    seen.resumed.fetch_add(resumed.into(), Ordering::Relaxed);
+                    answer(stream);
+                });
+            }
+        }
+    });
+    (address, seen)
+}
+
+fn target(address: SocketAddr, host: &str, tls: &TlsOptions, keep_alive: bool) -> Target {
+    let protocol = Protocol::Http1 { keep_alive };
+    Target { addresses: vec![Address::Tcp(address)], host: host.to_owned(), protocol, tls: Some(tls.client(host).unwrap()) }
+}
+
+#[test]
+fn each_version_of_tls_is_spoken_to_whom_our_authority_vouches_for() {
+    let authority = Authority::new();
+    let trusting = TlsOptions { ca: Some(authority.file("ca.pem")), ..TlsOptions::default() };
+    for version in [&version::TLS12, &version::TLS13] {
+        let (address, seen) = serve_tls(&authority, &[version], false);
+        let measured = run(&target(address, "localhost", &trusting, true), 2, 50).unwrap();
+        assert_eq!(measured.counts.correct, 50, "{version:?}: {:?}", measured.examples);
+        assert!(seen.names.lock().unwrap().iter().all(|name| name == "localhost"));
+    }
+}
+
+#[test]
+fn who_cannot_be_trusted_is_refused_with_the_reason() {
+    let authority = Authority::new();
+    let (address, _) = serve_tls(&authority, &[&version::TLS13], false);
+    let stranger = Authority::new();
+    let trusting = |ca: PathBuf| TlsOptions { ca: Some(ca), ..TlsOptions::default() };
+    for (options, host, why) in [
+        (trusting(stranger.file("ca.pem")), "localhost", "invalid peer certificate"),
+        (trusting(authority.file("ca.pem")), "example.com", "not valid for name"),
+    ] {
+        let measured = run(&target(address, host, &options, true), 1, 3).unwrap();
+        assert_eq!((measured.counts.refused, measured.counts.correct), (3, 0), "{:?}", measured.counts);
+        assert!(measured.examples[0].contains(why), "{why}: {:?}", measured.examples);
+    }
+    let insecure = TlsOptions { insecure: true, ..TlsOptions::default() };
+    assert_eq!(run(&target(address, "example.com", &insecure, true), 1, 3).unwrap().counts.correct, 3);
+}
+
+#[test]
+fn a_client_certificate_is_shown_where_it_is_asked_for() {
+    let authority = Authority::new();
+    let certificate = Some(authority.sign("client"));
+    for version in [&version::TLS12, &version::TLS13] {
+        let (address, _) = serve_tls(&authority, &[version], true);
+        let with = TlsOptions { ca: Some(authority.file("ca.pem")), certificate: certificate.clone(), ..TlsOptions::default() };
+        let measured = run(&target(address, "localhost", &with, true), 1, 5).unwrap();
+        assert_eq!(measured.counts.correct, 5, "{version:?}: {:?}", measured.examples);
+        let without = TlsOptions { certificate: None, ..with };
+        let measured = run(&target(address, "localhost", &without, true), 1, 3).unwrap();
+        assert_eq!(measured.counts.correct, 0);
+        assert!(measured.examples.iter().any(|e| e.contains("ertificate")), "{version:?}: {:?}", measured.examples);
+    }
+}
+
+#[test]
+fn sessions_are_resumed_and_handshakes_are_timed_and_counted_in_latency() {
+    let authority = Authority::new();
+    let trusting = TlsOptions { ca: Some(authority.file("ca.pem")), ..TlsOptions::default() };
+    for version in [&version::TLS12, &version::TLS13] {
+        let (address, seen) = serve_tls(&authority, &[version], false);
+        let measured = run(&target(address, "localhost", &trusting, false), 1, 30).unwrap();
+        assert_eq!(measured.counts.correct, 30, "{version:?}: {:?}", measured.examples);
+        assert_eq!(measured.connections_opened, 30);
+        assert_eq!(measured.handshake.len(), 30, "one handshake for each connection");
+        assert_eq!(measured.resumed, 29, "{version:?}: all but the first");
+        assert_eq!(seen.resumed.load(Ordering::Relaxed), 29, "{version:?}: and the server says so, too");
+        assert!(measured.service.min_ns() > measured.handshake.min_ns() + measured.connect.min_ns(), "on the path, it counts");
+    }
+}
+
+#[test]
+fn a_server_that_does_not_speak_tls_is_refused_with_the_reason() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    let measured = run(&target(address, "localhost", &TlsOptions { insecure: true, ..TlsOptions::default() }, true), 1, 2).unwrap();
+    assert_eq!(measured.counts.refused, 2, "{:?}", measured.counts);
+    assert!(measured.examples[0].starts_with("TLS: "), "{:?}", measured.examples);
+}
+
+#[test]
+fn what_cannot_be_used_for_tls_is_said_before_anything_is_sent() {
+    let authority = Authority::new();
+    let (chain, _) = authority.sign("client");
+    let missing = authority.file("missing.pem");
+    let why = |options: TlsOptions| options.client("localhost").err().unwrap();
+    let ca = |file: &PathBuf| TlsOptions { ca: Some(file.clone()), ..TlsOptions::default() };
+    assert!(why(ca(&missing)).contains("missing.pem"));
+    std::fs::write(&missing, "no certificate").unwrap();
+    assert!(why(ca(&missing)).contains("holds no certificate authority"));
+    let wrong_key = TlsOptions { insecure: true, certificate: Some((chain.clone(), chain)), ..TlsOptions::default() };
+    assert!(why(wrong_key).contains("the key "));
+    assert!(TlsOptions { insecure: true, ..TlsOptions::default() }.client("not a host").is_err());
+}
+
+#[test]
+fn unix_sockets_and_ipv6_and_several_addresses_in_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    std::thread::spawn(move || listener.incoming().flatten().for_each(|stream| drop(std::thread::spawn(move || answer(stream)))));
+    let of = |addresses: Vec<Address>, keep_alive| Target {
+        addresses,
+        host: "localhost".into(),
+        protocol: Protocol::Http1 { keep_alive },
+        tls: None,
+    };
+    assert_eq!(run(&of(vec![Address::Unix(path)], true), 2, 20).unwrap().counts.correct, 20);
+    let nobody = run(&of(vec![Address::Unix(folder.path().join("nobody"))], true), 1, 2).unwrap();
+    assert_eq!(nobody.counts.refused, 2, "{:?}", nobody.examples);
+
+    let serve = |bind: &str| {
+        let listener = TcpListener::bind(bind).ok()?;
+        let (address, accepted) = (listener.local_addr().unwrap(), Arc::new(AtomicU64::new(0)));
+        std::thread::spawn({
+            let accepted = accepted.clone();
+            move || {
+                for stream in listener.incoming().flatten() {
+                    accepted.fetch_add(1, Ordering::Relaxed);
+                    std::thread::spawn(move || answer(stream));
+                }
+            }
+        });
+        Some((address, accepted))
+    };
+    let (first, second) = (serve("127.0.0.1:0").unwrap(), serve("127.0.0.2:0").unwrap());
+    let both = of(vec![Address::Tcp(first.0), Address::Tcp(second.0)], false);
+    assert_eq!(run(&both, 1, 20).unwrap().counts.correct, 20);
+    assert_eq!((first.1.load(Ordering::Relaxed), second.1.load(Ordering::Relaxed)), (10, 10), "in turn");
+    // A machine without IPv6 has nothing to show here.
+    if let Some((address, accepted)) = serve("[::1]:0") {
+        assert_eq!(run(&Target::plain(address), 1, 5).unwrap().counts.correct, 5);
+        assert_eq!(accepted.load(Ordering::Relaxed), 1);
+    }
+}
