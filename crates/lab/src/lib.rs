@@ -161,6 +161,11 @@ impl<'a> Lab<'a> {
         let tools = Tools::default();
         let gathered = participants::gather_all(place, &tools, &experiment, &id, watch)?;
         let names: Vec<ContenderName> = gathered.ready.iter().map(|r| r.contender.name.clone()).collect();
+        let checks = experiment
+            .cells
+            .iter()
+            .map(|cell| Ok((cell.workload.clone(), place.catalog.workload(&cell.workload)?.checks())))
+            .collect::<Result<_, LabError>>()?;
         let header = Header {
             schema: record::SCHEMA.into(),
             id,
@@ -172,6 +177,7 @@ impl<'a> Lab<'a> {
             skipped: gathered.skipped,
             machine: runner::machine::describe(),
             cpus,
+            checks,
             experiment,
             quick,
         };

@@ -63,6 +63,9 @@ pub struct Header {
     pub machine: Machine,
     /// Who ran on which CPUs.
     pub cpus: CpuSets,
+    /// By workload: what was looked at in the answers, and in how many of them.
+    #[serde(default)]
+    pub checks: BTreeMap<String, String>,
 }
 
 /// A system that takes part, as it was built.

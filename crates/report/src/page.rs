@@ -78,7 +78,8 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
         "skipped": header.skipped.iter().map(|s| json!({"contender": s.contender, "reason": s.reason}))
             .chain(record.dropped().map(|(name, f)| json!({"contender": name, "reason": format!("{}: {}", f.stage, f.cause)}))).collect::<Vec<_>>(),
         "machine": machine(record),
-        "design": experiment.describe_design().into_iter().map(|(name, value)| fact(name, value)).collect::<Vec<_>>(),
+        "design": experiment.describe_design().into_iter().map(|(name, value)| fact(name, value))
+            .chain(header.checks.iter().map(|(workload, checks)| fact("checked", format!("{workload}: {checks}")))).collect::<Vec<_>>(),
         "repeat": [
             format!("faceoff run {}{}", experiment.name, if header.quick { " --quick" } else { "" }),
             format!("faceoff judge records/{}", header.id),
