@@ -327,11 +327,7 @@ mod tests {
             "828684be58086e6f2d6361636865",
             "828785bf400a637573746f6d2d6b65790c637573746f6d2d76616c7565",
         ];
-        let coded = [
-            "828684418cf1e3c2e5f23a6ba0ab90f4ff",
-            "828684be5886a8eb10649cbf",
-            "828785bf408825a849e95ba97d7f8925a849e95bb8e8b4bf",
-        ];
+        let coded = ["828684418cf1e3c2e5f23a6ba0ab90f4ff", "828684be5886a8eb10649cbf", "828785bf408825a849e95ba97d7f8925a849e95bb8e8b4bf"];
         for blocks in [plain, coded] {
             let mut decoder = Decoder::new();
             assert_eq!(decoded(&mut decoder, blocks[0]), ":method=GET|:scheme=http|:path=/|:authority=www.example.com");
