@@ -175,15 +175,17 @@ impl Varying {
 
 fn request(step: &Step, target: &Target, names: &Names) -> Request {
     let is_http2 = target.protocol == Protocol::Http2;
+    let of_host = step.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host")).and_then(|(_, host)| host.as_fixed());
+    let host = of_host.unwrap_or(&target.host);
     let (mut before_path, mut after_path) = (Vec::new(), Vec::new());
     if is_http2 {
         let scheme = if target.tls.is_some() { "https" } else { "http" };
-        for (name, value) in [(":method", step.method.as_str()), (":scheme", scheme), (":authority", &target.host)] {
+        for (name, value) in [(":method", step.method.as_str()), (":scheme", scheme), (":authority", host)] {
             http2::encode(&mut before_path, name, value.as_bytes());
         }
     } else {
         before_path.extend_from_slice(format!("{} ", step.method).as_bytes());
-        after_path.extend_from_slice(format!(" HTTP/1.1\r\nHost: {}\r\n", target.host).as_bytes());
+        after_path.extend_from_slice(format!(" HTTP/1.1\r\nHost: {host}\r\n").as_bytes());
         if target.protocol == (Protocol::Http1 { keep_alive: false }) {
             after_path.extend_from_slice(b"Connection: close\r\n");
         }
@@ -193,7 +195,7 @@ fn request(step: &Step, target: &Target, names: &Names) -> Request {
         false => after_path.extend_from_slice(&[name.as_bytes(), b": ", value, b"\r\n"].concat()),
     };
     let mut headers = Vec::new();
-    for (name, value) in &step.headers {
+    for (name, value) in step.headers.iter().filter(|(name, _)| is_sent(name, is_http2)) {
         match value.as_fixed() {
             Some(value) => fixed(name, value.as_bytes()),
             None if is_http2 => headers.push((name.to_ascii_lowercase(), Text::new(value, names))),
@@ -222,6 +224,13 @@ fn request(step: &Step, target: &Target, names: &Names) -> Request {
         false => varying.write_http1(&Vars::default(), &mut head),
     }
     Request::Fixed(head, body)
+}
+
+/// Whether a header is one for the server: not one that we write ourselves, nor one that HTTP/2 forbids (RFC 9113, 8.2.2).
+fn is_sent(name: &str, is_http2: bool) -> bool {
+    let forbidden = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
+    let is_one_of = |names: &[&str]| names.iter().any(|other| name.eq_ignore_ascii_case(other));
+    !is_one_of(&["host"]) && !(is_http2 && is_one_of(&forbidden))
 }
 
 #[cfg(test)]
@@ -263,6 +272,41 @@ mod tests {
             written(&mut script(with_body, vec![], true)),
             "POST / HTTP/1.1\r\nHost: 127.0.0.1:80\r\nContent-Length: 5\r\n\r\nhello"
         );
+    }
+
+    #[test]
+    fn a_header_host_replaces_ours() {
+        let step = Step { headers: vec![("host".into(), "example.org".into())], ..Step::default() };
+        assert_eq!(written(&mut script(step, vec![], true)), "GET / HTTP/1.1\r\nHost: example.org\r\n\r\n");
+    }
+
+    #[test]
+    fn http2_has_the_same_request_in_its_own_form() {
+        let step = Step {
+            method: "POST".into(),
+            path: parse("/${user}"),
+            headers: vec![("A".into(), "b".into()), ("Upgrade".into(), "x".into()), ("V".into(), parse("${round}"))],
+            body: Body::Text(parse("n${round}")),
+            ..Step::default()
+        };
+        let workload = Workload { steps: vec![step], ..Workload::default() };
+        let target = Target { protocol: Protocol::Http2, ..Target::plain("127.0.0.1:80".parse().unwrap()) };
+        let mut script = Script::new(&workload, &target, 1, 0, 1);
+        let (mut vars, mut block, mut body) = (script.vars(), vec![], vec![]);
+        script.begin_round(&mut vars, 7);
+        script.write_http2(0, &vars, &mut block, &mut body);
+        let fields = http2::decode(&block).unwrap();
+        let right = [
+            (":method", "POST"),
+            (":scheme", "http"),
+            (":authority", "127.0.0.1:80"),
+            (":path", "/7"),
+            ("a", "b"),
+            ("v", "0"),
+            ("content-length", "2"),
+        ];
+        assert_eq!(fields, right.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert_eq!(body, b"n0");
     }
 
     #[test]
