@@ -5,6 +5,7 @@ use crate::check::Questions;
 use crate::http1::Http1;
 use crate::http2::Http2;
 use crate::plan::{Address, Protocol, Target};
+use crate::tls;
 use crate::world::World;
 use rustix::io::Errno;
 use std::io;
@@ -230,7 +231,7 @@ impl<S> Connection<S> {
                 Err(error) => {
                     // The alert that says so to the server.
                     let _ = tls.write_tls(&mut Io { world, socket: &self.socket });
-                    return Err(self.broke(format!("TLS: {error}")));
+                    return Err(self.broke(tls::describe(&error)));
                 }
             };
             if self.phase == Phase::Handshaking && !tls.is_handshaking() {

@@ -14,6 +14,8 @@ const EXAMPLES_MAX: usize = 5;
 pub struct Measured {
     /// From the start to the end: the planned duration, or the last answer of a schedule where that is later.
     pub duration_ns: u64,
+    /// From the start to the instant from which no request was to begin any more.
+    pub planned_ns: u64,
     /// From the scheduled instant to the whole answer. Without a schedule a request is due as soon as
     /// there is room for it: when the answer before it was read.
     pub latency: Histogram,
@@ -56,6 +58,7 @@ impl Measured {
     /// had under way at its own worst moment. The quantiles of seconds are those of `seconds`.
     pub(crate) fn merge(&mut self, other: Measured, seconds: &BTreeMap<usize, Histogram>) {
         self.duration_ns = self.duration_ns.max(other.duration_ns);
+        self.planned_ns = self.planned_ns.max(other.planned_ns);
         self.latency.merge(&other.latency);
         self.service.merge(&other.service);
         self.lag.merge(&other.lag);
@@ -347,6 +350,7 @@ impl Tally {
         self.close_rest(end_ns);
         Measured {
             duration_ns: (end_ns - self.start_ns).max(1),
+            planned_ns: planned_ns.max(1),
             latency: self.latency,
             service: self.service,
             lag: self.lag,

@@ -65,6 +65,15 @@ impl TlsOptions {
     }
 }
 
+/// Why a handshake failed, as far as a user can do something about it.
+pub(crate) fn describe(error: &rustls::Error) -> String {
+    let text = error.to_string();
+    match text.contains("CaUsedAsEndEntity") {
+        true => "TLS: the server shows a certificate that it signed itself; to trust it all the same, trust anybody (--insecure)".into(),
+        false => format!("TLS: {text}"),
+    }
+}
+
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let wrong = |e: rustls::pki_types::pem::Error| format!("the certificates of {} cannot be read: {e}", file.display());
     CertificateDer::pem_file_iter(file).map_err(wrong)?.collect::<Result<_, _>>().map_err(wrong)

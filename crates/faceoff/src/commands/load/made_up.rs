@@ -16,6 +16,7 @@ pub fn measured() -> Measured {
     latency.record(2_345_678);
     Measured {
         duration_ns: 2_000_000_000,
+        planned_ns: 2_000_000_000,
         latency,
         service: of(49_000, 10_000),
         lag: of(1_000, 10_002),

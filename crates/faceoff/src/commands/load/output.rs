@@ -26,9 +26,9 @@ fn seconds(measured: &Measured) -> f64 {
     measured.duration_ns as f64 / 1e9
 }
 
-/// Requests that were to begin, each second.
+/// Requests that were to begin, each second while any were.
 fn offered(measured: &Measured) -> f64 {
-    measured.counts.scheduled as f64 / seconds(measured)
+    measured.counts.scheduled as f64 / (measured.planned_ns as f64 / 1e9)
 }
 
 /// As JSON, by the schema in docs/load.schema.json.
