@@ -22,8 +22,8 @@ const CONNECTION_WINDOW: u32 = 1 << 30;
 const WINDOW_UNASKED: u32 = 65_535;
 const WINDOW_MAX: i64 = (1 << 31) - 1;
 const STREAM_ID_MAX: u32 = (1 << 31) - 1;
-/// Streams that are opened before the server says how many it takes.
-const STREAMS_UNASKED: u32 = 100;
+/// Streams that are opened before the server says how many it takes: more might be refused.
+const STREAMS_UNASKED: u32 = 1;
 /// Most bytes of answers to what a server says about the connection (PING, SETTINGS) that it leaves unread.
 const REPLIES_MAX: usize = 64 << 10;
 /// Most frames of one header block: enough for the longest in frames of a fair size.
