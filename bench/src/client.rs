@@ -45,6 +45,23 @@ pub fn learn_length(address: SocketAddr, request: &[u8]) -> Result<usize, String
     Err(format!("{address}: no whole head came; hint: is it an HTTP/1.1 server?"))
 }
 
+/// The body of the answer to a GET request, on a connection of its own.
+///
+/// # Errors
+/// When the connection fails, or the answer is not a 200.
+pub fn get(address: SocketAddr, path: &str) -> Result<String, String> {
+    let failed = |error: io::Error| format!("{address}: {error}; hint: is the server up?");
+    let mut stream = connect(address).map_err(failed)?;
+    stream.set_read_timeout(Some(Duration::from_secs(5))).map_err(failed)?;
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").as_bytes()).map_err(failed)?;
+    let mut answer = String::new();
+    stream.take(HEAD_LIMIT as u64 * 2).read_to_string(&mut answer).map_err(failed)?;
+    match answer.split_once("\r\n\r\n") {
+        Some((head, body)) if head.starts_with("HTTP/1.1 200 ") => Ok(body.to_owned()),
+        _ => Err(format!("{address}: {path} was not answered with 200; hint: is it the right server?")),
+    }
+}
+
 /// The length of the answer whose first bytes are given; `None` while its head is not whole.
 ///
 /// # Errors

@@ -86,7 +86,8 @@ fn exchange(options: &Options, one: usize, requests: &[u8], length: usize, end: 
                 Err(error) => return Err(error.into()),
             };
             // One look at the very first bytes: a server of differing lengths would be miscounted.
-            if std::mem::take(&mut first) && answer_length(&piece[..received]).is_ok_and(|known| known.is_some_and(|known| known != length)) {
+            if std::mem::take(&mut first) && answer_length(&piece[..received]).is_ok_and(|known| known.is_some_and(|known| known != length))
+            {
                 return Err(io::Error::other("answers differ in length"));
             }
             let whole = (connection.received + received) / length;
