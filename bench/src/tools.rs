@@ -325,28 +325,32 @@ fn read_k6(output: &str) -> Option<Counted> {
 mod tests {
     use super::*;
 
-    fn counted(requests: u64, failed: u64, p50_us: Option<f64>) -> Result<Counted, String> {
-        Ok(Counted { requests, failed, p50_us })
-    }
-
     #[test]
     fn each_output_is_read() {
-        assert_eq!(Tool::Wrk.read(include_str!("../samples/wrk.txt")), counted(165_877, 0, Some(34.0)));
-        assert_eq!(Tool::Wrk.read(include_str!("../samples/wrk-errors.txt")), counted(45_270, 45_270 + 45, Some(48.0)));
-        assert_eq!(Tool::Wrk2.read(include_str!("../samples/wrk2.txt")), counted(60_017, 0, Some(6_670.0)));
-        assert_eq!(Tool::H2load.read(include_str!("../samples/h2load.txt")), counted(119_107, 0, None));
-        assert_eq!(Tool::Ab.read(include_str!("../samples/ab.txt")), counted(167_082, 0, None));
-        assert_eq!(Tool::Oha.read(include_str!("../samples/oha.json")), counted(4_999, 1, Some(153.4)));
-        assert_eq!(Tool::K6.read(include_str!("../samples/k6.json")), counted(6_001, 0, Some(153.2)));
-        assert_eq!(Tool::Bare.read(r#"{"requests":7,"seconds":1.0,"cpu_s":0.5}"#), counted(7, 0, None));
-        assert_eq!(Tool::Spin.read(r#"{"requests":7,"latency_us":{"p50":27.5}}"#), counted(7, 0, Some(27.5)));
+        // To a tenth of a microsecond, since seconds and milliseconds have been multiplied.
+        let read = |tool: Tool, output| {
+            let counted = tool.read(output).unwrap();
+            (counted.requests, counted.failed, counted.p50_us.map(|us| (us * 10.0).round() / 10.0))
+        };
+        assert_eq!(read(Tool::Wrk, include_str!("../samples/wrk.txt")), (165_877, 0, Some(34.0)));
+        assert_eq!(read(Tool::Wrk, include_str!("../samples/wrk-errors.txt")), (45_270, 45_270 + 45, Some(48.0)));
+        assert_eq!(read(Tool::Wrk2, include_str!("../samples/wrk2.txt")), (60_017, 0, Some(6_670.0)));
+        assert_eq!(read(Tool::H2load, include_str!("../samples/h2load.txt")), (119_107, 0, None));
+        assert_eq!(read(Tool::Ab, include_str!("../samples/ab.txt")), (167_082, 0, None));
+        assert_eq!(read(Tool::Oha, include_str!("../samples/oha.json")), (4_999, 1, Some(153.4)));
+        assert_eq!(read(Tool::K6, include_str!("../samples/k6.json")), (6_001, 0, Some(153.2)));
+        assert_eq!(read(Tool::Bare, r#"{"requests":7,"seconds":1.0,"cpu_s":0.5}"#), (7, 0, None));
+        assert_eq!(read(Tool::Spin, r#"{"requests":7,"latency_us":{"p50":27.5}}"#), (7, 0, Some(27.5)));
     }
 
     #[test]
     fn faceoff_fails_with_whatever_is_not_correct() {
         let counts =
             r#"{"scheduled":20,"unsent":1,"correct":9,"wrong":2,"declined":0,"refused":3,"broken":0,"timed_out":1,"unfinished":4}"#;
-        assert_eq!(Tool::Faceoff.read(&format!(r#"{{"counts":{counts},"latency_us":null}}"#)), counted(9, 7, None));
+        assert_eq!(
+            Tool::Faceoff.read(&format!(r#"{{"counts":{counts},"latency_us":null}}"#)),
+            Ok(Counted { requests: 9, failed: 7, p50_us: None })
+        );
         assert!(Tool::Faceoff.read(r#"{"counts":{"correct":9}}"#).is_err());
     }
 
