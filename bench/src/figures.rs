@@ -5,7 +5,7 @@ use crate::report::{Figure, Row};
 use crate::stall::Stalling;
 use crate::tools::{self, BODY, Counted, DEPTH, Files, Kind, Load, Tool, failures, wrk_quantile_us};
 use clap::ValueEnum;
-use client::{get, learn_length, request};
+use client::get;
 use serde_json::{Value, json};
 use stats::{Histogram, median, shuffle};
 use std::fs;
@@ -408,12 +408,7 @@ impl Bench {
         self.scratch.write("nginx.conf", &nginx_config(port, what))?;
         let mut command = Command::new(program);
         command.arg("-p").arg(self.scratch.path()).args(["-c", "nginx.conf", "-e", "stderr"]);
-        let server = Server::start(command, self.cpus.server, port)?;
-        // Speaks HTTP/1.1 in the clear, which only a plain socket understands.
-        if what.is_empty() {
-            learn_length(server.address, &request(server.address, "/"))?;
-        }
-        Ok(server)
+        Server::start(command, self.cpus.server, port)
     }
 
     /// A certificate that signs itself, in `cert.pem` and `key.pem`.

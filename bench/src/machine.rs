@@ -2,19 +2,22 @@
 
 use client::get;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, getrlimit, pidfd_open, setrlimit};
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, getrlimit, pidfd_open, set_parent_process_death_signal, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::Timespec;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// A server that is not up after this will not be.
 const READY: Duration = Duration::from_secs(10);
+
+/// A load average above this is not that of an idle machine.
+const BUSY: f64 = 0.7;
 
 /// Where servers and clients run: the last and the first CPU that this process may use.
 #[derive(Clone, Copy, Debug)]
@@ -127,6 +130,8 @@ fn spawn_on(command: &mut Command, cpu: usize) -> io::Result<Child> {
     let before = sched_getaffinity(None)?;
     let mut only = CpuSet::new();
     only.set(cpu);
+    // SAFETY: one system call, which neither allocates nor locks. Nothing is to outlive this program, however it ends.
+    unsafe { command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?)) };
     sched_setaffinity(None, &only)?;
     let child = command.spawn();
     sched_setaffinity(None, &before)?;
@@ -240,17 +245,51 @@ pub fn raise_descriptors() {
 }
 
 /// What the figures depend on, for whoever reads them later.
-pub fn describe(cpus: Cpus) -> serde_json::Value {
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let info = read("/proc/cpuinfo");
-    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, model)| model.trim()));
-    serde_json::json!({
-        "cpu": model,
-        "kernel": read("/proc/sys/kernel/osrelease").trim(),
-        "client_cpu": cpus.client,
-        "server_cpu": cpus.server,
-        "load_average": read("/proc/loadavg").split(' ').next().and_then(|load| load.parse::<f64>().ok()),
-    })
+#[derive(Debug)]
+pub struct Machine {
+    cpu: String,
+    kernel: String,
+    cpus: Cpus,
+    /// Programs that ran or wanted to in the last minute, on average.
+    load_average: f64,
+}
+
+impl Machine {
+    /// This one, now.
+    pub fn describe(cpus: Cpus) -> Machine {
+        let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        let info = read("/proc/cpuinfo");
+        let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+        Machine {
+            cpu: model.map_or("unknown CPU", |(_, model)| model.trim()).to_owned(),
+            kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
+            cpus,
+            load_average: read("/proc/loadavg").split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(0.0),
+        }
+    }
+
+    /// Why its figures would be worth little.
+    pub fn warning(&self) -> Option<String> {
+        let busy = self.load_average > BUSY;
+        busy.then(|| {
+            format!(
+                "the load average is {}: something else is running\nhint: measure on a machine that has nothing else to do",
+                self.load_average
+            )
+        })
+    }
+
+    /// For people.
+    pub fn to_text(&self) -> String {
+        let Machine { cpu, kernel, cpus: Cpus { client, server }, load_average } = self;
+        format!("{cpu}, Linux {kernel}, clients on CPU {client}, servers on CPU {server}, load average before {load_average}")
+    }
+
+    /// For programs.
+    pub fn to_json(&self) -> serde_json::Value {
+        let Machine { cpu, kernel, cpus: Cpus { client, server }, load_average } = self;
+        serde_json::json!({ "cpu": cpu, "kernel": kernel, "client_cpu": client, "server_cpu": server, "load_average": load_average })
+    }
 }
 
 #[cfg(test)]

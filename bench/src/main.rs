@@ -8,6 +8,7 @@ mod tools;
 
 use clap::{Parser, ValueEnum};
 use figures::{Bench, Effort, Name};
+use machine::Machine;
 use report::{Figure, summary};
 use serde_json::json;
 use std::process::ExitCode;
@@ -74,7 +75,10 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let machine = machine::describe(bench.cpus());
+    let machine = Machine::describe(bench.cpus());
+    if let Some(warning) = machine.warning() {
+        eprintln!("bench: {warning}");
+    }
     let names = if options.figures.is_empty() { Name::value_variants() } else { &options.figures };
     let mut measured: Vec<Figure> = Vec::new();
     let mut failed = Vec::new();
@@ -96,10 +100,10 @@ fn main() -> ExitCode {
         let figures: Vec<_> = measured.iter().map(Figure::to_json).collect();
         println!(
             "{:#}",
-            json!({ "schema": "faceoff.bench.v1", "machine": machine, "quick": options.quick, "figures": figures, "failed": failed })
+            json!({ "schema": "faceoff.bench.v1", "machine": machine.to_json(), "quick": options.quick, "figures": figures, "failed": failed })
         );
     } else {
-        println!("{}, on {machine}", summary(&measured));
+        println!("{}\n{}", summary(&measured), machine.to_text());
     }
     if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
