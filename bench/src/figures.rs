@@ -1,7 +1,7 @@
 //! The figures, each a comparison of its own.
 
 use crate::machine::{Cpus, Finished, Scratch, Server, find, free_port, run};
-use crate::report::{Figure, Row};
+use crate::report::{Absent, Figure, Row};
 use crate::stall::Stalling;
 use crate::tools::{self, BODY, Counted, DEPTH, Files, Kind, Load, Tool, failures, wrk_quantile_us};
 use clap::ValueEnum;
@@ -88,28 +88,29 @@ impl Run {
     }
 }
 
-/// What the tools that were there made of one load.
+/// What each tool made of one load.
 struct Compared {
-    runs: Vec<(Tool, Vec<Run>)>,
+    runs: Vec<(Tool, Result<Vec<Run>, Absent>)>,
 }
 
 impl Compared {
-    fn values(&self, tool: Tool, value: impl Fn(&Run) -> f64) -> Option<Vec<f64>> {
-        self.runs.iter().find(|(of, _)| *of == tool).map(|(_, runs)| runs.iter().map(value).collect())
+    fn values(&self, tool: Tool, value: fn(&Run) -> f64) -> Vec<f64> {
+        let runs = self.runs.iter().find(|(of, _)| *of == tool).and_then(|(_, runs)| runs.as_ref().ok());
+        runs.map(|runs| runs.iter().map(value).collect()).unwrap_or_default()
     }
 
     /// A row for each tool, ours first. `bounds` are those of our ratio to a tool.
-    fn rows(&self, tools: &[Tool], unit: &'static str, bounds: &[(Tool, f64)], value: impl Fn(&Run) -> f64) -> Vec<Row> {
-        let ours = self.values(Tool::Faceoff, &value).unwrap_or_default();
-        let row = |tool: &Tool| {
+    fn rows(&self, unit: &'static str, bounds: &[(Tool, f64)], value: fn(&Run) -> f64) -> Vec<Row> {
+        let ours = self.values(Tool::Faceoff, value);
+        let row = |(tool, runs): &(Tool, Result<Vec<Run>, Absent>)| {
             let bound = bounds.iter().find(|(of, _)| of == tool).map(|(_, bound)| *bound);
-            match self.values(*tool, &value) {
-                _ if *tool == Tool::Faceoff => Row::shown(tool.name(), ours.clone(), unit),
-                Some(values) => Row::against(tool.name(), &ours, values, unit, bound),
-                None => Row::missing(tool.name(), tool.hint(), bound),
+            match runs {
+                Ok(_) if *tool == Tool::Faceoff => Row::shown(tool.name(), ours.clone(), unit),
+                Ok(_) => Row::against(tool.name(), &ours, self.values(*tool, value), unit, bound),
+                Err(why) => Row::absent(tool.name(), why.clone(), bound),
             }
         };
-        tools.iter().map(row).collect()
+        self.runs.iter().map(row).collect()
     }
 }
 
@@ -161,7 +162,7 @@ impl Bench {
         let compared =
             self.compare("closed", &tools, &Load { scheme: "http", address: server.address, seconds: self.effort.closed_s, kind })?;
         let about = "HTTP/1.1, 64 connections kept; faceoff compares every byte of every answer, the others do not".to_owned();
-        Ok(vec![Figure { name: "closed", about, rows: compared.rows(&tools, CPU, &[(Tool::Bare, 1.10), (Tool::Wrk, 0.92)], Run::cpu_us) }])
+        Ok(vec![Figure { name: "closed", about, rows: compared.rows(CPU, &[(Tool::Bare, 1.10), (Tool::Wrk, 0.92)], Run::cpu_us) }])
     }
 
     fn pipeline(&self) -> Result<Vec<Figure>, String> {
@@ -171,7 +172,7 @@ impl Bench {
         let compared =
             self.compare("pipeline", &tools, &Load { scheme: "http", address: server.address, seconds: self.effort.closed_s, kind })?;
         let about = format!("HTTP/1.1, 64 connections with {DEPTH} requests under way on each");
-        Ok(vec![Figure { name: "pipeline", about, rows: compared.rows(&tools, CPU, &[(Tool::Wrk, 0.70)], Run::cpu_us) }])
+        Ok(vec![Figure { name: "pipeline", about, rows: compared.rows(CPU, &[(Tool::Wrk, 0.70)], Run::cpu_us) }])
     }
 
     fn http2(&self) -> Result<Vec<Figure>, String> {
@@ -181,11 +182,11 @@ impl Bench {
         let compared =
             self.compare("http2", &tools, &Load { scheme: "http", address: server.address, seconds: self.effort.closed_s, kind })?;
         // The bound is that to the better peer.
-        let middle = |tool: &Tool| compared.values(*tool, Run::cpu_us).and_then(|values| median(&values)).unwrap_or(f64::INFINITY);
-        let better = if middle(&Tool::Oha) < middle(&Tool::H2load) { Tool::Oha } else { Tool::H2load };
+        let middle = |tool| median(&compared.values(tool, Run::cpu_us)).unwrap_or(f64::INFINITY);
+        let better = if middle(Tool::Oha) < middle(Tool::H2load) { Tool::Oha } else { Tool::H2load };
         let about =
             "HTTP/2 by prior knowledge, 16 connections with 32 streams each, from nginx; the bound is to the better peer".to_owned();
-        Ok(vec![Figure { name: "http2", about, rows: compared.rows(&tools, CPU, &[(better, 0.80)], Run::cpu_us) }])
+        Ok(vec![Figure { name: "http2", about, rows: compared.rows(CPU, &[(better, 0.80)], Run::cpu_us) }])
     }
 
     fn tls(&self) -> Result<Vec<Figure>, String> {
@@ -195,7 +196,7 @@ impl Bench {
         let compared =
             self.compare("tls", &tools, &Load { scheme: "https", address: server.address, seconds: self.effort.closed_s, kind })?;
         let about = "HTTP/1.1 over TLS 1.3 with AES-128-GCM, 64 connections kept, from nginx".to_owned();
-        Ok(vec![Figure { name: "tls", about, rows: compared.rows(&tools, CPU, &[(Tool::Wrk, 1.00)], Run::cpu_us) }])
+        Ok(vec![Figure { name: "tls", about, rows: compared.rows(CPU, &[(Tool::Wrk, 1.00)], Run::cpu_us) }])
     }
 
     fn latency(&self) -> Result<Vec<Figure>, String> {
@@ -204,7 +205,7 @@ impl Bench {
         let figure = |per_s| {
             let load = Load { scheme: "http", address: server.address, seconds: self.effort.rate_s, kind: Kind::Rate { per_s } };
             let compared = self.compare("latency", &tools, &load)?;
-            let rows = compared.rows(&tools, "us", &[(Tool::Spin, 1.15)], |run| run.counted.p50_us.unwrap_or(f64::NAN));
+            let rows = compared.rows("us", &[(Tool::Spin, 1.15)], |run| run.counted.p50_us.unwrap_or(f64::NAN));
             Ok(Figure { name: "latency", about: format!("median at {per_s} requests/s, from the scheduled instant"), rows })
         };
         [500, 2_000, 10_000].into_iter().map(figure).collect()
@@ -286,7 +287,7 @@ impl Bench {
         };
         let mut rows: Vec<Row> = QUANTILES.iter().zip(&found).map(row).collect();
         let of = format!("p90 of wrk, of {:.0} ms", truth.quantile(0.9));
-        rows.push(if wrk.is_empty() { Row::missing(of, Tool::Wrk.hint(), None) } else { Row::shown(of, wrk, "ms") });
+        rows.push(if wrk.is_empty() { Row::absent(of, Absent::Missing(Tool::Wrk.hint()), None) } else { Row::shown(of, wrk, "ms") });
         let about =
             format!("an answer after 10 ms, standing still 1 s in every {PERIOD_S}; {RATE} arrivals/s, latency against the formula");
         Ok(vec![Figure { name: "stall", about, rows }])
@@ -337,23 +338,31 @@ impl Bench {
             let subject = format!("{} after {short_s} s", tool.name());
             rows.push(match self.program(tool) {
                 Some(_) => Row::shown(subject, vec![megabytes(&self.run(tool, &load(short_s))?)], "MB"),
-                None => Row::missing(subject, tool.hint(), None),
+                None => Row::absent(subject, Absent::Missing(tool.hint()), None),
             });
         }
         Ok(vec![Figure { name: "memory", about: "the most resident, 64 connections at full speed".into(), rows }])
     }
 
-    /// Runs every tool that is there once a repeat, in random order.
+    /// Runs every tool that is there once a repeat, in random order. A peer that fails is left out from then on; ours must not.
     fn compare(&self, name: &str, tools: &[Tool], load: &Load<'_>) -> Result<Compared, String> {
-        let mut runs: Vec<(Tool, Vec<Run>)> =
-            tools.iter().filter(|tool| self.program(**tool).is_some()).map(|tool| (*tool, Vec::new())).collect();
+        let is_there = |tool: Tool| if self.program(tool).is_some() { Ok(Vec::new()) } else { Err(Absent::Missing(tool.hint())) };
+        let mut runs: Vec<(Tool, Result<Vec<Run>, Absent>)> = tools.iter().map(|tool| (*tool, is_there(*tool))).collect();
         let mut order: Vec<usize> = (0..runs.len()).collect();
         for repeat in 1..=self.effort.repeats {
             progress(name, repeat, self.effort.repeats);
             shuffle(&mut order, self.seed, repeat.into());
             for &index in &order {
-                let (tool, of) = &mut runs[index];
-                of.push(self.run(*tool, load)?);
+                let (tool, runs) = &mut runs[index];
+                let Ok(earlier) = runs else { continue };
+                match self.run(*tool, load) {
+                    Ok(run) => earlier.push(run),
+                    Err(error) if tool.is_ours() => return Err(error),
+                    Err(error) => {
+                        eprintln!("bench: {error}");
+                        *runs = Err(Absent::Failed(error));
+                    }
+                }
             }
         }
         Ok(Compared { runs })
@@ -372,6 +381,9 @@ impl Bench {
                 counted.failed,
                 finished.stdout
             ));
+        }
+        if matches!(load.kind, Kind::Rate { .. }) && counted.p50_us.is_none() {
+            return Err(format!("{} printed no median\nhint: did it make enough requests?\n{}", tool.name(), finished.stdout));
         }
         Ok(Run { finished, counted })
     }

@@ -28,10 +28,28 @@ pub struct Row {
     pub unit: &'static str,
     /// Ours divided by this one's, repeat by repeat.
     pub ratio: Option<PairedRatio>,
-    /// What the ratio, or without one the median, is to be at most.
-    pub bound: Option<f64>,
-    /// How to get what is missing.
-    pub missing: Option<&'static str>,
+    /// What is to be kept.
+    pub bound: Option<Bound>,
+    /// Why there are no values.
+    pub absent: Option<Absent>,
+}
+
+/// What something is to be at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    /// The ratio of ours to it.
+    Ratio(f64),
+    /// The median of its values.
+    Median(f64),
+}
+
+/// Why a program has no values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Absent {
+    /// It is not installed; how to get it.
+    Missing(&'static str),
+    /// It failed; what it said.
+    Failed(String),
 }
 
 /// What became of a bound.
@@ -42,7 +60,7 @@ pub enum Verdict {
     /// Not kept.
     NotMet,
     /// There is nothing to compare with.
-    Missing,
+    Open,
     /// There is none: the row is there to be seen.
     Shown,
 }
@@ -53,7 +71,7 @@ impl Verdict {
         match self {
             Verdict::Met => "met",
             Verdict::NotMet => "not met",
-            Verdict::Missing => "peer missing",
+            Verdict::Open => "peer missing",
             Verdict::Shown => "shown",
         }
     }
@@ -62,43 +80,50 @@ impl Verdict {
 impl Row {
     /// Values to be seen.
     pub fn shown(subject: impl Into<String>, values: Vec<f64>, unit: &'static str) -> Row {
-        Row { subject: subject.into(), values, unit, ratio: None, bound: None, missing: None }
+        Row { subject: subject.into(), values, unit, ratio: None, bound: None, absent: None }
     }
 
     /// Values whose median has a bound.
     pub fn bounded(subject: impl Into<String>, values: Vec<f64>, unit: &'static str, bound: f64) -> Row {
-        Row { bound: Some(bound), ..Row::shown(subject, values, unit) }
+        Row { bound: Some(Bound::Median(bound)), ..Row::shown(subject, values, unit) }
     }
 
     /// A program whose values ours are divided by.
     pub fn against(subject: impl Into<String>, ours: &[f64], values: Vec<f64>, unit: &'static str, bound: Option<f64>) -> Row {
         let pairs: Vec<(f64, f64)> = ours.iter().copied().zip(values.iter().copied()).collect();
-        Row { ratio: ratio(&pairs), bound, ..Row::shown(subject, values, unit) }
+        Row { ratio: ratio(&pairs), bound: bound.map(Bound::Ratio), ..Row::shown(subject, values, unit) }
     }
 
-    /// A program that is not there.
-    pub fn missing(subject: impl Into<String>, hint: &'static str, bound: Option<f64>) -> Row {
-        Row { bound, missing: Some(hint), ..Row::shown(subject, Vec::new(), "") }
+    /// A program without values.
+    pub fn absent(subject: impl Into<String>, why: Absent, bound: Option<f64>) -> Row {
+        Row { bound: bound.map(Bound::Ratio), absent: Some(why), ..Row::shown(subject, Vec::new(), "") }
     }
 
     /// What became of its bound: decided by the middle, with the interval beside it.
     pub fn verdict(&self) -> Verdict {
-        let measured = self.ratio.map(|ratio| ratio.ratio).or(median(&self.values));
-        match (self.bound, measured) {
-            (None, _) => Verdict::Shown,
-            (Some(_), None) => Verdict::Missing,
-            (Some(bound), Some(measured)) if measured <= bound => Verdict::Met,
-            (Some(_), Some(_)) => Verdict::NotMet,
+        let (measured, bound) = match self.bound {
+            None => return Verdict::Shown,
+            Some(Bound::Ratio(bound)) => (self.ratio.map(|ratio| ratio.ratio), bound),
+            Some(Bound::Median(bound)) => (median(&self.values), bound),
+        };
+        match measured {
+            None => Verdict::Open,
+            Some(measured) if measured <= bound => Verdict::Met,
+            Some(_) => Verdict::NotMet,
         }
     }
 
+    /// Whether it was there and failed.
+    pub fn failed(&self) -> bool {
+        matches!(self.absent, Some(Absent::Failed(_)))
+    }
+
     fn to_text(&self) -> String {
-        let bound = |bound: f64| format!("at most {bound}: {}", self.verdict().name());
         let mut parts = Vec::new();
-        if let Some(hint) = self.missing {
-            parts.push(format!("{:>11}  {hint}", "missing"));
-        } else if let Some(middle) = median(&self.values) {
-            parts.push(format!("{:>11} {}", show(middle), self.unit));
+        match &self.absent {
+            Some(Absent::Missing(hint)) => parts.push(format!("{:>11}  {hint}", "missing")),
+            Some(Absent::Failed(why)) => parts.push(format!("{:>11}  {}", "failed", why.lines().next().unwrap_or_default())),
+            None => parts.extend(median(&self.values).map(|middle| format!("{:>11} {}", show(middle), self.unit))),
         }
         match self.ratio {
             Some(PairedRatio { ratio, interval, .. }) if self.values.len() > 1 => {
@@ -111,7 +136,9 @@ impl Row {
                 }
             }
         }
-        parts.extend(self.bound.map(bound));
+        if let Some(Bound::Ratio(bound) | Bound::Median(bound)) = self.bound {
+            parts.push(format!("at most {bound}: {}", self.verdict().name()));
+        }
         format!("  {:<28}{}\n", self.subject, parts.join("  "))
     }
 
@@ -125,9 +152,10 @@ impl Row {
             "interval": mean_interval(&self.values, CONFIDENCE).map(|(_, interval)| ends(interval)),
             "ratio": self.ratio.map(|ratio| ratio.ratio),
             "ratio_interval": self.ratio.filter(|_| self.values.len() > 1).map(|ratio| ends(ratio.interval)),
-            "bound": self.bound,
+            "bound": self.bound.map(|(Bound::Ratio(bound) | Bound::Median(bound))| bound),
             "verdict": self.verdict().name(),
-            "get": self.missing,
+            "missing": self.absent.as_ref().and_then(|absent| if let Absent::Missing(hint) = absent { Some(hint) } else { None }),
+            "failed": self.absent.as_ref().and_then(|absent| if let Absent::Failed(why) = absent { Some(why) } else { None }),
         })
     }
 }
@@ -159,6 +187,11 @@ impl Figure {
         format!("{}: {}\n{rows}\n", self.name, self.about)
     }
 
+    /// Whether a program of it failed.
+    pub fn failed(&self) -> bool {
+        self.rows.iter().any(Row::failed)
+    }
+
     /// For programs.
     pub fn to_json(&self) -> Value {
         json!({ "figure": self.name, "about": self.about, "rows": self.rows.iter().map(Row::to_json).collect::<Vec<_>>() })
@@ -169,7 +202,7 @@ impl Figure {
 pub fn summary(figures: &[Figure]) -> String {
     let verdicts: Vec<Verdict> = figures.iter().flat_map(|figure| &figure.rows).map(Row::verdict).collect();
     let count = |verdict| verdicts.iter().filter(|v| **v == verdict).count();
-    let (met, not_met, missing) = (count(Verdict::Met), count(Verdict::NotMet), count(Verdict::Missing));
+    let (met, not_met, missing) = (count(Verdict::Met), count(Verdict::NotMet), count(Verdict::Open));
     let peers = if missing > 0 { format!(", {missing} without a peer") } else { String::new() };
     format!("{met} of {} bounds met{peers}", met + not_met + missing)
 }
@@ -184,6 +217,8 @@ mod tests {
         let text = row.to_text();
         assert!(text.contains("ours is 0.822 [0.7") && text.ends_with("of it  at most 0.92: met\n"), "{text}");
         assert_eq!(Row::against("wrk", &[10.0, 10.0], vec![10.0, 10.0], "us", Some(0.92)).verdict(), Verdict::NotMet);
+        // What has no ratio has no verdict: its own values are not what the bound is about.
+        assert_eq!(Row::against("spin", &[f64::NAN, 1.0], vec![1.0, 1.0], "us", Some(1.15)).verdict(), Verdict::Open);
         assert_eq!(Row::against("ab", &[10.0, 10.0], vec![10.0, 10.0], "us", None).verdict(), Verdict::Shown);
     }
 
@@ -203,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said_with_how_to_get_it() {
-        let row = Row::missing("oha", "cargo install oha --locked", Some(0.8));
+        let row = Row::absent("oha", Absent::Missing("cargo install oha --locked"), Some(0.8));
         assert!(row.to_text().contains("cargo install oha --locked  at most 0.8: peer missing"), "{}", row.to_text());
         let figure = Figure { name: "http2", about: "x".into(), rows: vec![row, Row::bounded("lag", vec![1.0], "us", 2.0)] };
         assert_eq!(summary(&[figure]), "1 of 2 bounds met, 1 without a peer");
