@@ -1,10 +1,10 @@
 //! Figures, as text and as JSON.
 
 use serde_json::{Value, json};
-use stats::{Interval, PairedRatio, mean_interval, median};
+use stats::{Interval, PairedRatio, median};
 
 /// How sure intervals are.
-pub const CONFIDENCE: f64 = 0.95;
+const CONFIDENCE: f64 = 0.95;
 
 /// One thing that was measured, of every program that takes part.
 #[derive(Debug)]
@@ -130,11 +130,12 @@ impl Row {
                 parts.push(format!("ours is {ratio:.3} [{:.3}, {:.3}] of it", interval.low, interval.high));
             }
             Some(PairedRatio { ratio, .. }) => parts.push(format!("ours is {ratio:.3} of it")),
-            None => {
-                if let Some((_, interval)) = mean_interval(&self.values, CONFIDENCE) {
-                    parts.push(format!("[{}, {}]", show(interval.low), show(interval.high)));
-                }
+            None if self.values.len() > 1 => {
+                let (least, greatest) =
+                    self.values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
+                parts.push(format!("({} to {})", show(least), show(greatest)));
             }
+            None => {}
         }
         if let Some(Bound::Ratio(bound) | Bound::Median(bound)) = self.bound {
             parts.push(format!("at most {bound}: {}", self.verdict().name()));
@@ -149,7 +150,6 @@ impl Row {
             "unit": self.unit,
             "values": self.values,
             "median": median(&self.values),
-            "interval": mean_interval(&self.values, CONFIDENCE).map(|(_, interval)| ends(interval)),
             "ratio": self.ratio.map(|ratio| ratio.ratio),
             "ratio_interval": self.ratio.filter(|_| self.values.len() > 1).map(|ratio| ends(ratio.interval)),
             "bound": self.bound.map(|(Bound::Ratio(bound) | Bound::Median(bound))| bound),
