@@ -38,8 +38,9 @@ lint: page ## formatting and lints of every language
 	cd systems/proxy-gin && test -z "$$(gofmt -l .)" && go vet ./...
 	cd web && npm run --silent lint
 
-bench: build ## our load generator beside its peers
-	bench/generators
+bench: build ## our load generator beside its peers; FIGURES="closed --quick" for some of it
+	$(CARGO) build --release --locked -p bench -p control
+	target/release/bench $(FIGURES)
 
 clean: ## what builds and runs have left
 	rm -rf target web/dist web/node_modules .faceoff
