@@ -60,7 +60,14 @@ const fn no(server: &'static str, case: &'static str, mode: &'static str, reason
 pub const UNSUPPORTED: &[Unsupported] = &[
     no("nginx", "trailers", WIRE, "nginx does not pass trailers on; the body is checked all the same"),
     no("nginx", "early", "*", "nginx passes 103 on from 1.29 only"),
+    no("node", "early", "pipeline", EARLY_OUT_OF_TURN),
+    no("node", "early", "tls-pipeline", EARLY_OUT_OF_TURN),
+    no("node", "length-100000", "tls-pipeline", PAUSED),
+    no("node", "chunked-100000", "tls-pipeline", PAUSED),
 ];
+
+const EARLY_OUT_OF_TURN: &str = "of a pipelined request, Node writes the 103 between the head and the body of another answer";
+const PAUSED: &str = "with much to send, Node pauses its parser, and ends the connection (HPE_PAUSED) when TLS hands it the next requests";
 
 /// The lengths of bodies.
 pub const LENGTHS: &[usize] = &[0, 1, 1_000, 100_000];
