@@ -66,9 +66,16 @@ pub const UNSUPPORTED: &[Unsupported] = &[
     no("node", "early", "tls-pipeline", EARLY_OUT_OF_TURN),
     no("node", "length-100000", "tls-pipeline", PAUSED),
     no("node", "chunked-100000", "tls-pipeline", PAUSED),
+    no("undertow", "early", "*", "Undertow has no way to send 103"),
+    no("undertow", "head-close", "pipeline", DROPPED),
+    no("undertow", "head-close", "tls-pipeline", DROPPED),
+    no("undertow", "keep-alive-off", "pipeline", DROPPED),
+    no("undertow", "keep-alive-off", "tls-pipeline", DROPPED),
 ];
 
-const NOTHING_BEHIND: &str = "requests behind an answer that ends with the connection are unread when it closes: TCP may reset it before the end is seen";
+const DROPPED: &str = "with further requests behind it, Undertow closes without the last answer, too";
+const NOTHING_BEHIND: &str =
+    "requests behind an answer that ends with the connection are unread when it closes: TCP may reset it before the end is seen";
 const EARLY_OUT_OF_TURN: &str = "of a pipelined request, Node writes the 103 between the head and the body of another answer";
 const PAUSED: &str = "with much to send, Node pauses its parser, and ends the connection (HPE_PAUSED) when TLS hands it the next requests";
 

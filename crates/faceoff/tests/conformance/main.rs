@@ -68,8 +68,7 @@ fn load(server: &Server, case: &Case, mode: &Mode, place: &Path) -> Result<(), S
         .args(mode.arguments);
     let output = command.timeout(Duration::from_secs(60)).output().map_err(|e| e.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    let result: serde_json::Value =
-        serde_json::from_slice(&output.stdout).map_err(|_| format!("no JSON, {}: {said}", output.status))?;
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|_| format!("no JSON, {}: {said}", output.status))?;
     let counts = result["counts"].as_object().ok_or("no counts")?;
     let is_right = |(kind, count): (&String, &serde_json::Value)| {
         *count == if ["correct", "scheduled"].contains(&kind.as_str()) { REQUESTS } else { 0 }

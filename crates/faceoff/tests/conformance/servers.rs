@@ -73,7 +73,9 @@ impl Server {
             rendered.display().to_string()
         };
         let mut command: Vec<String> = match name {
-            "nginx" => vec!["nginx".into(), "-e".into(), "stderr".into(), "-p".into(), format!("{work}/"), "-c".into(), render("nginx.conf")],
+            "nginx" => {
+                vec!["nginx".into(), "-e".into(), "stderr".into(), "-p".into(), format!("{work}/"), "-c".into(), render("nginx.conf")]
+            }
             "haproxy" => vec!["haproxy".into(), "-db".into(), "-f".into(), render("haproxy.cfg")],
             "caddy" => {
                 vec![build_caddy(), "run".into(), "--adapter".into(), "caddyfile".into(), "--config".into(), render("Caddyfile")]

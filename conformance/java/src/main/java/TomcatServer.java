@@ -59,8 +59,8 @@ public final class TomcatServer {
                 case "length" -> whole(response, Route.pattern(route.number()));
                 case "chunked" -> pieces(response, Route.pattern(route.number()));
                 case "close" -> {
-                    // Said by the application, this makes Tomcat do without chunks.
-                    response.setHeader("Connection", "close");
+                    // Over HTTP/1.1 this makes Tomcat do without chunks.
+                    close(request, response);
                     pieces(response, Route.pattern(route.number()));
                 }
                 case "status" -> response.setStatus(route.number());
@@ -76,10 +76,16 @@ public final class TomcatServer {
                     whole(response, Route.pattern(1000));
                 }
                 case "keep-alive-off" -> {
-                    response.setHeader("Connection", "close");
+                    close(request, response);
                     whole(response, Route.pattern(1000));
                 }
                 default -> response.setStatus(404);
+            }
+        }
+
+        private static void close(HttpServletRequest request, HttpServletResponse response) {
+            if (request.getProtocol().equals("HTTP/1.1")) {
+                response.setHeader("Connection", "close");
             }
         }
 
