@@ -3,7 +3,7 @@
 CARGO ?= cargo
 FACEOFF = target/release/faceoff
 
-.PHONY: build page demo systems check test test-all lint bench clean
+.PHONY: build page demo systems check test test-all conformance lint bench clean
 
 build: page ## the command, in target/release/faceoff
 	$(CARGO) build --release --locked -p faceoff
@@ -31,6 +31,9 @@ test: build ## every test of every language, with one closing line
 
 test-all: build ## the longer proofs as well
 	scripts/test --all
+
+conformance: page ## real servers, every kind of answer (part of test-all)
+	$(CARGO) test --locked -p faceoff --test conformance -- --ignored
 
 lint: page ## formatting and lints of every language
 	$(CARGO) fmt --all --check
