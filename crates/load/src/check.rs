@@ -12,6 +12,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::rc::Rc;
 
+/// Most bytes of an answer that is known again as a whole: what is longer costs more to compare than to read.
+const KNOWN_MAX: usize = 8 << 10;
+
 /// Most bytes of a body that are kept to be looked into.
 const KEPT_MAX: usize = 16 << 20;
 
@@ -31,6 +34,13 @@ pub struct Expected {
     /// The last body whose content was found right: as a server hardly changes its spelling,
     /// comparing bytes settles nearly every answer.
     last_right: Rc<Vec<u8>>,
+    /// The last answer that was right, head and all, where nothing in what is expected varies.
+    known: Option<Known>,
+}
+
+struct Known {
+    bytes: Vec<u8>,
+    status: u16,
 }
 
 /// What is compared as bytes, while they come.
@@ -212,12 +222,20 @@ impl Expected {
             sample: answer.sample,
             answers: 0,
             last_right: Rc::default(),
+            known: None,
         }
     }
 
     /// Forgets a body that broke off.
     pub fn abandon(checking: &mut Checking) {
         *checking = Checking::default();
+    }
+
+    /// Whether every answer that is right once is right always.
+    fn is_constant(&self) -> bool {
+        let Expected { headers, body, content, from_headers, from_body, .. } = self;
+        let is_fixed = !matches!(body, Plain::Varying(_)) && !content.varies && headers.iter().all(|(_, value)| !value.varies());
+        is_fixed && from_headers.is_empty() && from_body.is_empty()
     }
 
     /// Whether the content of the next answer is looked into.
@@ -238,6 +256,26 @@ impl Expected {
 }
 
 impl Asked<'_> {
+    /// Whether these bytes begin with the very answer that was the last right one; its length and status. Servers
+    /// answer alike: one comparison of all bytes then does what reading and checking them did.
+    #[inline]
+    pub fn known(&self, bytes: &[u8]) -> Option<(usize, u16)> {
+        let known = self.expected.known.as_ref()?;
+        bytes.starts_with(&known.bytes).then_some((known.bytes.len(), known.status))
+    }
+
+    /// Remembers the bytes of an answer that was found right.
+    pub fn remember(&mut self, checking: &Checking, bytes: &[u8], status: u16) {
+        let was_looked_into = checking.is_sampled || !self.expected.content.is_asked_for();
+        if bytes.len() > KNOWN_MAX || !was_looked_into || !self.expected.is_constant() {
+            return;
+        }
+        let known = self.expected.known.get_or_insert_with(|| Known { bytes: Vec::new(), status });
+        known.bytes.clear();
+        known.bytes.extend_from_slice(bytes);
+        known.status = status;
+    }
+
     /// Looks at a final head.
     pub fn head(&mut self, checking: &mut Checking, status: u16, headers: &(impl Headers + ?Sized)) {
         checking.head = self.judge_head(status, headers);

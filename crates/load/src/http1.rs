@@ -1,7 +1,7 @@
 //! HTTP/1.1 as bytes: answers read as they come, however they are cut. No I/O.
 
 use crate::answer::{Event, Finished};
-use crate::check::{Asked, Checking, Questions};
+use crate::check::{Asked, Checking, Judgement, Questions};
 use std::collections::VecDeque;
 use std::fmt;
 use std::mem::MaybeUninit;
@@ -90,6 +90,11 @@ impl AnswerReader {
     /// # Errors
     /// What makes the bytes no answer; the connection is of no use then.
     pub fn read(&mut self, input: &[u8], asked: &mut Asked<'_>) -> Result<(usize, Option<Finished>), Malformed> {
+        let is_fresh = !self.is_within_answer();
+        if is_fresh && let Some((length, status)) = asked.known(input) {
+            let finished = Finished { status, judgement: Judgement::Right, bytes: length as u64, keep_alive: true };
+            return Ok((length, Some(finished)));
+        }
         let mut used = 0;
         loop {
             let rest = &input[used..];
@@ -136,7 +141,11 @@ impl AnswerReader {
                 }
             };
             if finished {
-                return Ok((used, Some(self.finish(asked))));
+                let finished = self.finish(asked);
+                if is_fresh && finished.keep_alive && finished.judgement == Judgement::Right {
+                    asked.remember(&self.checking, &input[..used], finished.status);
+                }
+                return Ok((used, Some(finished)));
             }
         }
     }
@@ -438,6 +447,28 @@ mod tests {
             })
             .collect();
         assert_eq!(keep_alive, [true, true, true, false, false, false]);
+    }
+
+    proptest! {
+        /// What an expectation remembers of earlier answers never changes what it says of later ones.
+        #[test]
+        fn an_answer_known_again_is_judged_as_one_never_seen(
+            picks in prop::collection::vec(0usize..5, 1..20), cuts in prop::collection::vec(0usize..1000, 0..10), json in any::<bool>(),
+        ) {
+            let answers = [
+                "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n[1,2]",
+                "HTTP/1.1 200 OK\r\nDate: now\r\nContent-Length: 5\r\n\r\n[1,2]",
+                "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n[1,3]",
+                "HTTP/1.1 500 No\r\nContent-Length: 5\r\n\r\n[1,2]",
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n[1,2]\r\n0\r\n\r\n",
+            ];
+            let check = || if json { BodyCheck::Json(serde_json::json!([1, 2])) } else { BodyCheck::Text("[1,2]".into()) };
+            let bytes: String = picks.iter().map(|pick| answers[*pick]).collect();
+            let together = read_all(bytes.as_bytes(), &cuts, &mut expecting(check())).unwrap();
+            let apart: Vec<_> =
+                picks.iter().flat_map(|pick| read_all(answers[*pick].as_bytes(), &[], &mut expecting(check())).unwrap()).collect();
+            prop_assert_eq!(together, apart);
+        }
     }
 
     #[test]
