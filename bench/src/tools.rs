@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(read(Tool::Wrk2, include_str!("../samples/wrk2.txt")), (60_017, 0, Some(6_670.0)));
         assert_eq!(read(Tool::H2load, include_str!("../samples/h2load.txt")), (119_107, 0, None));
         assert_eq!(read(Tool::Ab, include_str!("../samples/ab.txt")), (167_082, 0, None));
-        assert_eq!(read(Tool::Oha, include_str!("../samples/oha.json")), (4_999, 1, Some(153.4)));
+        assert_eq!(read(Tool::Oha, include_str!("../samples/oha.json")), (36_751, 73, Some(326.4)));
         assert_eq!(read(Tool::K6, include_str!("../samples/k6.json")), (1_003, 0, Some(121.5)));
         assert_eq!(read(Tool::Bare, r#"{"requests":7,"seconds":1.0,"cpu_s":0.5}"#), (7, 0, None));
         assert_eq!(read(Tool::Spin, r#"{"requests":7,"latency_us":{"p50":27.5}}"#), (7, 0, Some(27.5)));
