@@ -11,6 +11,9 @@
 
 pub mod check;
 pub mod clock;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod http1;
 pub mod http2;
 pub mod request;
