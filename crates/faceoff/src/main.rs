@@ -46,7 +46,7 @@ enum Command {
     /// Make a record's page again
     Report(commands::report::Options),
     /// Put a load on one URL and show what it measured
-    Load(commands::load::Options),
+    Load(Box<commands::load::Options>),
     /// As wrk and wrk2 are called, and in their words
     Wrk(commands::load::wrk::Options),
     /// Remove what faceoff keeps: build stamps and logs, processes that a killed run left

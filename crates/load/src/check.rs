@@ -41,6 +41,7 @@ pub struct Expected {
 struct Known {
     bytes: Vec<u8>,
     status: u16,
+    is_head: bool,
 }
 
 /// What is compared as bytes, while they come.
@@ -261,7 +262,7 @@ impl Asked<'_> {
     #[inline]
     pub fn known(&self, bytes: &[u8]) -> Option<(usize, u16)> {
         let known = self.expected.known.as_ref()?;
-        bytes.starts_with(&known.bytes).then_some((known.bytes.len(), known.status))
+        (bytes.starts_with(&known.bytes) && known.is_head == self.is_head).then_some((known.bytes.len(), known.status))
     }
 
     /// Remembers the bytes of an answer that was found right.
@@ -270,10 +271,10 @@ impl Asked<'_> {
         if bytes.len() > KNOWN_MAX || !was_looked_into || !self.expected.is_constant() {
             return;
         }
-        let known = self.expected.known.get_or_insert_with(|| Known { bytes: Vec::new(), status });
+        let known = self.expected.known.get_or_insert_with(|| Known { bytes: Vec::new(), status, is_head: false });
         known.bytes.clear();
         known.bytes.extend_from_slice(bytes);
-        known.status = status;
+        (known.status, known.is_head) = (status, self.is_head);
     }
 
     /// Looks at a final head.
@@ -378,7 +379,7 @@ impl Asked<'_> {
         }
         let is_known = !checking.diverged && seen == like.len() && seen > 0;
         let text = if checking.diverged { &kept[..] } else { &like[..seen] };
-        if checking.is_sampled && !(is_known && !expected.content.varies) {
+        if checking.is_sampled && (!is_known || expected.content.varies) {
             expected.content.judge(text, self.vars)?;
         }
         for taken in &expected.from_body {

@@ -24,6 +24,7 @@ pub(crate) enum Phase {
     Open,
 }
 
+#[expect(clippy::large_enum_variant, reason = "HTTP/1.1 is the usual case, and lies where its connection does")]
 pub(crate) enum Session {
     Http1(Http1),
     Http2(Box<Http2>),

@@ -207,24 +207,19 @@ impl AnswerReader {
 
     fn parse_head(&mut self, bytes: &[u8], asked: &mut Asked<'_>) -> Result<Option<(usize, bool)>, Malformed> {
         let mut headers = [const { MaybeUninit::uninit() }; HEADERS_MAX];
-        let mut head = httparse::Response::new(&mut []);
-        let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(&mut head, bytes, &mut headers);
-        let length = match parsed.map_err(|e| Malformed::Head(e.to_string()))? {
-            httparse::Status::Complete(length) => length,
-            httparse::Status::Partial => return Ok(None),
+        let mut before = 0;
+        // Interim answers come before the final one.
+        let (length, head) = loop {
+            let mut head = httparse::Response::new(&mut []);
+            let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(&mut head, &bytes[before..], &mut headers);
+            match parsed.map_err(|e| Malformed::Head(e.to_string()))? {
+                httparse::Status::Partial => return Ok(None),
+                httparse::Status::Complete(length) if head.code.is_some_and(|code| (100..200).contains(&code)) => before += length,
+                httparse::Status::Complete(length) => break (before + length, head),
+            }
         };
         self.bytes += length as u64;
         let status = head.code.unwrap_or(0);
-        if (100..200).contains(&status) {
-            // An interim answer: the final one follows.
-            return match self.parse_head(&bytes[length..], asked)? {
-                Some((more, has_body)) => Ok(Some((length + more, has_body))),
-                None => {
-                    self.bytes -= length as u64;
-                    Ok(None)
-                }
-            };
-        }
         let framing = Framing::of(head.headers)?;
         self.status = status;
         asked.head(&mut self.checking, status, &*head.headers);
@@ -502,6 +497,8 @@ mod tests {
         let garbage = read_all(b"SSH-2.0-OpenSSH\r\n", &[], &mut expecting(BodyCheck::Any));
         assert!(matches!(garbage, Err(Malformed::Head(_))), "{garbage:?}");
         let endless = format!("HTTP/1.1 200 OK\r\nX: {}", "a".repeat(HEAD_MAX));
+        let interim = "HTTP/1.1 100 Continue\r\n\r\n".repeat(20_000);
+        assert_eq!(read_all(interim.as_bytes(), &[], &mut expecting(BodyCheck::Any)), Err(Malformed::HeadTooLong));
         for cuts in [vec![], vec![30_000, 60_000]] {
             assert_eq!(read_all(endless.as_bytes(), &cuts, &mut expecting(BodyCheck::Any)), Err(Malformed::HeadTooLong));
         }

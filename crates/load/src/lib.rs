@@ -11,6 +11,9 @@
 
 pub mod check;
 pub mod clock;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod http1;
 pub mod http2;
 pub mod request;
@@ -72,7 +75,11 @@ pub fn run(plan: &Plan<'_>) -> Result<Measured, LoadError> {
             .map(|(thread, kernel)| {
                 let listeners = Listeners { thread, progress: plan.progress.clone(), seconds: Some(sender.clone()) };
                 let all_connected = &all_connected;
-                scope.spawn(move || run_loop(kernel, plan, Share { thread, of }, listeners, || drop(all_connected.wait())))
+                scope.spawn(move || {
+                    run_loop(kernel, plan, Share { thread, of }, listeners, || {
+                        all_connected.wait();
+                    })
+                })
             })
             .collect();
         drop(sender);

@@ -229,8 +229,8 @@ fn request(step: &Step, target: &Target, names: &Names) -> Request {
 /// Whether a header is one for the server: not one that we write ourselves, nor one that HTTP/2 forbids (RFC 9113, 8.2.2).
 fn is_sent(name: &str, is_http2: bool) -> bool {
     let forbidden = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
-    let is_one_of = |names: &[&str]| names.iter().any(|other| name.eq_ignore_ascii_case(other));
-    !is_one_of(&["host"]) && !(is_http2 && is_one_of(&forbidden))
+    let is_forbidden = is_http2 && forbidden.iter().any(|other| name.eq_ignore_ascii_case(other));
+    !is_forbidden && !name.eq_ignore_ascii_case("host")
 }
 
 #[cfg(test)]

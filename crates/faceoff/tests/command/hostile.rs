@@ -4,7 +4,6 @@ use crate::folder::Folder;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 /// Does something with each connection, on a thread of its own, until the test is over.
@@ -75,7 +74,7 @@ fn never_accepts() {
     let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::STREAM, None).unwrap();
     rustix::net::bind(&socket, &"127.0.0.1:0".parse::<std::net::SocketAddrV4>().unwrap()).unwrap();
     rustix::net::listen(&socket, 0).unwrap();
-    let listener = TcpListener::from(OwnedFd::from(socket));
+    let listener = TcpListener::from(socket);
     let address = listener.local_addr().unwrap();
     let full: Vec<_> = (0..8).map(|_| TcpStream::connect_timeout(&address, Duration::from_millis(100))).collect();
     fails(&format!("http://{address}/"), "timed_out", "no connection within");

@@ -2,7 +2,7 @@
 //! they are cut. No I/O.
 
 mod frame;
-mod hpack;
+pub(crate) mod hpack;
 mod huffman;
 
 #[cfg(test)]
