@@ -45,6 +45,8 @@ pub(crate) struct Connection<S> {
     /// When connecting began, and when it was done.
     pub opened_ns: u64,
     pub connected_ns: u64,
+    /// Whether a request was answered on it.
+    pub has_answered: bool,
     /// Whether this connection stands among those that have room.
     pub is_listed: bool,
     /// Whether bytes wait for the end of a round of events to be sent.
@@ -88,6 +90,7 @@ impl<S> Connection<S> {
             watches_write: !stands,
             opened_ns,
             connected_ns: 0,
+            has_answered: false,
             is_listed: false,
             is_dirty: false,
         };
@@ -156,22 +159,28 @@ impl<S> Connection<S> {
                 all
             }
             Some(tls) => {
-                // Before the handshake is over this would be early data, which is not asked for.
-                if self.phase == Phase::Open && !self.out.is_empty() {
-                    io::Write::write_all(&mut tls.writer(), &self.out).map_err(|e| Over::Broken(format!("sending failed: {e}")))?;
-                    self.out.clear();
-                }
+                let failed = |e: io::Error| Over::Broken(format!("sending failed: {e}"));
                 let mut io = Io { world, socket: &self.socket };
-                loop {
+                let all = loop {
+                    // Before the handshake is over this would be early data, which is not asked for.
+                    if self.phase == Phase::Open && self.sent < self.out.len() {
+                        // Takes as much as its buffer has room for.
+                        self.sent += io::Write::write(&mut tls.writer(), &self.out[self.sent..]).map_err(failed)?;
+                    }
                     if !tls.wants_write() {
                         break true;
                     }
                     match tls.write_tls(&mut io) {
                         Ok(_) => {}
                         Err(e) if e.kind() == io::ErrorKind::WouldBlock => break false,
-                        Err(e) => return Err(Over::Broken(format!("sending failed: {e}"))),
+                        Err(e) => return Err(failed(e)),
                     }
+                };
+                if self.sent == self.out.len() {
+                    self.out.clear();
+                    self.sent = 0;
                 }
+                all
             }
         };
         if self.watches_write == all {
@@ -198,7 +207,7 @@ impl<S> Connection<S> {
         for _ in 0..READS_MAX {
             match world.read(&self.socket, buffer) {
                 Ok(None) => return Ok(()),
-                Ok(Some(0)) => return Err(self.ended(questions, events)),
+                Ok(Some(0)) => return Err(self.ended(true, questions, events)),
                 Ok(Some(length)) => {
                     self.understand(&buffer[..length], questions, events)?;
                     // A short read means that the socket is empty: no second call is needed to know.
@@ -252,8 +261,9 @@ impl<S> Connection<S> {
                 self.understand(&buffer[..length], questions, events)?;
             }
             if ended || state.peer_has_closed() {
+                let is_said = state.peer_has_closed();
                 return Err(match self.phase {
-                    Phase::Open => self.ended(questions, events),
+                    Phase::Open => self.ended(is_said, questions, events),
                     _ => Over::Refused("TLS: the server closed during the handshake".into()),
                 });
             }
@@ -272,8 +282,11 @@ impl<S> Connection<S> {
         }
     }
 
-    fn ended(&mut self, questions: &mut impl Questions, events: &mut Vec<Event>) -> Over {
+    /// The other end has closed; over TLS it may not have said so, and who cut the connection is then unknown.
+    fn ended(&mut self, is_said: bool, questions: &mut impl Questions, events: &mut Vec<Event>) -> Over {
+        let is_cut = !is_said && self.under_way() > 0;
         match &mut self.session {
+            _ if is_cut => Over::Broken("TLS: cut off without a close_notify".into()),
             Session::Http1(session) => match session.end(questions, events) {
                 Ok(()) => Over::Closed,
                 Err(malformed) => Over::Broken(malformed.to_string()),

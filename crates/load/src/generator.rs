@@ -93,8 +93,9 @@ pub(crate) struct Generator<'a, W: World> {
     queue: VecDeque<u32>,
     /// To be taken up at an instant.
     alarms: BinaryHeap<Reverse<(u64, u32)>>,
-    /// To be taken up as soon as the connection at hand is dealt with; true: sent again.
-    fresh: Vec<(u32, bool)>,
+    /// To be taken up as soon as the connection at hand is dealt with: what is sent again, before anything new.
+    again: VecDeque<u32>,
+    fresh: VecDeque<u32>,
     /// Connections with something to send.
     dirty: Vec<u32>,
     oldest: u32,
@@ -179,7 +180,8 @@ impl<'a, W: World> Generator<'a, W> {
             idle: Vec::new(),
             queue: VecDeque::new(),
             alarms: BinaryHeap::with_capacity(journeys as usize),
-            fresh: Vec::with_capacity(depth as usize),
+            again: VecDeque::new(),
+            fresh: VecDeque::with_capacity(depth as usize),
             dirty: Vec::with_capacity(16),
             oldest: NONE,
             youngest: NONE,
@@ -230,7 +232,9 @@ impl<'a, W: World> Generator<'a, W> {
     pub fn run(&mut self, listeners: Listeners) -> Measured {
         let has_schedule = self.plan.load.has_schedule();
         self.start_ns = self.world.now_ns();
+        let opened_before = self.tally.connections_opened;
         self.tally = Tally::heard(self.start_ns, has_schedule, listeners);
+        self.tally.connections_opened = opened_before;
         let planned_ns = self.plan.duration.as_nanos() as u64;
         let interrupted = match self.plan.load {
             Load::Closed { .. } => self.run_closed(planned_ns),
@@ -270,7 +274,7 @@ impl<'a, W: World> Generator<'a, W> {
         let end_ns = self.start_ns + planned_ns;
         for journey in 0..self.journeys.len() as u32 {
             self.journeys[journey as usize].scheduled_ns = self.start_ns;
-            self.fresh.push((journey, false));
+            self.fresh.push_back(journey);
         }
         let mut look_up_at = self.start_ns;
         loop {
@@ -380,10 +384,13 @@ impl<'a, W: World> Generator<'a, W> {
     }
 
     fn take_fresh(&mut self) {
-        while let Some((journey, again)) = self.fresh.pop() {
-            if again {
+        loop {
+            if let Some(journey) = self.again.pop_front() {
                 self.place(journey);
-            } else if self.going_on && self.taken < self.most {
+                continue;
+            }
+            let Some(journey) = self.fresh.pop_front() else { break };
+            if self.going_on && self.taken < self.most {
                 self.take(journey, self.journeys[journey as usize].scheduled_ns);
             }
         }
@@ -670,10 +677,15 @@ impl<'a, W: World> Generator<'a, W> {
     /// Takes a request off its connection; it begins anew when that is dealt with.
     fn send_again(&mut self, journey: u32) {
         self.journeys[journey as usize].slot = NONE;
-        self.fresh.push((journey, true));
+        self.again.push_back(journey);
     }
 
+    /// A connection that answers anything is one that gets on: to be sent again from it is no sign of a server that never will.
     fn may_be_sent_again(&mut self, journey: u32) -> bool {
+        let slot = self.journeys[journey as usize].slot;
+        if self.slots.get(slot as usize).and_then(|slot| slot.connection.as_ref()).is_some_and(|c| c.has_answered) {
+            return true;
+        }
         let sent_again = &mut self.journeys[journey as usize].sent_again;
         *sent_again += 1;
         *sent_again <= SENT_AGAIN_MAX
@@ -705,7 +717,11 @@ impl<'a, W: World> Generator<'a, W> {
 
     fn answered(&mut self, journey: u32, finished: Finished, now: u64) {
         let Journey { scheduled_ns, sent_ns, slot, .. } = self.journeys[journey as usize];
-        self.slots[slot as usize].failures_in_a_row = 0;
+        let place = &mut self.slots[slot as usize];
+        place.failures_in_a_row = 0;
+        if let Some(connection) = &mut place.connection {
+            connection.has_answered = true;
+        }
         let is_right = match &finished.judgement {
             Judgement::Right => {
                 self.tally.correct(scheduled_ns, sent_ns, now, finished.status, finished.bytes);
@@ -747,7 +763,7 @@ impl<'a, W: World> Generator<'a, W> {
             // Without a schedule, the next is due now.
             Load::Closed { .. } if back_off_ns == 0 => {
                 settled.scheduled_ns = now;
-                self.fresh.push((journey, false));
+                self.fresh.push_back(journey);
             }
             Load::Closed { .. } => self.alarms.push(Reverse((now + back_off_ns, journey))),
             Load::Arrivals { .. } => self.idle.push(journey),
@@ -835,7 +851,7 @@ impl<'a, W: World> Generator<'a, W> {
         if slot == NONE {
             // Off one connection, and not yet on another.
             self.queue.retain(|waits| *waits != journey);
-            self.fresh.retain(|(waits, _)| *waits != journey);
+            self.again.retain(|waits| *waits != journey);
             return self.failed(journey, now, Failed::TimedOut, || format!("no answer within {}", show_duration(timeout)));
         }
         let connection = self.slots[slot as usize].connection.as_mut();
