@@ -71,7 +71,7 @@ pub const UNSUPPORTED: &[Unsupported] = &[
         "tomcat",
         "echo-100000",
         "h2-streams",
-        "with several bodies at once over TLS, Tomcat 11.0.22 mixes up frames; h2load meets the same",
+        "with several large bodies at once over TLS, Tomcat 11.0.22 breaks connections; h2load meets the same",
     ),
     no("undertow", "early", "*", "Undertow has no way to send 103"),
     no("undertow", "head-close", "pipeline", DROPPED),
