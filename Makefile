@@ -39,10 +39,11 @@ lint: page ## formatting and lints of every language
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	cd systems/proxy-gin && test -z "$$(gofmt -l .)" && go vet ./...
+	cd conformance/go && test -z "$$(gofmt -l .)" && go vet ./...
 	cd web && npm run --silent lint
 
 bench: build ## our load generator beside its peers
 	bench/generators
 
 clean: ## what builds and runs have left
-	rm -rf target web/dist web/node_modules .faceoff
+	rm -rf target conformance/java/target web/dist web/node_modules .faceoff
