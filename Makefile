@@ -39,6 +39,7 @@ lint: page ## formatting and lints of every language
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	cd systems/proxy-gin && test -z "$$(gofmt -l .)" && go vet ./...
+	cd conformance/go && test -z "$$(gofmt -l .)" && go vet ./...
 	cd web && npm run --silent lint
 
 bench: build ## our load generator beside its peers; FIGURES="closed --quick" for some of it
@@ -46,4 +47,4 @@ bench: build ## our load generator beside its peers; FIGURES="closed --quick" fo
 	target/release/bench $(FIGURES)
 
 clean: ## what builds and runs have left
-	rm -rf target web/dist web/node_modules .faceoff
+	rm -rf target conformance/java/target web/dist web/node_modules .faceoff
