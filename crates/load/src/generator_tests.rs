@@ -237,6 +237,16 @@ fn waiting_awake_finds_the_same() {
     assert!(near.measured.spun_ns > 0 && near.measured.spun_ns < S);
 }
 
+#[test]
+fn what_stands_behind_a_closing_answer_is_sent_again_in_its_order_until_it_is_answered() {
+    let mut case = Case::of(Load::Closed { connections: 1, depth: 32 }, 10_000);
+    case.server.closes = 1.0;
+    case.requests = Some(100);
+    let run = case.run();
+    assert_eq!(run.measured.counts, Counts { scheduled: 100, correct: 100, ..Counts::default() }, "{:?}", run.measured.examples);
+    assert_eq!(run.measured.connections_opened, 100, "one answer each");
+}
+
 fn any_load() -> impl Strategy<Value = Load> {
     let pause = prop_oneof![
         Just(Pause::Constant(Duration::ZERO)),

@@ -3,7 +3,7 @@
 use load::tls::TlsOptions;
 use load::{Address, LoadError, Measured, Plan, Protocol, Target, Wait};
 use model::experiment::Load;
-use model::workload::{Answer, BodyCheck, Step, Workload};
+use model::workload::{Answer, Body, BodyCheck, Step, Workload};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::pem::PemObject;
@@ -11,7 +11,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion, version};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,8 +28,13 @@ fn answer(mut stream: impl Read + Write) {
     while let Ok(length @ 1..) = stream.read(&mut piece) {
         asked.extend_from_slice(&piece[..length]);
         while let Some(end) = asked.windows(4).position(|w| w == b"\r\n\r\n") {
-            let is_last = String::from_utf8_lossy(&asked[..end]).contains("Connection: close");
-            asked.drain(..end + 4);
+            let head = String::from_utf8_lossy(&asked[..end]).into_owned();
+            let is_last = head.contains("Connection: close");
+            let body = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).map_or(0, |n| n.parse().unwrap());
+            if asked.len() < end + 4 + body {
+                break;
+            }
+            asked.drain(..end + 4 + body);
             if stream.write_all(ANSWER).and_then(|()| stream.flush()).is_err() || is_last {
                 return;
             }
@@ -38,8 +43,12 @@ fn answer(mut stream: impl Read + Write) {
 }
 
 fn run(target: &Target, connections: u32, requests: u64) -> Result<Measured, LoadError> {
+    run_step(Step::default(), target, connections, requests)
+}
+
+fn run_step(step: Step, target: &Target, connections: u32, requests: u64) -> Result<Measured, LoadError> {
     let answer = Answer { body: BodyCheck::Text("hello".into()), ..Answer::default() };
-    let workload = Workload { name: "hello".into(), steps: vec![Step { answer, ..Step::default() }], ..Workload::default() };
+    let workload = Workload { name: "hello".into(), steps: vec![Step { answer, ..step }], ..Workload::default() };
     let (load, stop) = (Load::closed(connections), AtomicBool::new(false));
     load::run(&Plan {
         target,
@@ -96,6 +105,16 @@ struct Seen {
 
 /// A server for `localhost` that speaks these versions, and asks for a certificate where it shall.
 fn serve_tls(authority: &Authority, versions: &[&'static SupportedProtocolVersion], asks: bool) -> (SocketAddr, Arc<Seen>) {
+    serve_tls_with(authority, versions, asks, answer)
+}
+
+/// As [`serve_tls`], with its own way to answer.
+fn serve_tls_with(
+    authority: &Authority,
+    versions: &[&'static SupportedProtocolVersion],
+    asks: bool,
+    answer: impl Fn(StreamOwned<ServerConnection, TcpStream>) + Clone + Send + 'static,
+) -> (SocketAddr, Arc<Seen>) {
     let (chain, key) = authority.sign("localhost");
     let provider = Arc::new(default_provider());
     let builder = ServerConfig::builder_with_provider(provider.clone()).with_protocol_versions(versions).unwrap();
@@ -114,7 +133,7 @@ fn serve_tls(authority: &Authority, versions: &[&'static SupportedProtocolVersio
         let seen = seen.clone();
         move || {
             for socket in listener.incoming().flatten() {
-                let (config, seen) = (config.clone(), seen.clone());
+                let (config, seen, answer) = (config.clone(), seen.clone(), answer.clone());
                 std::thread::spawn(move || {
                     let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), socket);
                     while stream.conn.is_handshaking() {
@@ -147,6 +166,36 @@ fn each_version_of_tls_is_spoken_to_whom_our_authority_vouches_for() {
         let measured = run(&target(address, "localhost", &trusting, true), 2, 50).unwrap();
         assert_eq!(measured.counts.correct, 50, "{version:?}: {:?}", measured.examples);
         assert!(seen.names.lock().unwrap().iter().all(|name| name == "localhost"));
+    }
+}
+
+#[test]
+fn bodies_of_any_size_go_over_tls() {
+    let authority = Authority::new();
+    let trusting = TlsOptions { ca: Some(authority.file("ca.pem")), ..TlsOptions::default() };
+    let (address, _) = serve_tls(&authority, &[&version::TLS13], false);
+    let target = target(address, "localhost", &trusting, true);
+    let step = Step { method: "POST".into(), body: Body::Bytes(vec![b'x'; 3 << 20]), ..Step::default() };
+    let measured = run_step(step, &target, 2, 6).unwrap();
+    assert_eq!(measured.counts.correct, 6, "{:?}", measured.examples);
+}
+
+#[test]
+fn an_answer_that_lasts_until_the_end_is_broken_where_tls_was_cut_off() {
+    let authority = Authority::new();
+    let insecure = TlsOptions { insecure: true, ..TlsOptions::default() };
+    for says_so in [true, false] {
+        let (address, _) = serve_tls_with(&authority, &[&version::TLS13], false, move |mut stream| {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello");
+            if says_so {
+                stream.conn.send_close_notify();
+            }
+            let _ = stream.flush();
+        });
+        let measured = run(&target(address, "localhost", &insecure, true), 1, 3).unwrap();
+        let found = (measured.counts.correct, measured.counts.broken);
+        assert_eq!(found, if says_so { (3, 0) } else { (0, 3) }, "{:?}", measured.examples);
     }
 }
 

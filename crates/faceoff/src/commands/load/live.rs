@@ -79,7 +79,7 @@ pub fn show(messages: &Receiver<Progress>, threads: u32, planned: Duration) -> V
 }
 
 fn status(passed: &[Passed], left: Duration) -> String {
-    let left = show_duration(left);
+    let left = show_duration(Duration::from_secs(left.as_secs_f64().round() as u64));
     let Some(last) = passed.last() else { return format!("{left} left") };
     let show = |ns: Option<u64>| ns.map_or("-".to_owned(), |ns| show_short(ns as f64));
     let mut text = format!(

@@ -46,6 +46,9 @@ pub struct Options {
     /// Requests per second in all (1k, 2.5k); without it, as fast as answered
     #[arg(short = 'R', long, short_alias = 'q', value_name = "RATE", value_parser = parse_number, help_heading = "Load")]
     rate: Option<f64>,
+    /// So many requests, evenly over the duration: a rate by another name
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Load")]
+    arrivals: Option<u64>,
     /// Rates to go to, one after the other, as TIME:RATE; TIME 0 jumps. Begins at --rate, or at the first RATE
     #[arg(long, value_name = "30s:100,1m:200", value_delimiter = ',', value_parser = stage, help_heading = "Load")]
     stages: Vec<Stage>,
@@ -228,9 +231,15 @@ impl Options {
     }
 
     fn contradictions(&self) -> Result<(), Problems> {
-        let (arrivals, users) = (self.rate.is_some() || !self.stages.is_empty(), self.users.is_some());
+        let has_rate = self.rate.is_some() || self.arrivals.is_some();
+        let (arrivals, users) = (has_rate || !self.stages.is_empty(), self.users.is_some());
         let closed = !arrivals && !users;
         let rules = [
+            (
+                self.arrivals.is_some() && (self.rate.is_some() || !self.stages.is_empty()),
+                "--arrivals with --rate or --stages",
+                "say how many requests arrive, or how many a second",
+            ),
             (
                 users && arrivals,
                 "--users with --rate or --stages",
@@ -288,11 +297,12 @@ impl Options {
             let pause = self.pause.unwrap_or(Pause::Constant(Duration::ZERO));
             return Ok(Load::Users { users, ramp: self.ramp.unwrap_or_default(), pause, rounds: self.rounds, pooled: self.pooled });
         }
-        let Some(rate_per_s) = self.rate.or(self.stages.first().map(|first| first.to_per_s)) else {
+        let spread = self.arrivals.map(|n| self.duration().map(|over| n as f64 / over.as_secs_f64())).transpose()?;
+        let Some(rate_per_s) = self.rate.or(spread).or(self.stages.first().map(|first| first.to_per_s)) else {
             let depth = self.pipeline.or(self.streams).unwrap_or(1);
             return Ok(Load::Closed { connections: self.connections.unwrap_or(64), depth });
         };
-        if let Some(rate) = self.rate {
+        if let Some(rate) = self.rate.or(spread) {
             rate_in_range(rate)?;
         }
         let peak = self.stages.iter().map(|stage| stage.to_per_s).fold(rate_per_s, f64::max);
@@ -381,6 +391,7 @@ mod tests {
         assert_eq!(load("-c 8 --http2 --streams 32"), Load::Closed { connections: 8, depth: 32 });
         assert_eq!(load("-R 1k"), Load::arrivals(1000.0, 1024));
         assert_eq!(load("-R 100k"), Load::arrivals(100_000.0, 10_000));
+        assert_eq!(load("--arrivals 3k -d 2m"), Load::arrivals(25.0, 1024));
         let stages = vec![Stage { over: Duration::from_secs(30), to_per_s: 100.0 }, Stage { over: Duration::ZERO, to_per_s: 200.0 }];
         let (spacing, overflow) = (Spacing::Poisson, Overflow::Shed);
         let staged = Load::Arrivals { rate_per_s: 10.0, stages, spacing, in_flight_max: 5, overflow };
@@ -401,6 +412,7 @@ mod tests {
     fn contradictions_are_said_with_what_to_do() {
         for line in [
             "--users 5 -R 10",
+            "--arrivals 5 -R 10",
             "--users 5 -c 10",
             "--ramp 1s",
             "--pause 1s",
