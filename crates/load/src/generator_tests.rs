@@ -247,6 +247,13 @@ fn what_stands_behind_a_closing_answer_is_sent_again_in_its_order_until_it_is_an
     assert_eq!(run.measured.connections_opened, 100, "one answer each");
 }
 
+#[test]
+fn why_no_connection_could_be_made_is_named() {
+    assert!(describe_connect(Errno::ADDRNOTAVAIL).contains("no ephemeral port is free"));
+    assert!(describe_connect(Errno::MFILE).contains("out of descriptors"));
+    assert!(describe_connect(Errno::CONNREFUSED).contains("refused"));
+}
+
 fn any_load() -> impl Strategy<Value = Load> {
     let pause = prop_oneof![
         Just(Pause::Constant(Duration::ZERO)),

@@ -261,3 +261,45 @@ fn wrks_command_line_is_taken_and_answered_in_its_words() {
     let ran = Folder::new().run(&["wrk", "-t1", "-c4", "-d1s", "-R500", "-L", &url]).expect(0);
     assert!(ran.out.contains("Detailed Percentile spectrum:") && ran.out.contains("500 requests in 1.00s"), "{}", ran.out);
 }
+
+#[test]
+fn an_interrupted_load_prints_what_it_measured() {
+    let server = Server::start(&[]);
+    let url = format!("http://127.0.0.1:{}/", server.1);
+    let child = Command::new(env!("CARGO_BIN_EXE_faceoff"))
+        .args(["load", &url, "-c", "2", "-R", "200", "-d", "60s", "--format", "json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1_200));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result["interrupted"], true);
+    assert_eq!(result["counts"]["scheduled"], sum_of(&result["counts"]), "{result}");
+    assert!(result["counts"]["correct"].as_u64().unwrap() > 20, "{result}");
+}
+
+/// Loads with these limits of descriptors, soft and hard.
+fn limited(soft: u32, hard: u32, connections: u32, url: &str) -> std::process::Output {
+    let script = format!(
+        "ulimit -Sn {soft} && ulimit -Hn {hard} && exec {} load {url} -n 300 -c {connections} --format json",
+        env!("CARGO_BIN_EXE_faceoff")
+    );
+    Command::new("sh").args(["-c", &script]).output().unwrap()
+}
+
+#[test]
+fn the_limit_of_descriptors_is_raised_or_the_number_needed_is_said() {
+    let server = Server::start(&[]);
+    let url = format!("http://127.0.0.1:{}/", server.1);
+    let raised = limited(100, 400, 200, &url);
+    let result: Value = serde_json::from_slice(&raised.stdout).unwrap();
+    assert_eq!(result["counts"]["correct"], 300, "{result}");
+    let refused = limited(100, 100, 200, &url);
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("needs 264 descriptors") && said.contains("may have 100") && said.contains("hint: raise"), "{said}");
+}
