@@ -57,6 +57,8 @@ pub struct Http2 {
     /// Bytes received that were not yet credited back.
     uncredited: u32,
     decoder: Decoder,
+    /// What the list says that was decoded last, where it was a head.
+    head: Option<(u16, Option<u64>)>,
     /// A header block that comes in several frames.
     block: Option<Block>,
     block_text: Vec<u8>,
@@ -129,6 +131,7 @@ impl Http2 {
             initial_send_window: WINDOW_UNASKED.into(),
             uncredited: 0,
             decoder: Decoder::new(),
+            head: None,
             block: None,
             block_text: Vec::new(),
             partial: Vec::new(),
@@ -386,7 +389,10 @@ impl Http2 {
 
     fn header_block(&mut self, block: Block, text: &[u8], turn: &mut Turn<'_, impl Questions>) -> Result<(), Fatal> {
         // Also for a stream that was given up: later blocks build on this one.
-        self.decoder.decode(text).or_else(|why| fatal(frame::COMPRESSION_ERROR, why))?;
+        let is_same = self.decoder.decode(text).or_else(|why| fatal(frame::COMPRESSION_ERROR, why))?;
+        if !is_same {
+            self.head = None;
+        }
         let Some(slot) = self.find(block.stream) else { return Ok(()) };
         let stream = &mut self.streams[slot];
         stream.bytes += block.bytes;
@@ -397,9 +403,12 @@ impl Http2 {
                 Ok(()) => self.finish(slot, turn),
             };
         }
-        let (status, length) = match read_head(self.decoder.fields()) {
-            Err(why) => return self.malformed(slot, why, turn),
-            Ok(head) => head,
+        let (status, length) = match self.head {
+            Some(head) => head,
+            None => match read_head(self.decoder.fields()) {
+                Err(why) => return self.malformed(slot, why, turn),
+                Ok(head) => *self.head.insert(head),
+            },
         };
         if status < 200 {
             return match block.ends_stream {
