@@ -76,10 +76,7 @@ impl<S> Connection<S> {
         // Fails only for a configuration without a cipher suite, which `tls` does not make.
         let tls = target.tls.as_ref().map(|tls| {
             let client = rustls::ClientConnection::new(tls.config.clone(), tls.server_name.clone());
-            let mut client = client.expect("the TLS configuration is usable");
-            // What is sent is bounded by the requests under way; a limit would refuse the rest of a large body.
-            client.set_buffer_limit(None);
-            Box::new(client)
+            Box::new(client.expect("the TLS configuration is usable"))
         });
         let mut connection = Connection {
             socket,
