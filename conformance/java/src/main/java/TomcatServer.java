@@ -33,6 +33,8 @@ public final class TomcatServer {
         Connector connector = new Connector();
         connector.setPort(port);
         connector.setProperty("address", "127.0.0.1");
+        // By default a connection is closed after 100 requests, and a case may put more on one of its four.
+        connector.setProperty("maxKeepAliveRequests", "-1");
         return connector;
     }
 
