@@ -19,8 +19,15 @@ use std::sync::atomic::Ordering;
 
 /// Nearer than this to the next instant, the loop asks again instead of sleeping.
 const SPIN_MIN_NS: u64 = 15_000;
+/// The loop is awake at least so long before an instant of a schedule: caches and clocks are warm again by then.
+const WARM_NS: u64 = 120_000;
 /// However late sleeps end, not more than this is spent looking at the clock.
 const SPIN_MAX_NS: u64 = 300_000;
+/// Where many requests are under way, answers are looked for after this share of the time that they take: so more
+/// of them are there at each look, and the server is not disturbed for each alone.
+const REST_SHARE: u64 = 256;
+/// A shorter rest would not save what it costs.
+const REST_MIN_NS: u64 = 15_000;
 /// Answers that take longer are not looked for awake: a late wake-up hardly shows in them.
 const SHORT_SERVICE_NS: u64 = 400_000;
 /// How often the loop looks up though nothing happens: at the stop flag, at what is overdue.
@@ -195,7 +202,7 @@ impl<'a, W: World> Generator<'a, W> {
             going_on: true,
             random,
             last_sent_ns: 0,
-            overshoot_ns: SPIN_MIN_NS,
+            overshoot_ns: WARM_NS,
             spun_ns: 0,
             buffer: vec![0; 64 << 10].into_boxed_slice(),
             events: Vec::with_capacity(64),
@@ -292,7 +299,12 @@ impl<'a, W: World> Generator<'a, W> {
                 look_up_at = now + LOOK_UP_NS;
             }
             let next = self.alarms.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
-            self.wait(now, look_up_at.min(end_ns).min(next));
+            let until = look_up_at.min(end_ns).min(next);
+            let rest_ns = self.tally.typical_service_ns() / REST_SHARE;
+            if self.depth > 1 && rest_ns >= REST_MIN_NS && now + rest_ns < until {
+                self.world.rest(rest_ns);
+            }
+            self.wait(now, until);
         }
     }
 
@@ -585,7 +597,7 @@ impl<'a, W: World> Generator<'a, W> {
         if self.happened.is_empty() && until < other {
             let late = self.world.now_ns().saturating_sub(until);
             // Rises at once, falls slowly.
-            self.overshoot_ns = late.max(self.overshoot_ns - self.overshoot_ns / 64).clamp(SPIN_MIN_NS, SPIN_MAX_NS);
+            self.overshoot_ns = late.max(self.overshoot_ns - self.overshoot_ns / 64).clamp(WARM_NS, SPIN_MAX_NS);
         }
         self.handle();
     }
@@ -609,7 +621,10 @@ impl<'a, W: World> Generator<'a, W> {
             let place = &self.slots[slot as usize];
             if place.generation == generation && place.connection.is_some() {
                 self.happened_on(slot, ready);
-                self.take_fresh();
+                // Where several are under way, what is due goes out together, with what the next look brings.
+                if self.depth == 1 {
+                    self.take_fresh();
+                }
             }
         }
     }

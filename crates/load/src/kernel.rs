@@ -90,6 +90,10 @@ impl World for Kernel {
         }
     }
 
+    fn rest(&mut self, ns: u64) {
+        let _ = rustix::thread::nanosleep(&Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ });
+    }
+
     fn wait(&mut self, at_most_ns: u64, happened: &mut Vec<Ready>) {
         let timeout = Timespec { tv_sec: (at_most_ns / 1_000_000_000) as i64, tv_nsec: (at_most_ns % 1_000_000_000) as _ };
         let mut events = [MaybeUninit::uninit(); READY_MAX];

@@ -242,6 +242,10 @@ impl World for Simulation {
         Ok(length)
     }
 
+    fn rest(&mut self, ns: u64) {
+        self.now.set(self.now.get() + ns);
+    }
+
     fn wait(&mut self, at_most_ns: u64, happened: &mut Vec<Ready>) {
         for socket in self.closed.borrow_mut().drain(..) {
             self.open.remove(&socket);

@@ -37,6 +37,9 @@ pub(crate) trait World {
     /// Writes some bytes; `Ok(0)` when there is no room.
     fn write(&mut self, socket: &Self::Socket, bytes: &[u8]) -> Result<usize, Errno>;
 
+    /// Sleeps, whatever happens.
+    fn rest(&mut self, ns: u64);
+
     /// Waits until something happens, at most so long, and adds what did. No time means: look,
     /// and come back.
     fn wait(&mut self, at_most_ns: u64, happened: &mut Vec<Ready>);

@@ -1,5 +1,6 @@
 //! A fixed-size histogram of nanoseconds that keeps every sample.
 
+use crate::buckets::Buckets;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
@@ -10,15 +11,12 @@ use std::fmt;
 /// longer is counted there, and in [`Histogram::beyond`].
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 
-/// Significant decimal digits kept of each value.
-const DIGITS: u8 = 3;
-
 /// An HDR histogram of values in nanoseconds, three significant digits, with the
 /// exact minimum, maximum, sum and sum of squares beside it. Its memory does not
 /// depend on the number of samples.
 #[derive(Clone)]
 pub struct Histogram {
-    buckets: hdrhistogram::Histogram<u64>,
+    buckets: Buckets,
     min_ns: u64,
     max_ns: u64,
     sum_ns: u128,
@@ -53,8 +51,7 @@ impl fmt::Debug for Histogram {
 impl Histogram {
     /// An empty histogram with all its memory taken.
     pub fn new() -> Self {
-        let buckets = hdrhistogram::Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS).expect("constant bounds are valid");
-        Histogram { buckets, min_ns: u64::MAX, max_ns: 0, sum_ns: 0, sum_of_squares: 0, beyond: 0 }
+        Histogram { buckets: Buckets::new(HIGHEST_NS), min_ns: u64::MAX, max_ns: 0, sum_ns: 0, sum_of_squares: 0, beyond: 0 }
     }
 
     /// Counts one value, in nanoseconds. Never fails, never allocates.
@@ -63,7 +60,7 @@ impl Histogram {
         if value_ns > HIGHEST_NS {
             self.beyond += 1;
         }
-        self.buckets.saturating_record(value_ns);
+        self.buckets.record(value_ns);
         self.min_ns = self.min_ns.min(value_ns);
         self.max_ns = self.max_ns.max(value_ns);
         self.sum_ns += u128::from(value_ns);
@@ -72,7 +69,7 @@ impl Histogram {
 
     /// Adds every sample of another histogram.
     pub fn merge(&mut self, other: &Histogram) {
-        self.buckets.add(&other.buckets).expect("both have the same bounds");
+        self.buckets.add(&other.buckets);
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
         self.sum_ns += other.sum_ns;
@@ -82,7 +79,7 @@ impl Histogram {
 
     /// Forgets all samples and keeps the memory.
     pub fn clear(&mut self) {
-        self.buckets.reset();
+        self.buckets.clear();
         (self.min_ns, self.max_ns, self.sum_ns, self.sum_of_squares, self.beyond) = (u64::MAX, 0, 0, 0, 0);
     }
 
@@ -137,7 +134,7 @@ impl Histogram {
 
     /// How many samples lie from `low_ns` to `high_ns`, both included, as far as three digits tell them apart.
     pub fn count_between(&self, low_ns: u64, high_ns: u64) -> u64 {
-        self.buckets.count_between(low_ns, high_ns)
+        self.buckets.to_hdr().count_between(low_ns, high_ns)
     }
 
     /// The distribution in steps that become finer towards the end, `steps` to each halving of what
@@ -148,13 +145,13 @@ impl Histogram {
             count += point.count_since_last_iteration();
             (point.value_iterated_to().min(self.max_ns), point.quantile_iterated_to(), count)
         };
-        self.buckets.iter_quantiles(steps).map(&mut seen).collect()
+        self.buckets.to_hdr().iter_quantiles(steps).map(&mut seen).collect()
     }
 
     /// The buckets in HdrHistogram's V2 compressed form, base64: what its interval logs hold.
     pub fn to_hdr_base64(&self) -> String {
         let mut bytes = Vec::new();
-        V2DeflateSerializer::new().serialize(&self.buckets, &mut bytes).expect("memory takes all that is written");
+        V2DeflateSerializer::new().serialize(&self.buckets.to_hdr(), &mut bytes).expect("memory takes all that is written");
         BASE64.encode(bytes)
     }
 
@@ -207,7 +204,7 @@ impl TryFrom<Stored> for Histogram {
         let read: hdrhistogram::Histogram<u64> =
             Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| fail(format!("{e:?}")))?;
         let mut histogram = Histogram::new();
-        histogram.buckets.add(&read).map_err(|e| fail(format!("{e:?}")))?;
+        histogram.buckets = Buckets::from_hdr(HIGHEST_NS, &read);
         if !histogram.is_empty() {
             histogram.min_ns = stored.min_ns;
         }
