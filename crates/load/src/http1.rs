@@ -301,6 +301,12 @@ impl Http1 {
             let Some(ticket) = self.under_way.front().copied() else {
                 // Nothing was asked: the server says something unheard of, and is not listened to.
                 self.closing = true;
+                // What follows an answer in one piece is its own: the answer is longer than it says.
+                if let Some(last) = events.last_mut()
+                    && let Event::Answered { ticket, .. } = *last
+                {
+                    *last = Event::Failed { ticket, why: "more bytes than the answer announces".into(), sent_again_is_safe: false };
+                }
                 return Ok(());
             };
             let (used, finished) = self.reader.read(input, &mut questions.asked(ticket))?;
@@ -393,7 +399,7 @@ mod tests {
     use super::*;
     use crate::check::{Expected, Judgement, Wrong};
     use crate::request::Vars;
-    use model::workload::{Answer, BodyCheck, Step};
+    use model::workload::{Answer, BodyCheck, Statuses, Step};
     use proptest::prelude::*;
 
     fn expecting(body: BodyCheck) -> Expected {
@@ -501,6 +507,26 @@ mod tests {
         assert_eq!(read_all(interim.as_bytes(), &[], &mut expecting(BodyCheck::Any)), Err(Malformed::HeadTooLong));
         for cuts in [vec![], vec![30_000, 60_000]] {
             assert_eq!(read_all(endless.as_bytes(), &cuts, &mut expecting(BodyCheck::Any)), Err(Malformed::HeadTooLong));
+        }
+    }
+
+    struct Asker(Expected, Vars);
+
+    impl Questions for Asker {
+        fn asked(&mut self, _: u32) -> Asked<'_> {
+            Asked { expected: &mut self.0, vars: &mut self.1, is_head: false }
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_longer_than_it_says_is_broken() {
+        for answer in ["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhello", "HTTP/1.1 204 No Content\r\n\r\nhello"] {
+            let mut asker = Asker(Expected::of(&Step { answer: Answer { status: Statuses { from: 200, to: 299 }, ..Answer::default() }, ..Step::default() }), Vars::default());
+            let (mut session, mut events) = (Http1::default(), Vec::new());
+            session.begin(7);
+            session.receive(answer.as_bytes(), &mut asker, &mut events).unwrap();
+            assert!(matches!(&events[..], [Event::Failed { ticket: 7, sent_again_is_safe: false, .. }]), "{events:?}");
+            assert!(session.is_closing());
         }
     }
 
