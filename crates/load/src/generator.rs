@@ -871,23 +871,31 @@ impl<'a, W: World> Generator<'a, W> {
         }
         let connection = self.slots[slot as usize].connection.as_mut();
         let stands = connection.as_ref().is_some_and(|c| c.phase == Phase::Open);
-        let mut is_alone = false;
+        let (mut is_in_order, mut goes_on) = (true, false);
         if let Some(connection) = connection {
-            if let Some(at) = connection.waiting.iter().position(|waits| *waits == journey) {
+            let waited = connection.waiting.iter().position(|waits| *waits == journey);
+            if let Some(at) = waited {
                 connection.waiting.remove(at);
-            } else if let Session::Http2(session) = &mut connection.session {
-                session.cancel(journey, &mut connection.out);
-                is_alone = true;
+            }
+            if stands && let Session::Http2(session) = &mut connection.session {
+                if waited.is_none() {
+                    session.cancel(journey, &mut connection.out);
+                }
+                // Streams do not wait for each other; a connection that takes no more and carries none is over.
+                is_in_order = false;
+                goes_on = !session.is_closing() || session.under_way() > 0;
             }
         }
         self.failed(journey, now, Failed::TimedOut, || {
             let what = if stands { "no answer" } else { "no connection" };
             format!("{what} within {}", show_duration(timeout))
         });
-        if is_alone {
-            return self.dirty_now(slot);
+        if goes_on {
+            self.dirty_now(slot);
+            // There is room for another.
+            return self.begin_waiting(slot);
         }
-        if stands {
+        if stands && is_in_order {
             // Answers come in order: those behind it will not come either.
             if let Some(connection) = self.slots[slot as usize].connection.as_mut() {
                 connection.waiting.clear();

@@ -401,3 +401,41 @@ fn a_server_that_says_goaway_costs_no_request() {
         assert!(measured.connections_opened >= 600 / 60, "{}", measured.connections_opened);
     }
 }
+
+/// A server that says only what frames it is given, and whatever it is asked never answers.
+fn silent(frames: &'static [u8]) -> Target {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        for mut stream in listener.incoming().flatten() {
+            let _ = std::io::Write::write_all(&mut stream, frames);
+            kept.push(stream);
+        }
+    });
+    Target { addresses: vec![Address::Tcp(address)], protocol: Protocol::Http2, ..Target::plain(address) }
+}
+
+#[test]
+fn streams_that_time_out_leave_room_for_others() {
+    let target = silent(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    let step = Step { answer: Answer::default(), ..Step::default() };
+    let workload = Workload { name: "silence".into(), steps: vec![step], ..Workload::default() };
+    let never = AtomicBool::new(false);
+    let plan = Plan {
+        target: &target,
+        workload: &workload,
+        load: &Load::arrivals(2_000.0, 200),
+        duration: Duration::from_secs(2),
+        requests: None,
+        timeout: Duration::from_millis(100),
+        seed: 1,
+        threads: 1,
+        wait: Wait::Asleep,
+        stop: &never,
+        progress: None,
+    };
+    let counts = load::run(&plan).unwrap().counts;
+    // Twice as many as have a place, and more: the places of the first were taken again.
+    assert!(counts.timed_out > 600 && counts.add_up(), "{counts:?}");
+}
