@@ -521,7 +521,10 @@ mod tests {
     #[test]
     fn an_answer_that_is_longer_than_it_says_is_broken() {
         for answer in ["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhello", "HTTP/1.1 204 No Content\r\n\r\nhello"] {
-            let mut asker = Asker(Expected::of(&Step { answer: Answer { status: Statuses { from: 200, to: 299 }, ..Answer::default() }, ..Step::default() }), Vars::default());
+            let mut asker = Asker(
+                Expected::of(&Step { answer: Answer { status: Statuses { from: 200, to: 299 }, ..Answer::default() }, ..Step::default() }),
+                Vars::default(),
+            );
             let (mut session, mut events) = (Http1::default(), Vec::new());
             session.begin(7);
             session.receive(answer.as_bytes(), &mut asker, &mut events).unwrap();
