@@ -13,6 +13,9 @@ use std::io;
 /// How often a connection is read before the others have their turn: a body without end keeps nobody waiting.
 const READS_MAX: usize = 8;
 
+/// Most bytes that wait to be sent before a connection takes no further request, in bytes.
+const UNSENT_MAX: usize = 256 << 10;
+
 /// How far a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -45,6 +48,8 @@ pub(crate) struct Connection<S> {
     /// When connecting began, and when it was done.
     pub opened_ns: u64,
     pub connected_ns: u64,
+    /// Should its address refuse: which is the next, and how many are still to be tried.
+    pub others: (usize, usize),
     /// Whether a request was answered on it.
     pub has_answered: bool,
     /// Whether this connection stands among those that have room.
@@ -90,6 +95,7 @@ impl<S> Connection<S> {
             watches_write: !stands,
             opened_ns,
             connected_ns: 0,
+            others: (0, 0),
             has_answered: false,
             is_listed: false,
             is_dirty: false,
@@ -121,10 +127,15 @@ impl<S> Connection<S> {
     /// How many more requests it takes now.
     pub fn room(&self, depth: u32) -> u32 {
         match &self.session {
-            _ if self.is_closing() => 0,
+            _ if self.is_closing() || self.is_full() => 0,
             Session::Http2(session) if self.phase == Phase::Open => session.room(),
             _ => depth.saturating_sub(self.under_way()),
         }
+    }
+
+    /// Whether so much waits to be sent that a server which does not read would fill our memory.
+    pub fn is_full(&self) -> bool {
+        self.out.len() - self.sent > UNSENT_MAX
     }
 
     /// Whether it takes no further request, ever.

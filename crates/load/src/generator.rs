@@ -242,7 +242,7 @@ impl<'a, W: World> Generator<'a, W> {
         let opened_before = self.tally.connections_opened;
         self.tally = Tally::heard(self.start_ns, has_schedule, listeners);
         self.tally.connections_opened = opened_before;
-        let planned_ns = self.plan.duration.as_nanos() as u64;
+        let planned_ns = self.plan.load.ends_after().map_or(self.plan.duration, |end| end.min(self.plan.duration)).as_nanos() as u64;
         let interrupted = match self.plan.load {
             Load::Closed { .. } => self.run_closed(planned_ns),
             Load::Arrivals { rate_per_s, stages, spacing, overflow, .. } => {
@@ -261,7 +261,7 @@ impl<'a, W: World> Generator<'a, W> {
         tally.counts.unsent = self.shed + self.queue.iter().filter(never_sent).count() as u64;
         tally.counts.unfinished = tally.in_flight();
         let mut measured = tally.finish(planned_ns, ended_ns);
-        measured.counts.scheduled = measured.counts.parts().iter().map(|(_, n)| n).sum();
+        measured.counts.scheduled = self.taken + self.shed;
         measured.spun_ns = self.spun_ns;
         measured.interrupted = interrupted;
         measured
@@ -497,6 +497,7 @@ impl<'a, W: World> Generator<'a, W> {
     /// Writes the request's bytes, or keeps it until the connection takes it.
     fn write(&mut self, journey: u32, slot: u32) {
         let connection = self.slots[slot as usize].connection.as_mut().expect("the connection was opened");
+        let is_full = connection.is_full();
         let Journey { vars, step, .. } = &self.journeys[journey as usize];
         let step = *step as usize;
         match &mut connection.session {
@@ -505,7 +506,7 @@ impl<'a, W: World> Generator<'a, W> {
                 self.script.write_http1(step, vars, &mut connection.out);
                 session.begin(journey);
             }
-            Session::Http2(session) if session.room() > 0 => {
+            Session::Http2(session) if session.room() > 0 && !is_full => {
                 self.script.write_http2(step, vars, &mut self.block, &mut self.body);
                 session.begin(journey, &self.block, &self.body, &mut connection.out);
             }
@@ -545,23 +546,46 @@ impl<'a, W: World> Generator<'a, W> {
         }
     }
 
+    /// Opens a connection to the next address in turn, or to one after it where that fails at once.
     fn open(&mut self, slot: u32) -> Result<(), Errno> {
-        let addresses = &self.plan.target.addresses;
-        let address = &addresses[self.next_address % addresses.len()];
+        let next = self.next_address;
         self.next_address += 1;
+        self.open_first(slot, next, self.plan.target.addresses.len())
+    }
+
+    /// Opens a connection to the first of so many addresses that does not fail at once.
+    fn open_first(&mut self, slot: u32, mut next: usize, mut addresses: usize) -> Result<(), Errno> {
+        loop {
+            addresses -= 1;
+            match self.open_at(slot, next) {
+                Ok(()) => {
+                    if let Some(connection) = &mut self.slots[slot as usize].connection {
+                        connection.others = (next + 1, addresses);
+                    }
+                    return Ok(());
+                }
+                Err(errno) if addresses == 0 => return Err(errno),
+                Err(_) => next += 1,
+            }
+        }
+    }
+
+    fn open_at(&mut self, slot: u32, number: usize) -> Result<(), Errno> {
+        let addresses = &self.plan.target.addresses;
+        let address = &addresses[number % addresses.len()];
         let place = &mut self.slots[slot as usize];
         place.generation = place.generation.wrapping_add(1);
         let token = u64::from(place.generation) << 32 | u64::from(slot);
         let connection = Connection::open(&mut self.world, self.plan.target, address, token, self.depth)?;
-        let stands = connection.phase != Phase::Connecting;
+        let stands = (connection.phase != Phase::Connecting).then(|| self.world.now_ns() - connection.opened_ns);
         self.slots[slot as usize].connection = Some(connection);
         self.tally.connections_opened += 1;
         if self.sharing == Sharing::Pool {
             // The one that was chosen lies on top.
             self.unopened.pop();
         }
-        if stands {
-            self.tally.connected(0);
+        if let Some(took_ns) = stands {
+            self.tally.connected(took_ns);
             self.dirty_now(slot);
         }
         Ok(())
@@ -644,10 +668,11 @@ impl<'a, W: World> Generator<'a, W> {
             self.dirty_now(slot);
             return self.begin_waiting(slot);
         }
-        if ready.writable
-            && let Err(over) = connection.flush(&mut self.world)
-        {
-            return self.over(slot, over);
+        if ready.writable {
+            if let Err(over) = connection.flush(&mut self.world) {
+                return self.over(slot, over);
+            }
+            self.begin_waiting(slot);
         }
         if ready.readable {
             self.receive(slot);
@@ -712,6 +737,7 @@ impl<'a, W: World> Generator<'a, W> {
         if connection.phase == Phase::Open && !connection.waiting.is_empty() && !connection.is_closing() {
             let room = match &connection.session {
                 Session::Http1(_) => connection.waiting.len(),
+                Session::Http2(_) if connection.is_full() => 0,
                 Session::Http2(session) => connection.waiting.len().min(session.room() as usize),
             };
             let begins: Vec<u32> = connection.waiting.drain(..room).collect();
@@ -784,7 +810,7 @@ impl<'a, W: World> Generator<'a, W> {
             Load::Arrivals { .. } => self.idle.push(journey),
             Load::Users { rounds: Some(rounds), .. } if rounds_made >= *rounds => self.done += 1,
             Load::Users { pause, .. } => {
-                let due = now + self.draw(*pause).max(back_off_ns);
+                let due = now.saturating_add(self.draw(*pause).max(back_off_ns));
                 self.alarms.push(Reverse((due, journey)));
             }
         }
@@ -824,8 +850,15 @@ impl<'a, W: World> Generator<'a, W> {
             self.unopened.push(slot);
         }
         let waiting = std::mem::take(&mut connection.waiting);
+        let (next, others) = if connection.phase == Phase::Connecting { connection.others } else { (0, 0) };
         drop(connection);
         match over {
+            Over::Refused(_) if others > 0 && !waiting.is_empty() && self.open_first(slot, next, others).is_ok() => {
+                if let Some(connection) = &mut self.slots[slot as usize].connection {
+                    connection.waiting = waiting;
+                }
+                self.begin_waiting(slot);
+            }
             Over::Closed => waiting.into_iter().for_each(|journey| self.send_again(journey)),
             Over::Refused(why) => {
                 for journey in waiting {
@@ -911,6 +944,7 @@ impl<'a, W: World> Generator<'a, W> {
 fn describe_connect(errno: Errno) -> String {
     match errno {
         Errno::ADDRNOTAVAIL => "connecting failed: no ephemeral port is free (net.ipv4.ip_local_port_range is used up)".into(),
+        Errno::AGAIN => "connecting failed: the server's queue of connections is full (its listen backlog)".into(),
         Errno::MFILE | Errno::NFILE => "connecting failed: the generator is out of descriptors".into(),
         _ => format!("connecting failed: {errno}"),
     }

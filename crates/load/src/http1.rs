@@ -52,13 +52,22 @@ enum Phase {
     ChunkSize {
         size: u64,
         digits: u8,
-        in_extension: bool,
+        after: After,
     },
     ChunkData(u64),
-    ChunkEnd,
+    /// Whether the carriage return has come.
+    ChunkEnd(bool),
     /// Trailer lines; the length of the line so far.
     Trailer(u32),
     UntilClose,
+}
+
+/// What came last of a chunk's size line.
+#[derive(Clone, Copy, PartialEq)]
+enum After {
+    Digits,
+    Extension,
+    Return,
 }
 
 /// Reads one answer after the other from a connection's bytes, however they are cut.
@@ -123,7 +132,7 @@ impl AnswerReader {
                     match (is_done, &self.phase) {
                         (true, Phase::Length(_)) => true,
                         (true, _) => {
-                            self.phase = Phase::ChunkEnd;
+                            self.phase = Phase::ChunkEnd(false);
                             false
                         }
                         (false, _) => false,
@@ -228,7 +237,7 @@ impl AnswerReader {
         let has_body = if has_no_body {
             false
         } else if framing.chunked {
-            self.phase = Phase::ChunkSize { size: 0, digits: 0, in_extension: false };
+            self.phase = Phase::ChunkSize { size: 0, digits: 0, after: After::Digits };
             true
         } else if let Some(body) = framing.length {
             self.phase = Phase::Length(body);
@@ -243,22 +252,22 @@ impl AnswerReader {
 
     /// One byte of chunked framing; true when the last chunk and the trailers are read.
     fn read_chunk_framing(&mut self, byte: u8) -> Result<bool, Malformed> {
+        use After::{Digits, Extension, Return};
         self.phase = match (&self.phase, byte) {
-            (Phase::ChunkSize { size, digits, in_extension: false }, b) if b.is_ascii_hexdigit() && *digits < 15 => {
+            (Phase::ChunkSize { size, digits, after: Digits }, b) if b.is_ascii_hexdigit() && *digits < 15 => {
                 let digit = u64::from((b as char).to_digit(16).expect("a hex digit"));
-                Phase::ChunkSize { size: size * 16 + digit, digits: digits + 1, in_extension: false }
+                Phase::ChunkSize { size: size * 16 + digit, digits: digits + 1, after: Digits }
             }
             (Phase::ChunkSize { digits: 0, .. }, _) => return Err(Malformed::Chunk),
             (Phase::ChunkSize { size: 0, .. }, b'\n') => Phase::Trailer(0),
             (Phase::ChunkSize { size, .. }, b'\n') => Phase::ChunkData(*size),
-            (Phase::ChunkSize { size, digits, .. }, b';' | b' ' | b'\t') => {
-                Phase::ChunkSize { size: *size, digits: *digits, in_extension: true }
+            (Phase::ChunkSize { after: Return, .. }, _) => return Err(Malformed::Chunk),
+            (Phase::ChunkSize { size, digits, .. }, b'\r') => Phase::ChunkSize { size: *size, digits: *digits, after: Return },
+            (Phase::ChunkSize { size, digits, after }, b) if *after == Extension || b"; \t".contains(&b) => {
+                Phase::ChunkSize { size: *size, digits: *digits, after: Extension }
             }
-            (Phase::ChunkSize { size, digits, in_extension }, b) if b == b'\r' || *in_extension => {
-                Phase::ChunkSize { size: *size, digits: *digits, in_extension: true }
-            }
-            (Phase::ChunkEnd, b'\r') => Phase::ChunkEnd,
-            (Phase::ChunkEnd, b'\n') => Phase::ChunkSize { size: 0, digits: 0, in_extension: false },
+            (Phase::ChunkEnd(false), b'\r') => Phase::ChunkEnd(true),
+            (Phase::ChunkEnd(_), b'\n') => Phase::ChunkSize { size: 0, digits: 0, after: Digits },
             (Phase::Trailer(0), b'\n') => return Ok(true),
             (Phase::Trailer(_), b'\n') => Phase::Trailer(0),
             (Phase::Trailer(length), b'\r') => Phase::Trailer(*length),

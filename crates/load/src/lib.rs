@@ -45,8 +45,13 @@ use schedule::Share;
 use stats::Histogram;
 use std::collections::BTreeMap;
 use std::sync::{Barrier, mpsc};
+use std::time::Duration;
 use tally::Listeners;
 
+/// Longest run.
+const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Most requests under way at once.
+const UNDER_WAY_MAX: u64 = 1_000_000;
 /// Descriptors besides those of connections: files, standard streams, epoll.
 const OTHER_DESCRIPTORS: u64 = 64;
 
@@ -57,9 +62,9 @@ const OTHER_DESCRIPTORS: u64 = 64;
 /// When it cannot begin. What happens to requests is counted, never an error.
 pub fn run(plan: &Plan<'_>) -> Result<Measured, LoadError> {
     possible(plan)?;
-    let (connections, journeys, ..) = generator::size(plan.load, plan.target.protocol, Share::WHOLE);
-    allow_descriptors(u64::from(connections) + OTHER_DESCRIPTORS)?;
-    let of = plan.threads.clamp(1, connections.min(journeys));
+    let (connections, ..) = generator::size(plan.load, plan.target.protocol, Share::WHOLE);
+    let of = event_loops(plan.load, plan.target.protocol, plan.threads);
+    allow_descriptors(u64::from(connections) + u64::from(of) + OTHER_DESCRIPTORS)?;
     let kernels: Vec<Kernel> =
         (0..of).map(|_| Kernel::new()).collect::<Result<_, _>>().map_err(|e| LoadError::System("epoll_create1", e))?;
     if of == 1 {
@@ -97,6 +102,12 @@ pub fn run(plan: &Plan<'_>) -> Result<Measured, LoadError> {
     })
 }
 
+/// How many event loops a load is shared among, of those that were asked for: each has a connection at least.
+pub fn event_loops(load: &Load, protocol: Protocol, asked: u32) -> u32 {
+    let (connections, journeys, ..) = generator::size(load, protocol, Share::WHOLE);
+    asked.clamp(1, connections.min(journeys).max(1))
+}
+
 fn run_loop(kernel: Kernel, plan: &Plan<'_>, share: Share, listeners: Listeners, all_connected: impl FnOnce()) -> Measured {
     let mut generator = Generator::new(kernel, plan, share);
     generator.connect();
@@ -115,6 +126,10 @@ fn possible(plan: &Plan<'_>) -> Result<(), LoadError> {
         _ if plan.target.addresses.is_empty() => wrong("the target has no address"),
         _ if plan.workload.steps.is_empty() => wrong("the workload makes no request"),
         _ if plan.duration.is_zero() => wrong("the duration is zero"),
+        _ if plan.duration > LONGEST => wrong("a load of more than 30 days\nhint: each second of it is kept; measure for less"),
+        Load::Closed { connections, depth } if u64::from(*connections) * u64::from(*depth) > UNDER_WAY_MAX => {
+            wrong("more than a million requests under way\nhint: fewer connections, or fewer requests on each")
+        }
         Load::Closed { depth, .. } if *depth > 1 && closes => wrong(
             "a connection that carries one request cannot have several under way\nhint: leave out the pipeline, or let connections be kept",
         ),

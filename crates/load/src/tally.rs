@@ -101,7 +101,9 @@ impl Measured {
 pub struct Progress {
     /// Which thread.
     pub thread: u32,
-    /// The second that has passed.
+    /// Which second, from 0.
+    pub number: usize,
+    /// What it came to.
     pub second: Second,
     /// Requests under way now.
     pub in_flight: u64,
@@ -301,7 +303,7 @@ impl Tally {
         let second = self.second_of(&self.current, self.current_not_correct);
         let Listeners { thread, progress, seconds } = &self.listeners;
         if let Some(progress) = progress {
-            let _ = progress.try_send(Progress { thread: *thread, second, in_flight: self.in_flight });
+            let _ = progress.try_send(Progress { thread: *thread, number: self.seconds.len(), second, in_flight: self.in_flight });
         }
         if let Some(seconds) = seconds {
             let _ = seconds.send((self.seconds.len(), self.current.clone()));

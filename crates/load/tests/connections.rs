@@ -312,6 +312,12 @@ fn unix_sockets_and_ipv6_and_several_addresses_in_turn() {
     let both = of(vec![Address::Tcp(first.0), Address::Tcp(second.0)], false);
     assert_eq!(run(&both, 1, 20).unwrap().counts.correct, 20);
     assert_eq!((first.1.load(Ordering::Relaxed), second.1.load(Ordering::Relaxed)), (10, 10), "in turn");
+    // One that refuses costs no request, as long as another accepts.
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for keep_alive in [true, false] {
+        let measured = run(&of(vec![Address::Tcp(nobody), Address::Tcp(first.0)], keep_alive), 4, 40).unwrap();
+        assert_eq!(measured.counts.correct, 40, "{:?}", measured.examples);
+    }
     // A machine without IPv6 has nothing to show here.
     if let Some((address, accepted)) = serve("[::1]:0") {
         assert_eq!(run(&Target::plain(address), 1, 5).unwrap().counts.correct, 5);

@@ -182,6 +182,16 @@ impl Load {
         !matches!(self, Load::Closed { .. })
     }
 
+    /// When the last request of a schedule is due, where it ends by itself: behind a last stage to a rate of 0.
+    pub fn ends_after(&self) -> Option<Duration> {
+        match self {
+            Load::Arrivals { stages, .. } if stages.last().is_some_and(|last| last.to_per_s == 0.0) => {
+                Some(stages.iter().map(|stage| stage.over).sum())
+            }
+            _ => None,
+        }
+    }
+
     /// Most requests that can be under way at once.
     pub fn in_flight_max(&self) -> u64 {
         match self {

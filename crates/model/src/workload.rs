@@ -270,6 +270,14 @@ fn walk_step(table: &Table<'_>, folder: &Path, known: &mut BTreeSet<String>) -> 
         captures: table.named_tables("capture", walk_capture).into_values().flatten().collect(),
         declined: table.integer("declined", 100, 599).map(|n| n as u16),
     };
+    for Capture { name, .. } in &step.captures {
+        if name.is_empty() || name.contains(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c)) {
+            table.problem("capture", format!("`{name}` cannot name a value"), "use letters, digits, `-` and `_`");
+        }
+        if BUILT_IN.contains(&name.as_str()) {
+            table.problem("capture", format!("`{name}` is a value that every user has"), "give the captured value another name");
+        }
+    }
     // Known to the steps that follow, not to this one.
     known.extend(step.captures.iter().map(|capture| capture.name.clone()));
     let begins_well = match step.path.parts.first() {

@@ -50,22 +50,20 @@ pub fn show(messages: &Receiver<Progress>, threads: u32, planned: Duration) -> V
     bar.set_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
     let began = Instant::now();
     let mut passed: Vec<Passed> = Vec::new();
-    let mut heard = vec![0; threads as usize];
     let mut said = 0;
     loop {
         match messages.recv_timeout(Duration::from_millis(500)) {
             Ok(progress) => {
-                let Some(at) = heard.get_mut(progress.thread as usize) else { continue };
-                if *at == passed.len() {
+                // Messages that found no room are missing.
+                while passed.len() <= progress.number {
                     passed.push(Passed::default());
                 }
-                passed[*at].add(&progress.second, progress.in_flight);
-                *at += 1;
+                passed[progress.number].add(&progress.second, progress.in_flight);
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        let whole = passed.iter().take_while(|p| p.threads == threads).count();
+        let whole = passed.iter().rposition(|p| p.threads == threads).map_or(0, |last| last + 1);
         let left = planned.saturating_sub(began.elapsed());
         if is_terminal {
             bar.set_message(status(&passed[..whole], left));
@@ -108,11 +106,11 @@ mod tests {
     fn threads_are_added_second_by_second() {
         let (sender, receiver) = std::sync::mpsc::sync_channel(16);
         let second = Second { correct: 50, not_correct: 1, p50_ns: Some(1_000), p99_ns: None, max_ns: Some(9_000) };
-        for thread in [0, 0, 1, 1, 7] {
-            sender.send(Progress { thread, second, in_flight: 3 }).unwrap();
+        for (thread, number) in [(0, 0), (0, 1), (1, 0), (1, 2)] {
+            sender.send(Progress { thread, number, second, in_flight: 3 }).unwrap();
         }
         drop(sender);
-        assert_eq!(show(&receiver, 2, Duration::from_secs(2)), [6, 6]);
+        assert_eq!(show(&receiver, 2, Duration::from_secs(2)), [6, 3, 3]);
     }
 
     #[test]

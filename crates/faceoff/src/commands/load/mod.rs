@@ -12,12 +12,13 @@ pub mod wrk;
 pub use options::Options;
 
 use crate::exit::{BREACHED, Error, FAILED};
-use crate::output::{json, message, print};
+use crate::output::{message, print};
 use clap::ValueEnum;
 use load::{Measured, Plan, Progress, Target, Wait};
 use model::experiment::Load;
 use model::units::show_duration;
 use model::workload::Workload;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver};
@@ -78,31 +79,36 @@ impl Run {
 
 pub fn run(options: &Options) -> Result<ExitCode, Error> {
     let run = options.to_run()?;
+    // A file that cannot be written is told before the run, not after.
+    let create = |file: &Path| {
+        std::fs::File::create(file)
+            .map_err(|e| Error::Failed(format!("{} cannot be written: {e}\nhint: name another file", file.display())))
+    };
+    let mut hdr = options.hdr.as_deref().map(create).transpose()?;
+    let mut out = options.output.as_deref().map(create).transpose()?;
     let started_at = jiff::Timestamp::now();
     message(&format!("{} at {}, for {}", run.load.describe(), run.url, show_duration(run.duration)));
     let (threads, planned) = (run.threads, run.duration);
     let (measured, in_flight) = run.measure(move |messages| live::show(&messages, threads, planned))?;
     let outcomes: Vec<_> = options.thresholds().map(|threshold| threshold.check(&measured)).collect();
-    let written = |file: &Path, text: String| {
-        std::fs::write(file, text).map_err(|e| Error::Failed(format!("{} cannot be written: {e}\nhint: name another file", file.display())))
+    let text = match options.format {
+        Format::Json => format!("{:#}\n", output::to_json(&measured, &run.load, &run.workload.checks(), &outcomes)),
+        Format::Csv => output::to_csv(&measured, &in_flight),
+        Format::Text => output::to_text(&measured, &run.load, &run.workload.checks()),
     };
-    if let Some(file) = &options.hdr {
-        written(file, output::to_hdr_log(&measured, started_at.as_millisecond() as f64 / 1e3))?;
-    }
-    let object = || output::to_json(&measured, &run.load, &run.workload.checks(), &outcomes);
-    match (&options.output, options.format) {
-        (None, Format::Json) => json(&object()),
-        (Some(file), Format::Json) => written(file, format!("{:#}\n", object()))?,
-        (file, format) => {
-            let text = match format {
-                Format::Csv => output::to_csv(&measured, &in_flight),
-                _ => output::to_text(&measured, &run.load),
-            };
-            match file {
-                Some(file) => written(file, text)?,
-                None => print(&text),
-            }
+    match out.as_mut().map(|file| file.write_all(text.as_bytes())) {
+        None => print(&text),
+        Some(Ok(())) => {}
+        // What was measured is not lost for a disk that is full.
+        Some(Err(error)) => {
+            print(&text);
+            message(&format!("the file could not be written whole: {error}; the result stands here instead"));
         }
+    }
+    if let Some(file) = &mut hdr {
+        let log = output::to_hdr_log(&measured, started_at.as_millisecond() as f64 / 1e3);
+        file.write_all(log.as_bytes())
+            .map_err(|e| Error::Failed(format!("the interval log cannot be written: {e}\nhint: is the disk full?")))?;
     }
     for outcome in &outcomes {
         message(&outcome.to_string());

@@ -216,12 +216,12 @@ impl Options {
             target: target::resolve(&url, &access)?,
             workload,
             duration: self.duration()?,
-            load,
             requests: self.requests,
             timeout: self.timeout,
             seed: self.seed,
-            threads: self.threads,
+            threads: load::event_loops(&load, protocol, self.threads),
             wait: if self.wait == Waiting::Near { Wait::Near } else { Wait::Asleep },
+            load,
         })
     }
 

@@ -91,7 +91,7 @@ pub fn to_csv(measured: &Measured, in_flight: &[u64]) -> String {
 }
 
 /// For people.
-pub fn to_text(measured: &Measured, load: &Load) -> String {
+pub fn to_text(measured: &Measured, load: &Load, checks: &str) -> String {
     let seconds = seconds(measured);
     let counts = &measured.counts;
     let mut text = String::new();
@@ -106,6 +106,7 @@ pub fn to_text(measured: &Measured, load: &Load) -> String {
     let parts: Vec<String> =
         counts.parts().iter().filter(|(_, n)| *n > 0).map(|(kind, n)| format!("{n} {}", kind.replace('_', " "))).collect();
     text += &format!("requests   {}: {}\n", counts.scheduled, parts.join(", "));
+    text += &format!("checked    {checks}\n");
     for example in &measured.examples {
         text += &format!("           e.g. {example}\n");
     }
@@ -179,10 +180,11 @@ fn warnings(measured: &Measured, load: &Load) -> Vec<String> {
         all.push("half of the requests left late by a tenth of their latency or more: the schedule was not kept".into());
     }
     if matches!(load, Load::Arrivals { .. }) && measured.in_flight_max >= load.in_flight_max() {
-        all.push(format!(
-            "all {} places were taken at times, and requests waited for one (counted in their latency); -c allows more",
-            load.in_flight_max()
-        ));
+        let what = match measured.counts.unsent {
+            0 => "requests waited for one (counted in their latency)",
+            _ => "requests waited for one (counted in their latency) or were not sent",
+        };
+        all.push(format!("all {} places were taken at times, and {what}; -c allows more", load.in_flight_max()));
     }
     all
 }
@@ -218,14 +220,14 @@ mod tests {
 
     #[test]
     fn what_people_read() {
-        insta::assert_snapshot!(without_memory(&to_text(&measured(), &Load::arrivals(5_000.0, 1024))));
+        insta::assert_snapshot!(without_memory(&to_text(&measured(), &Load::arrivals(5_000.0, 1024), "status of every answer")));
     }
 
     #[test]
     fn what_people_read_of_a_closed_load() {
         let mut measured = measured();
         (measured.cpu_ns, measured.spun_ns, measured.threads) = (1_900_000_000, 0, 1);
-        insta::assert_snapshot!(without_memory(&to_text(&measured, &Load::closed(64))));
+        insta::assert_snapshot!(without_memory(&to_text(&measured, &Load::closed(64), "status of every answer")));
     }
 
     /// The memory of this process is what it is.

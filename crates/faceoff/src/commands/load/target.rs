@@ -43,8 +43,8 @@ pub fn parse(url: &str) -> Result<Url<'_>, Problems> {
         return Err(wrong(format!("`{url}` names a user, which is not sent")));
     }
     let path = path.split('#').next().unwrap_or_default();
-    if url.contains(|c: char| c.is_ascii_control() || c == ' ') {
-        return Err(wrong(format!("`{url}` holds a space or a control character")));
+    if url.contains(|c: char| !c.is_ascii_graphic()) {
+        return Err(wrong(format!("`{url}` holds a character that must be percent-encoded")));
     }
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
     let (host, port) = match authority.strip_prefix('[') {
@@ -79,8 +79,8 @@ pub fn resolve(url: &Url<'_>, access: &Access) -> Result<Target, Problems> {
     let is_elsewhere = |address: &&Address| matches!(address, Address::Tcp(a) if !a.ip().to_canonical().is_loopback());
     if let Some(elsewhere) = addresses.iter().find(is_elsewhere).filter(|_| !access.allow_remote) {
         return Err(Problems::plain(
-            format!("{elsewhere} is not on this machine"),
-            "only loopback is loaded, unless you say --allow-remote; do so only where the load is welcome",
+            format!("{elsewhere} is not a loopback address"),
+            "only this machine is loaded, unless you say --allow-remote; do so only where the load is welcome",
         ));
     }
     if addresses.is_empty() {
@@ -110,9 +110,18 @@ mod tests {
         assert_eq!(read("https://localhost"), (true, "localhost", 443, "/".into()));
         assert_eq!(read("http://[::1]:81?q=1"), (false, "::1", 81, "/?q=1".into()));
         assert_eq!(read("http://[::1]"), (false, "::1", 80, "/".into()));
-        for bad in
-            ["ftp://x/", "http://", "http://:80/", "http://u@h/", "http://h:x/", "http://h:99999/", "http://[::1/", "http://h/a b", "h"]
-        {
+        for bad in [
+            "ftp://x/",
+            "http://",
+            "http://:80/",
+            "http://u@h/",
+            "http://h:x/",
+            "http://h:99999/",
+            "http://[::1/",
+            "http://h/a b",
+            "http://h/ä",
+            "h",
+        ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
     }

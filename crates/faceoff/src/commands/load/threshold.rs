@@ -58,7 +58,8 @@ impl fmt::Display for Outcome {
 const NAMES: [&str; 8] = ["p(99)", "avg", "med", "min", "max", "errors", "rate", "count"];
 
 // The longer first: `<=` begins with `<`.
-const COMPARISONS: [(&str, Comparison); 6] = [
+const COMPARISONS: [(&str, Comparison); 7] = [
+    ("===", Comparison::Equal),
     ("<=", Comparison::AtMost),
     (">=", Comparison::AtLeast),
     ("==", Comparison::Equal),
@@ -178,6 +179,7 @@ mod tests {
             ("avg<10ms", Value::Mean, 10e6),
             ("errors < 0.1 %", Value::Errors, 0.001),
             ("errors==0", Value::Errors, 0.0),
+            ("errors===0", Value::Errors, 0.0),
             ("rate>=1k", Value::Rate, 1000.0),
         ] {
             let read = &parse(text).unwrap()[0];

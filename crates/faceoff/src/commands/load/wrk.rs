@@ -46,6 +46,9 @@ pub struct Options {
     /// Print the distribution of latencies from the sending
     #[arg(short = 'U', long = "u_latency")]
     u_latency: bool,
+    /// Taken and left alone: wrk2 measures each batch by its first request with it
+    #[arg(short = 'B', long = "batch_latency", hide = true)]
+    _batch_latency: bool,
     /// When a request is given up
     #[arg(long, value_name = "T", default_value = "2s", value_parser = parse_duration)]
     timeout: Duration,
@@ -286,7 +289,7 @@ mod tests {
         let why = |line: &str| options(line).to_run().err().map(|problems| problems.to_string()).unwrap_or_default();
         assert!(why("wrk -s post.lua http://127.0.0.1:80/").contains("workload"));
         assert!(why("wrk -t4 -c2 http://127.0.0.1:80/").contains("more threads than connections"));
-        assert!(why("wrk http://192.0.2.1/").contains("not on this machine"));
+        assert!(why("wrk http://192.0.2.1/").contains("not a loopback address"));
         assert_eq!(why("wrk -R 1k http://127.0.0.1:80/"), "");
     }
 }
