@@ -301,5 +301,5 @@ fn the_limit_of_descriptors_is_raised_or_the_number_needed_is_said() {
     let refused = limited(100, 100, 200, &url);
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains("needs 264 descriptors") && said.contains("may have 100") && said.contains("hint: raise"), "{said}");
+    assert!(said.contains("needs 265 descriptors") && said.contains("may have 100") && said.contains("hint: raise"), "{said}");
 }
