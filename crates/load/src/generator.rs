@@ -43,6 +43,8 @@ const RETRY_LAST_NS: u64 = 100_000_000;
 const SENT_AGAIN_MAX: u8 = 10;
 /// Streams on one HTTP/2 connection where the load does not say.
 const STREAMS: u32 = 100;
+/// Connections that arrivals may open whatever the protocol.
+const CONNECTIONS_USUAL: u32 = 1_024;
 
 const NONE: u32 = u32::MAX;
 
@@ -150,7 +152,11 @@ pub(crate) fn size(load: &Load, protocol: Protocol, share: Share) -> (u32, u32, 
     let streams = if protocol == Protocol::Http2 { STREAMS } else { 1 };
     match *load {
         Load::Closed { connections, depth } => (part(connections), part(connections) * depth, depth, true),
-        Load::Arrivals { in_flight_max, .. } => (part(in_flight_max).div_ceil(streams), part(in_flight_max), streams, false),
+        Load::Arrivals { in_flight_max, .. } => {
+            // A server may allow fewer streams than that: then more connections are opened.
+            let connections = in_flight_max.div_ceil(streams).max(in_flight_max.min(CONNECTIONS_USUAL));
+            (part(connections), part(in_flight_max), streams, false)
+        }
         Load::Users { users, pooled: None, .. } => (part(users), part(users), 1, true),
         Load::Users { users, pooled: Some(connections), .. } => (part(connections), part(users), streams, false),
     }
