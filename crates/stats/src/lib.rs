@@ -3,15 +3,21 @@
 //! This crate does no I/O, reads no clock and uses no unseeded randomness, so
 //! that every figure can be computed again from the same record.
 
+mod equivalence;
 mod histogram;
+mod holm;
 mod interval;
 mod quantile;
 mod random;
+mod sign_flip;
 
+pub use equivalence::{p_above, p_below, p_equivalent};
 pub use histogram::{Histogram, HistogramError};
+pub use holm::holm;
 pub use interval::{
     Interval, PairedRatio, geometric_mean, mean, mean_interval, median, paired_difference, paired_ratio, pairs_needed, sample_deviation,
     student_t,
 };
 pub use quantile::{smallest_sample, supported_quantiles};
 pub use random::shuffle;
+pub use sign_flip::{SignFlip, sign_flip};
