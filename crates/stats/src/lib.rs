@@ -18,6 +18,6 @@ pub use interval::{
     Interval, PairedRatio, geometric_mean, mean, mean_interval, median, paired_difference, paired_ratio, pairs_needed, sample_deviation,
     student_t,
 };
-pub use quantile::{smallest_sample, supported_quantiles};
+pub use quantile::{quantile_ranks, smallest_sample, supported_quantiles};
 pub use random::shuffle;
 pub use sign_flip::{SignFlip, sign_flip};
