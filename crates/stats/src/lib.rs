@@ -3,14 +3,17 @@
 //! This crate does no I/O, reads no clock and uses no unseeded randomness, so
 //! that every figure can be computed again from the same record.
 
+mod bootstrap;
 mod equivalence;
 mod histogram;
 mod holm;
 mod interval;
 mod quantile;
 mod random;
+mod repetitions;
 mod sign_flip;
 
+pub use bootstrap::{Block, Bootstrap, Resample, hierarchical_bootstrap};
 pub use equivalence::{p_above, p_below, p_equivalent};
 pub use histogram::{Histogram, HistogramError};
 pub use holm::holm;
@@ -20,4 +23,5 @@ pub use interval::{
 };
 pub use quantile::{quantile_ranks, smallest_sample, supported_quantiles};
 pub use random::shuffle;
+pub use repetitions::{Variances, variances};
 pub use sign_flip::{SignFlip, sign_flip};
