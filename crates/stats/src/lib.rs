@@ -3,6 +3,7 @@
 //! This crate does no I/O, reads no clock and uses no unseeded randomness, so
 //! that every figure can be computed again from the same record.
 
+pub mod anderson_darling;
 mod bootstrap;
 mod change_points;
 mod equivalence;
