@@ -15,6 +15,9 @@ mod quantile;
 mod random;
 mod repetitions;
 mod sign_flip;
+#[cfg(test)]
+mod simulation;
+mod spending;
 
 pub use bootstrap::{Block, Bootstrap, Resample, hierarchical_bootstrap};
 pub use change_points::{Cost, change_points, noise_variance};
@@ -30,3 +33,4 @@ pub use quantile::{quantile_ranks, smallest_sample, supported_quantiles};
 pub use random::shuffle;
 pub use repetitions::{Variances, variances};
 pub use sign_flip::{SignFlip, sign_flip};
+pub use spending::{Look, error_spending};
