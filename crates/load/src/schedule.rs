@@ -158,6 +158,7 @@ pub(crate) fn exponential(random: &mut ChaCha8Rng) -> f64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use stats::anderson_darling;
     use std::time::Duration;
 
     const S: u64 = 1_000_000_000;
@@ -213,28 +214,18 @@ mod tests {
         assert!(all(Schedule::new(10.0, &never, Spacing::Even, 10 * S, u64::MAX, 0)).is_empty());
     }
 
-    /// Anderson-Darling against the exponential distribution with a known mean: A² below 3.857 is
-    /// the 1 % limit for a fully specified distribution (Stephens, JASA 69, 1974, table 1A, case 0).
-    fn anderson_darling(intervals: &mut [f64], mean: f64) -> f64 {
-        intervals.sort_by(f64::total_cmp);
-        let n = intervals.len();
-        let f = |x: f64| (1.0 - (-x / mean).exp()).clamp(1e-12, 1.0 - 1e-12);
-        let sum: f64 = (0..n).map(|i| (2 * i + 1) as f64 * (f(intervals[i]).ln() + (1.0 - f(intervals[n - 1 - i])).ln())).sum();
-        -(n as f64) - sum / n as f64
-    }
-
     #[test]
     fn poisson_intervals_are_exponential_also_on_a_ramp() {
         for seed in 0..5 {
             let due = all(Schedule::new(1000.0, &[], Spacing::Poisson, 20 * S, u64::MAX, seed));
             let mut intervals: Vec<f64> = due.windows(2).map(|d| (d[1] - d[0]) as f64 / 1e9).collect();
-            assert!(anderson_darling(&mut intervals, 1e-3) < 3.857, "seed {seed}");
+            assert!(anderson_darling::exponential(&mut intervals, 1e-3).unwrap().p > 0.01, "seed {seed}");
             // On a ramp the expected counts between arrivals are exponential with mean 1.
             let up = [Stage { to_per_s: 2000.0, over: Duration::from_secs(20) }];
             let due = all(Schedule::new(0.0, &up, Spacing::Poisson, 20 * S, u64::MAX, seed));
             let area: Vec<f64> = due.iter().map(|d| 50.0 * (*d as f64 / 1e9).powi(2)).collect();
             let mut intervals: Vec<f64> = area.windows(2).map(|a| a[1] - a[0]).collect();
-            assert!(anderson_darling(&mut intervals, 1.0) < 3.857, "seed {seed}");
+            assert!(anderson_darling::exponential(&mut intervals, 1.0).unwrap().p > 0.01, "seed {seed}");
         }
     }
 
@@ -242,7 +233,7 @@ mod tests {
     fn even_arrivals_are_not_taken_for_poisson() {
         let due = all(constant(1000.0, 2 * S, u64::MAX));
         let mut intervals: Vec<f64> = due.windows(2).map(|d| (d[1] - d[0]) as f64 / 1e9).collect();
-        assert!(anderson_darling(&mut intervals, 1e-3) > 100.0);
+        assert!(anderson_darling::exponential(&mut intervals, 1e-3).unwrap().statistic > 100.0);
     }
 
     #[test]

@@ -132,6 +132,15 @@ impl Histogram {
         self.buckets.value_at_quantile(quantile).clamp(self.min_ns, self.max_ns)
     }
 
+    /// The interval of a quantile in nanoseconds, from the samples at its two ranks
+    /// ([`quantile_ranks`](crate::quantile_ranks)); `None` where an end lies beyond the samples.
+    pub fn quantile_interval_ns(&self, quantile: f64, confidence: f64) -> Option<(u64, u64)> {
+        let (low, high) = crate::quantile_ranks(self.len(), quantile, confidence)?;
+        // Half a rank below, so that rounding cannot reach the next sample.
+        let at = |rank: u64| self.quantile_ns((rank as f64 - 0.5) / self.len() as f64);
+        Some((at(low), at(high)))
+    }
+
     /// How many samples lie from `low_ns` to `high_ns`, both included, as far as three digits tell them apart.
     pub fn count_between(&self, low_ns: u64, high_ns: u64) -> u64 {
         self.buckets.to_hdr().count_between(low_ns, high_ns)
@@ -239,6 +248,14 @@ mod tests {
         assert_eq!(histogram.count_between(2_000, 3_000), 2);
         assert!(histogram.to_hdr_base64().starts_with("HISTF"));
         assert!(of(&[]).spectrum(5).iter().all(|(_, _, count)| *count == 0));
+    }
+
+    #[test]
+    fn the_interval_of_a_quantile_holds_the_samples_at_its_ranks() {
+        let hundred = of(&(1..=100).collect::<Vec<_>>());
+        assert_eq!(hundred.quantile_interval_ns(0.5, 0.95), Some((40, 61)));
+        assert_eq!(hundred.quantile_interval_ns(0.99, 0.95), None);
+        assert_eq!(of(&[]).quantile_interval_ns(0.5, 0.95), None);
     }
 
     #[test]

@@ -122,6 +122,20 @@ mod tests {
         }
     }
 
+    /// As early looks ask for it; scipy 1.17 `t.isf`.
+    #[test]
+    fn critical_values_far_out() {
+        for (significance, df, expected) in [
+            (0.00305065, 5, 5.355433275327351),
+            (1.07774e-6, 5, 28.052982735052275),
+            (1.07774e-6, 11, 9.628549465755285),
+            (1e-9, 5, 113.65505107641252),
+        ] {
+            let found = student_t(1.0 - significance, df);
+            assert!((found / expected - 1.0).abs() < 1e-6, "{found} {expected}");
+        }
+    }
+
     /// Student (1908), *The Probable Error of a Mean*, table of Cushny and
     /// Peebles: additional hours of sleep under two drugs, ten patients. The
     /// mean difference is 1.58 with s = 1.23 (n − 1) and t = 4.06.

@@ -3,16 +3,35 @@
 //! This crate does no I/O, reads no clock and uses no unseeded randomness, so
 //! that every figure can be computed again from the same record.
 
+pub mod anderson_darling;
+mod bootstrap;
 mod buckets;
+mod change_points;
+mod equivalence;
 mod histogram;
+mod holm;
 mod interval;
+mod kpss;
 mod quantile;
 mod random;
+mod repetitions;
+mod sign_flip;
+#[cfg(test)]
+mod simulation;
+mod spending;
 
+pub use bootstrap::{Block, Bootstrap, Resample, hierarchical_bootstrap};
+pub use change_points::{Cost, change_points, noise_variance};
+pub use equivalence::{p_above, p_below, p_equivalent};
 pub use histogram::{Histogram, HistogramError};
+pub use holm::holm;
 pub use interval::{
     Interval, PairedRatio, geometric_mean, mean, mean_interval, median, paired_difference, paired_ratio, pairs_needed, sample_deviation,
     student_t,
 };
-pub use quantile::{smallest_sample, supported_quantiles};
+pub use kpss::{Kpss, kpss, kpss_lags};
+pub use quantile::{quantile_ranks, smallest_sample, supported_quantiles};
 pub use random::shuffle;
+pub use repetitions::{Variances, variances};
+pub use sign_flip::{SignFlip, sign_flip};
+pub use spending::{Look, error_spending};
