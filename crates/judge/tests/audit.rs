@@ -87,7 +87,7 @@ fn on(connections: u64) -> Load {
 #[test]
 fn each_check_finds_its_own() {
     let mean = |text| Latency { mean: time(text), ..Latency::default() };
-    let little = Row { load: on(64), throughput: count("10000"), latency: mean("7ms"), ..Row::default() };
+    let little = Row { load: on(64), throughput: count("10000"), latency: mean("7.0ms"), ..Row::default() };
     assert_eq!(checks(little), [Check::Little]);
     let quantiles = Latency { quantiles: vec![(50.0, time("10ms").unwrap()), (99.0, time("20ms").unwrap())], ..Latency::default() };
     let from_quantiles = Row { load: on(64), throughput: count("20000"), latency: quantiles, ..Row::default() };

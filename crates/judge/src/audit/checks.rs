@@ -181,7 +181,7 @@ pub fn ramp_up(table: &Table) -> Vec<Option<Finding>> {
             rate.text()
         );
         let why = vec![
-            format!("a ramp-up of {}", time((samples.value() / rate.value()).round())),
+            format!("a ramp-up of about {}", time((samples.value() / rate.value()).round())),
             "users that asked several times with pauses, in this row alone".into(),
         ];
         Some(finding(row, Check::RampUp, what, Some(factor), Some(format!("the throughput is {}/s", number(expected))), why))
@@ -216,20 +216,21 @@ fn asks_once(row: &Row) -> Option<(f64, bool)> {
         return None;
     }
     let (samples, ramp_up, rate) = (row.samples.as_ref()?, row.load.ramp_up.as_ref()?, row.throughput.as_ref()?);
-    if samples.low() <= 1.0 || ramp_up.low() <= 0.0 || rate.low() <= 0.0 {
+    if samples.low() <= 1.0 || ramp_up.value() <= 0.0 || rate.low() <= 0.0 {
         return None;
     }
     let lasted = Range::of(samples).over(Range::of(rate));
     let last_answer = row.latency.max.as_ref()?.high();
-    let starts_end = ramp_up.low() * (1.0 - 1.0 / samples.low()) - LATE_START;
-    let keeps = lasted.high * (1.0 + EDGE) >= starts_end && lasted.low * (1.0 - EDGE) <= ramp_up.high() + last_answer;
+    let starts_end = ramp_up.value() * (1.0 - 1.0 / samples.low()) - LATE_START;
+    let keeps = lasted.high * (1.0 + EDGE) >= starts_end && lasted.low * (1.0 - EDGE) <= ramp_up.value() + last_answer;
     Some((samples.value() / ramp_up.value(), keeps))
 }
 
-/// The throughput that users starting over a ramp-up cannot pass, however fast the answers, and the ramp-up's text.
+/// The throughput that users starting over a ramp-up cannot pass, however fast the answers, and the ramp-up's text. A ramp-up is
+/// set, not measured, so its digits leave nothing open.
 fn ramp_bound(row: &Row) -> Option<(f64, String)> {
     let (users, loops, ramp_up) = (row.load.users? as f64, row.load.loops? as f64, row.load.ramp_up.as_ref()?);
-    let last_start = ramp_up.low() * (1.0 - 1.0 / users);
+    let last_start = ramp_up.value() * (1.0 - 1.0 / users);
     (last_start > 0.0).then(|| (users * loops / last_start, ramp_up.text().to_owned()))
 }
 

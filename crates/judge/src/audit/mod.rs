@@ -37,6 +37,8 @@ pub struct TableAudit {
     pub rows: usize,
     /// What cannot be, in the order of the rows. What an earlier table of the article showed of the same run is not said again.
     pub findings: Vec<Finding>,
+    /// How many rows were left out for that.
+    pub repeated: usize,
     /// What can be and is worth knowing.
     pub notes: Vec<Note>,
 }
@@ -154,7 +156,9 @@ pub fn audit(article: &Article) -> Audit {
     let mut tables = Vec::new();
     for (at, table) in article.tables.iter().enumerate() {
         let mut audit = audit_table(table, &article.tables[..at]);
+        let found = audit.flagged();
         audit.findings.retain(|f| f.check == Check::Differs || said.insert((f.row.clone(), f.check)));
+        audit.repeated = found - audit.flagged();
         tables.push(audit);
     }
     Audit { name: article.name.clone(), title: article.title.clone(), source: article.source.clone(), tables }
@@ -176,5 +180,5 @@ fn audit_table(table: &Table, earlier: &[Table]) -> TableAudit {
         findings.extend(table.quotients.iter().filter(|q| q.of == row.name).filter_map(|q| checks::quotient(q, table)));
     }
     let notes = table.rows.iter().filter_map(|row| checks::note(row).map(|what| Note { row: row.name.clone(), what })).collect();
-    TableAudit { title: table.title.clone(), rows: table.rows.len(), findings, notes }
+    TableAudit { title: table.title.clone(), rows: table.rows.len(), findings, repeated: 0, notes }
 }

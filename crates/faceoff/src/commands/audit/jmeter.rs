@@ -119,7 +119,11 @@ fn row(name: String, sum: &Label) -> Row {
 pub fn summary(text: &str) -> Option<Output> {
     let first = text.lines().find(|line| !line.trim().is_empty())?;
     let rows = if first.contains("# Samples") { listener(text) } else { printed(text) };
-    (!rows.is_empty()).then_some(Output { tool: Tool::Jmeter, rows, hint: Some("JMeter does not print its users: name them with --connections N") })
+    (!rows.is_empty()).then_some(Output {
+        tool: Tool::Jmeter,
+        rows,
+        hint: Some("JMeter does not print its users: name them with --connections N"),
+    })
 }
 
 fn listener(text: &str) -> Vec<Row> {

@@ -118,13 +118,17 @@ fn read(name: &str, mut input: impl Read) -> Result<Output, Problems> {
     let mut bytes = Vec::new();
     input.by_ref().take(HEAD).read_to_end(&mut bytes).map_err(failed)?;
     if jmeter::is_samples(&bytes) {
-        let rows = jmeter::samples(io::Cursor::new(bytes).chain(input))
-            .map_err(|e| Problems::plain(format!("{name} cannot be read as samples: {e}"), "save them as CSV with JMeter's usual columns"))?;
+        let rows = jmeter::samples(io::Cursor::new(bytes).chain(input)).map_err(|e| {
+            Problems::plain(format!("{name} cannot be read as samples: {e}"), "save them as CSV with JMeter's usual columns")
+        })?;
         return Ok(Output { tool: Tool::Jmeter, rows, hint: None });
     }
     input.take(LONGEST_SUMMARY - HEAD + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > LONGEST_SUMMARY {
-        return Err(Problems::plain(format!("{name} is longer than any summary"), "give the summary that the tool prints, or JMeter's samples as CSV"));
+        return Err(Problems::plain(
+            format!("{name} is longer than any summary"),
+            "give the summary that the tool prints, or JMeter's samples as CSV",
+        ));
     }
     let text = String::from_utf8_lossy(&bytes);
     let output = find(&text).filter(|output| !output.rows.is_empty());

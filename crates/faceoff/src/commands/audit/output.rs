@@ -9,12 +9,11 @@ pub fn text(audits: &[Audit]) -> String {
         let published = if audit.source.is_empty() { String::new() } else { format!(" ({})", audit.source) };
         text += &format!("{}{published}\n", printable(&audit.title));
         for table in &audit.tables {
-            let flagged = match table.flagged() {
-                0 => "nothing that cannot be".to_owned(),
-                n => format!("{n} of {} rows flagged", table.rows),
+            let repeated = match table.repeated {
+                0 => String::new(),
+                n => format!("; {n} repeat what is said above"),
             };
-            let rows = if table.rows == 1 { "1 row".to_owned() } else { format!("{} rows", table.rows) };
-            text += &format!("  {}: {rows}, {flagged}\n", printable(&table.title));
+            text += &format!("  {}: {}{repeated}\n", printable(&table.title), of_rows(table.flagged(), table.rows));
             table.findings.iter().for_each(|finding| text += &said(finding));
             for note in &table.notes {
                 text += &format!("    {}\n      note: {}\n", printable(&note.row), printable(&note.what));
@@ -23,10 +22,13 @@ pub fn text(audits: &[Audit]) -> String {
         text += "\n";
     }
     let (flagged, rows) = audits.iter().fold((0, 0), |sum, audit| (sum.0 + audit.flagged(), sum.1 + audit.rows()));
-    text + &match flagged {
-        0 => format!("none of {rows} rows flagged\n"),
-        _ => format!("{flagged} of {rows} rows flagged: figures that do not fit each other, whatever the reason\n"),
-    }
+    let why = if flagged > 0 { ": figures that do not fit each other, whatever the reason" } else { "" };
+    text + &format!("{}{why}\n", of_rows(flagged, rows))
+}
+
+fn of_rows(flagged: usize, rows: usize) -> String {
+    let flagged = if flagged == 0 { "none".to_owned() } else { flagged.to_string() };
+    format!("{flagged} of {rows} row{} flagged", if rows == 1 { "" } else { "s" })
 }
 
 fn said(finding: &Finding) -> String {

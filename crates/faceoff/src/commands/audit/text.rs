@@ -138,7 +138,8 @@ fn hey_or_oha(text: &str) -> Output {
             row.latency.quantiles.extend(of.zip(timed(&[value, unit])));
         } else if let Some(inside) = words.first().and_then(|w| w.strip_prefix('[')?.strip_suffix(']')) {
             // `[200] 72568 responses`, `[7] aborted due to deadline`
-            let (sum, number) = if section.starts_with("Status") { (&mut answers, words.get(1).copied()) } else { (&mut errors, Some(inside)) };
+            let (sum, number) =
+                if section.starts_with("Status") { (&mut answers, words.get(1).copied()) } else { (&mut errors, Some(inside)) };
             if section.starts_with("Status") || section.starts_with("Error") {
                 *sum = sum.saturating_add(number.and_then(|n| n.parse().ok()).unwrap_or(0));
             }
