@@ -139,6 +139,25 @@ fn what_a_row_does_not_say_is_not_held_against_it() {
     assert_eq!(checked(vec![slow, ramp("99.9"), ramp("100.0"), ramp("99.5")], None).flagged(), 0);
 }
 
+#[test]
+fn latencies_of_another_row_are_found_beside_another_throughput() {
+    let row = |rate: &str, max: &str| Row {
+        throughput: count(rate),
+        latency: Latency {
+            mean: time("1.63ms"),
+            deviation: time("2.77ms"),
+            max: time(max),
+            quantiles: vec![(50.0, time("564.00us").unwrap()), (99.0, time("13.56ms").unwrap())],
+            ..Latency::default()
+        },
+        ..Row::default()
+    };
+    let flagged = |rows| checked(rows, None).tables[0].findings.iter().map(|f| f.check).collect::<Vec<_>>();
+    assert_eq!(flagged(vec![row("2422", "58.78ms"), row("1958", "58.78ms")]), [Check::Repeated]);
+    assert_eq!(flagged(vec![row("2422", "58.78ms"), row("1958", "58.79ms")]), []);
+    assert_eq!(flagged(vec![row("2422", "58.78ms"), row("2422", "58.78ms")]), []);
+}
+
 /// A run that happened: closed, each connection sending `depth` requests when all answers of the last have come.
 fn run(seed: u64, connections: u64, depth: u64, shape: u8, mean_us: f64) -> Row {
     let mut state = seed;
@@ -213,7 +232,7 @@ proptest! {
         let audit = checked(vec![row], None);
         let finding = &audit.tables[0].findings[0];
         prop_assert_eq!(finding.check, Check::Little);
-        prop_assert!(finding.factor.unwrap() > 1.02 && finding.factor.unwrap() <= factor * 1.02);
+        prop_assert!(finding.factor.unwrap() > 1.05 && finding.factor.unwrap() <= factor * 1.02);
     }
 
     #[test]

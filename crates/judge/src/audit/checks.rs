@@ -9,6 +9,8 @@ use model::article::{Figure, Load, Quotient, Row, Table, Tool};
 const NEAR: f64 = 0.01;
 /// As [`NEAR`], for requests at the edges of the time that is measured.
 const EDGE: f64 = 0.02;
+/// As [`NEAR`], for Little's law: a quiet run of wrk still corrects its mean by a few percent.
+const UNDER_WAY: f64 = 0.05;
 /// How late a generator's first request may leave, in seconds: a cold JVM loads its classes.
 const LATE_START: f64 = 2.0;
 
@@ -85,7 +87,7 @@ pub fn little(row: &Row, tool: Option<Tool>) -> Option<Finding> {
     // A user's last pause may lie after the run.
     let pauses = row.load.loops.map_or(1.0, |loops| 1.0 - 1.0 / loops as f64);
     let pause = row.load.pause_mean.as_ref().map_or(0.0, |pause| pause.low() * pauses);
-    if rate.low * (mean.low + pause) <= limit * (1.0 + EDGE) {
+    if rate.low * (mean.low + pause) <= limit * (1.0 + UNDER_WAY) {
         return None;
     }
     let needed = rate.value * (mean.value + pause);
@@ -317,6 +319,24 @@ pub fn errors(row: &Row) -> Option<Finding> {
         return found(what, None, Some(format!("the nearest is {}", percent(nearest))));
     }
     None
+}
+
+/// Latencies that are those of an earlier row, figure by figure, beside another throughput. A row that is repeated whole is one run printed twice.
+pub fn repeated(row: &Row, earlier: &[Row]) -> Option<Finding> {
+    let other = earlier.iter().find(|other| {
+        let (own, theirs) = (telling(row), telling(other));
+        own.len() >= 4 && own == theirs && row.throughput.is_some() && other.throughput.is_some() && row.throughput != other.throughput
+    })?;
+    let what = format!("all latencies are those of `{}`, beside another throughput", other.name);
+    Some(finding(row, Check::Repeated, what, None, None, vec!["a row that was copied, and not wholly changed".into()]))
+}
+
+/// The latencies that two runs would not share by chance: those of three digits and more.
+fn telling(row: &Row) -> Vec<&str> {
+    let latency = &row.latency;
+    let figures = [&latency.mean, &latency.deviation, &latency.max].into_iter().flatten().chain(latency.quantiles.iter().map(|(_, f)| f));
+    let digits = |text: &str| text.trim_start_matches(['0', '.']).chars().filter(char::is_ascii_digit).count();
+    figures.map(Figure::text).filter(|text| digits(text) >= 3).collect()
 }
 
 /// One run, printed in two tables.

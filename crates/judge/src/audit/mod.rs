@@ -93,6 +93,8 @@ pub enum Check {
     Errors,
     /// One run in two tables, or a row divided by another.
     Differs,
+    /// The latencies of another row, figure by figure.
+    Repeated,
 }
 
 impl Check {
@@ -108,6 +110,7 @@ impl Check {
             Check::Moments => "moments",
             Check::Errors => "errors",
             Check::Differs => "differs",
+            Check::Repeated => "repeated",
         }
     }
 }
@@ -166,7 +169,7 @@ pub fn audit(article: &Article) -> Audit {
 
 fn audit_table(table: &Table, earlier: &[Table]) -> TableAudit {
     let mut findings = Vec::new();
-    for (row, ramp_up) in table.rows.iter().zip(checks::ramp_up(table)) {
+    for (at, (row, ramp_up)) in table.rows.iter().zip(checks::ramp_up(table)).enumerate() {
         findings.extend(checks::little(row, table.tool));
         findings.extend(checks::transfer(row, table));
         findings.extend(checks::count(row));
@@ -174,6 +177,7 @@ fn audit_table(table: &Table, earlier: &[Table]) -> TableAudit {
         findings.extend(checks::order(row, table.tool));
         findings.extend(moments::check(row, table.tool));
         findings.extend(checks::errors(row));
+        findings.extend(checks::repeated(row, &table.rows[..at]));
         let same_run = |other: &&Row| other.name == row.name;
         let before = earlier.iter().find_map(|t| t.rows.iter().find(same_run).map(|r| (t, r)));
         findings.extend(before.and_then(|(t, r)| checks::differs(row, r, &t.title)));

@@ -122,8 +122,7 @@ pub fn summary(text: &str) -> Option<Output> {
     (!rows.is_empty()).then_some(Output {
         tool: Tool::Jmeter,
         rows,
-        hint: Some("JMeter does not print its users: name them with --connections N"),
-    })
+        hint: Some("JMeter does not print its users: name them with --connections N"), depth_unsaid: false })
 }
 
 fn listener(text: &str) -> Vec<Row> {

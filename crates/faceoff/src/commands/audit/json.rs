@@ -14,7 +14,7 @@ pub fn read(document: &Value) -> Option<Output> {
         return Some(k6(metrics));
     }
     let rows: Vec<Row> = document.as_object()?.values().filter(|entry| entry["sampleCount"].is_number()).map(jmeter).collect();
-    (!rows.is_empty()).then_some(Output { tool: Tool::Jmeter, rows, hint: None })
+    (!rows.is_empty()).then_some(Output { tool: Tool::Jmeter, rows, hint: None, depth_unsaid: false })
 }
 
 /// The percentage in `p(95)` and `p99.9`.
@@ -63,7 +63,7 @@ fn oha(document: &Value) -> Output {
     let quantiles = document["latencyPercentiles"].as_object().into_iter().flatten();
     row.latency.quantiles = quantiles.filter_map(|(key, value)| percent(key).zip(time(value, 1.0))).collect();
     row.latency.quantiles.sort_by(|a, b| a.0.total_cmp(&b.0));
-    Output { tool: Tool::Oha, rows: vec![row], hint: Some("oha does not print its connections: name them with --connections N") }
+    Output { tool: Tool::Oha, rows: vec![row], hint: Some("oha does not print its connections: name them with --connections N"), depth_unsaid: false }
 }
 
 /// As `--summary-export` writes it, or as `handleSummary` is given it.
@@ -97,7 +97,7 @@ fn k6(metrics: &Value) -> Output {
         }
     }
     row.latency.quantiles.sort_by(|a, b| a.0.total_cmp(&b.0));
-    Output { tool: Tool::K6, rows: vec![row], hint: None }
+    Output { tool: Tool::K6, rows: vec![row], hint: None, depth_unsaid: false }
 }
 
 /// An entry of the dashboard's `statistics.json`; its three quantiles are those of its usual settings.

@@ -46,8 +46,10 @@ pub struct Options {
 pub struct Output {
     tool: Tool,
     rows: Vec<Row>,
-    /// What it leaves unsaid, that a check needs.
+    /// How to say what it leaves unsaid and Little's law needs.
     hint: Option<&'static str>,
+    /// Whether connections hold several requests, and it does not say how many.
+    depth_unsaid: bool,
 }
 
 pub fn run(catalog: &dyn Fn() -> Result<Catalog, Problems>, options: &Options) -> Result<ExitCode, Error> {
@@ -69,11 +71,11 @@ pub fn run(catalog: &dyn Fn() -> Result<Catalog, Problems>, options: &Options) -
                 }
             }
             path if path.ends_with(".toml") => audits.push(audit(&Article::read(Path::new(path))?)),
-            "-" => audits.push(audit(&options.article("standard input", io::stdin().lock())?)),
+            "-" => audits.push(options.audit("standard input", io::stdin().lock())?),
             path => {
                 let file = File::open(path)
                     .map_err(|e| Problems::plain(format!("{path} cannot be read: {e}"), "is it there, and yours to read?"))?;
-                audits.push(audit(&options.article(path, file)?));
+                audits.push(options.audit(path, file)?);
             }
         }
     }
@@ -91,24 +93,30 @@ pub fn run(catalog: &dyn Fn() -> Result<Catalog, Problems>, options: &Options) -
 }
 
 impl Options {
-    /// The output of a load generator, as a table.
-    fn article(&self, name: &str, input: impl Read) -> Result<Article, Problems> {
-        let mut output = read(name, input)?;
-        for row in &mut output.rows {
-            if self.connections.is_some() {
-                row.load.connections = self.connections;
-            }
-            if self.pipeline.is_some() {
-                row.load.depth = self.pipeline;
-            }
+    /// Checks the output of a load generator.
+    fn audit(&self, name: &str, input: impl Read) -> Result<Audit, Problems> {
+        let (article, hint) = self.article(name, input)?;
+        if let Some(hint) = hint {
+            message(&format!("{name}: Little's law is not checked, for want of what it needs\nhint: {hint}"));
         }
-        // A protocol of many streams holds as many as it was told, which only the user knows.
-        let unsaid = output.rows.iter().any(|row| row.load.connections.is_none() && row.load.users.is_none() && !row.load.scheduled);
-        if let Some(hint) = output.hint.filter(|_| unsaid || self.pipeline.is_none() && output.tool == Tool::H2load) {
-            message(&format!("{name}: Little's law is not checked\nhint: {hint}"));
+        Ok(audit(&article))
+    }
+
+    /// The output of a load generator as a table, and how to say what it leaves unsaid.
+    fn article(&self, name: &str, input: impl Read) -> Result<(Article, Option<&'static str>), Problems> {
+        let mut output = read(name, input)?;
+        let mut unsaid = false;
+        for row in &mut output.rows {
+            row.load.connections = self.connections.or(row.load.connections);
+            row.load.depth = self.pipeline.or(row.load.depth);
+            if output.depth_unsaid && row.load.depth.is_none() {
+                row.load.connections = None;
+            }
+            unsaid |= row.load.connections.is_none() && row.load.users.is_none() && !row.load.scheduled;
         }
         let table = Table { title: output.tool.name().to_owned(), tool: Some(output.tool), rows: output.rows, quotients: Vec::new() };
-        Ok(Article { name: name.to_owned(), title: name.to_owned(), source: String::new(), tables: vec![table] })
+        let article = Article { name: name.to_owned(), title: name.to_owned(), source: String::new(), tables: vec![table] };
+        Ok((article, output.hint.filter(|_| unsaid)))
     }
 }
 
@@ -121,7 +129,7 @@ fn read(name: &str, mut input: impl Read) -> Result<Output, Problems> {
         let rows = jmeter::samples(io::Cursor::new(bytes).chain(input)).map_err(|e| {
             Problems::plain(format!("{name} cannot be read as samples: {e}"), "save them as CSV with JMeter's usual columns")
         })?;
-        return Ok(Output { tool: Tool::Jmeter, rows, hint: None });
+        return Ok(Output { tool: Tool::Jmeter, rows, hint: None, depth_unsaid: false });
     }
     input.take(LONGEST_SUMMARY - HEAD + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > LONGEST_SUMMARY {

@@ -90,7 +90,7 @@ fn wrk(text: &str) -> Output {
             _ => reads_quantiles &= line.starts_with(' '),
         }
     }
-    Output { tool, rows, hint: None }
+    Output { tool, rows, hint: None, depth_unsaid: false }
 }
 
 /// hey and oha, which took over its layout.
@@ -155,7 +155,7 @@ fn hey_or_oha(text: &str) -> Output {
         row.samples = Some(Figure::exact(all as f64, all.to_string()));
         row.errors = Some(Figure::exact(errors as f64, errors.to_string()));
     }
-    Output { tool, rows: vec![row], hint: Some(NAME_CONNECTIONS) }
+    Output { tool, rows: vec![row], hint: Some(NAME_CONNECTIONS), depth_unsaid: false }
 }
 
 fn h2load(text: &str) -> Output {
@@ -183,9 +183,9 @@ fn h2load(text: &str) -> Output {
             (latency.min, latency.max, latency.mean, latency.deviation) = (time(min), time(max), time(mean), time(deviation));
         }
     }
-    row.load = Load { connections: Some(clients).filter(|n| *n > 0 && !streams), ..Load::default() };
-    let hint = "h2load does not print its streams: name them with --pipeline N, and the clients with --connections N";
-    Output { tool: Tool::H2load, rows: vec![row], hint: streams.then_some(hint) }
+    row.load = Load { connections: Some(clients).filter(|n| *n > 0), ..Load::default() };
+    let hint = "h2load does not print its streams: name them with --pipeline N";
+    Output { tool: Tool::H2load, rows: vec![row], hint: streams.then_some(hint), depth_unsaid: streams }
 }
 
 fn ab(text: &str) -> Output {
@@ -213,7 +213,7 @@ fn ab(text: &str) -> Output {
             _ => {}
         }
     }
-    Output { tool: Tool::Ab, rows: vec![row], hint: None }
+    Output { tool: Tool::Ab, rows: vec![row], hint: None, depth_unsaid: false }
 }
 
 /// The summary of k6, whose kilobytes are 1,000 bytes.
@@ -246,5 +246,5 @@ fn k6(text: &str) -> Output {
             _ => {}
         }
     }
-    Output { tool: Tool::K6, rows: vec![row], hint: None }
+    Output { tool: Tool::K6, rows: vec![row], hint: None, depth_unsaid: false }
 }
