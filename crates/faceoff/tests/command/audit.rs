@@ -29,7 +29,10 @@ fn tables_are_audited_by_file_and_as_articles() {
         let audit: Value = serde_json::from_str(&ran.out).unwrap();
         assert_eq!((&audit["schema"], &audit["rows"], &audit["flagged"]), (&"faceoff.audit.v1".into(), &2.into(), &1.into()));
         let finding = &audit["audits"][0]["tables"][0]["findings"][0];
-        assert_eq!((&finding["row"], &finding["check"], &finding["wording"]), (&"b".into(), &"little".into(), &"inconsistent-as-service-time".into()));
+        assert_eq!(
+            (&finding["row"], &finding["check"], &finding["wording"]),
+            (&"b".into(), &"little".into(), &"inconsistent-as-service-time".into())
+        );
         assert!((finding["factor"].as_f64().unwrap() - 7.5).abs() < 1e-9);
     }
     folder.write("articles/mine.toml", &TABLE.replace("connections", "conections").replace("60.0ms", "60.0"));

@@ -122,7 +122,9 @@ pub fn summary(text: &str) -> Option<Output> {
     (!rows.is_empty()).then_some(Output {
         tool: Tool::Jmeter,
         rows,
-        hint: Some("JMeter does not print its users: name them with --connections N"), depth_unsaid: false })
+        hint: Some("JMeter does not print its users: name them with --connections N"),
+        depth_unsaid: false,
+    })
 }
 
 fn listener(text: &str) -> Vec<Row> {

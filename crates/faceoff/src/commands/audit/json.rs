@@ -63,7 +63,12 @@ fn oha(document: &Value) -> Output {
     let quantiles = document["latencyPercentiles"].as_object().into_iter().flatten();
     row.latency.quantiles = quantiles.filter_map(|(key, value)| percent(key).zip(time(value, 1.0))).collect();
     row.latency.quantiles.sort_by(|a, b| a.0.total_cmp(&b.0));
-    Output { tool: Tool::Oha, rows: vec![row], hint: Some("oha does not print its connections: name them with --connections N"), depth_unsaid: false }
+    Output {
+        tool: Tool::Oha,
+        rows: vec![row],
+        hint: Some("oha does not print its connections: name them with --connections N"),
+        depth_unsaid: false,
+    }
 }
 
 /// As `--summary-export` writes it, or as `handleSummary` is given it.
