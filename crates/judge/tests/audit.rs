@@ -217,10 +217,50 @@ fn run(seed: u64, connections: u64, depth: u64, shape: u8, mean_us: f64) -> Row 
     }
 }
 
+/// As JMeter prints it: users that start over a ramp-up and ask once, the first of them late.
+fn asked_once(seed: u64, users: u64, ramp_s: u64, slowest_ms: u64, late_s: f64) -> Row {
+    let mut state = seed | 1;
+    let mut time_ms = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((state >> 33) % (slowest_ms + 1)) as f64
+    };
+    let calls: Vec<(f64, f64)> = (0..users).map(|i| ((i as f64 * ramp_s as f64 / users as f64).max(late_s) * 1e3, time_ms())).collect();
+    let n = users as f64;
+    let first = calls.iter().map(|c| c.0).fold(f64::INFINITY, f64::min);
+    let last = calls.iter().map(|c| c.0 + c.1).fold(0.0, f64::max);
+    let rate = n / ((last - first).max(1.0) / 1e3);
+    let mean = calls.iter().map(|c| c.1).sum::<f64>() / n;
+    let deviation = (calls.iter().map(|c| (c.1 - mean).powi(2)).sum::<f64>() / n).sqrt();
+    let ms = |value: f64| time(&format!("{value:.0}ms"));
+    Row {
+        load: Load { ramp_up: time(&format!("{ramp_s}s")), ..Load::default() },
+        samples: count(&users.to_string()),
+        throughput: count(&format!("{rate:.5}")),
+        transfer: bytes(&format!("{:.2}KB", rate * 902.0 / 1024.0)),
+        bytes_per_answer: bytes("902.0B"),
+        error_share: Some(Figure::share("0.00%").unwrap()),
+        latency: Latency {
+            mean: ms(mean.trunc()),
+            deviation: time(&format!("{deviation:.2}ms")),
+            min: ms(calls.iter().map(|c| c.1).fold(f64::INFINITY, f64::min)),
+            max: ms(calls.iter().map(|c| c.1).fold(0.0, f64::max)),
+            ..Latency::default()
+        },
+        ..Row::default()
+    }
+}
+
 proptest! {
     #[test]
     fn a_run_that_happened_is_never_flagged(seed: u64, connections in 1u64..40, depth in 1u64..6, shape in 0u8..5, mean_us in 20.0..200_000.0f64) {
         let audit = checked(vec![run(seed, connections, depth, shape, mean_us)], None);
+        prop_assert!(audit.flagged() == 0, "{:#?}", audit.tables[0].findings);
+    }
+
+    #[test]
+    fn users_that_ask_once_are_never_flagged(seed: u64, rows in proptest::collection::vec((500u64..5_000, 5u64..200, 1u64..8_000, 0.0..1.5f64), 3..9)) {
+        let rows = rows.into_iter().enumerate().map(|(i, (users, ramp_s, slowest_ms, late_s))| asked_once(seed ^ i as u64, users, ramp_s, slowest_ms, late_s));
+        let audit = checked(rows.collect(), Some(Tool::Jmeter));
         prop_assert!(audit.flagged() == 0, "{:#?}", audit.tables[0].findings);
     }
 

@@ -365,7 +365,7 @@ pub fn differs(row: &Row, earlier: &Row, title: &str) -> Option<Finding> {
 pub fn quotient(quotient: &Quotient, table: &Table) -> Option<Finding> {
     let find = |name: &str| table.rows.iter().find(|row| row.name == name);
     let (of, to) = (find(&quotient.of)?, find(&quotient.to)?);
-    let columns: [(&str, &Option<Figure>, &Option<Figure>, &Option<Figure>); 3] = [
+    let columns = [
         ("throughput", &quotient.throughput, &of.throughput, &to.throughput),
         ("mean", &quotient.mean, &of.latency.mean, &to.latency.mean),
         ("transfer", &quotient.transfer, &of.transfer, &to.transfer),
