@@ -31,10 +31,10 @@ pub struct Options {
     /// standard input, `articles` are those of this folder
     #[arg(required = true, value_name = "FILE")]
     inputs: Vec<String>,
-    /// Connections, where the output does not say
+    /// Connections (or users), where the output does not say, or instead of what it says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     connections: Option<u64>,
-    /// Requests at once on each connection (pipelining, streams), where the output does not say
+    /// Requests at once on each connection (pipelining, streams), which few outputs say
     #[arg(long, visible_alias = "streams", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pipeline: Option<u64>,
     /// How to print
