@@ -12,7 +12,8 @@ fn row(text: &str) -> Row {
     read("run", text.as_bytes()).unwrap_or_else(|e| panic!("{e}")).rows.remove(0)
 }
 
-/// Measured with the tools themselves, each against `control`; the connections of those that do not print them.
+/// Measured with the tools themselves, against `control` and (HTTP/2) nginx; connections and depth of those that do not print them. Those of wrk are of
+/// answers that take 2 ms: at full speed on a busy machine its correction alone puts the mean beyond what the connections hold.
 const SOUND: [(&str, Option<u64>, Option<u64>); 12] = [
     (include_str!("samples/wrk-closed.txt"), None, None),
     (include_str!("samples/wrk-many.txt"), None, None),
