@@ -9,7 +9,7 @@ use std::process::ExitCode;
 pub const FAILED: u8 = 1;
 /// Something that was asked or written is wrong.
 pub const USAGE: u8 = 2;
-/// A claim was refuted, and that was to be strict.
+/// A claim was refuted, and that was to be strict; or figures do not fit each other.
 pub const BREACHED: u8 = 3;
 /// The measurement is unsound.
 pub const UNSOUND: u8 = 4;

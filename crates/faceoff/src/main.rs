@@ -19,7 +19,7 @@ use std::process::ExitCode;
     name = "faceoff",
     version,
     max_term_width = 100,
-    after_help = "Begin with:\n  faceoff list                              what is here\n  faceoff doctor                            which tools are missing, and how to get them\n  faceoff run reverse-proxy --quick         a first answer within minutes\n\nExit codes: 0 done (what is skipped is said), 1 a tool or a trial failed, 2 usage, 3 a claim refuted\n(with --strict), 4 the measurement is unsound, 130 and 143 interrupted."
+    after_help = "Begin with:\n  faceoff list                              what is here\n  faceoff doctor                            which tools are missing, and how to get them\n  faceoff run reverse-proxy --quick         a first answer within minutes\n\nExit codes: 0 done (what is skipped is said), 1 a tool or a trial failed, 2 usage, 3 a claim refuted\n(with --strict) or a table flagged by audit, 4 the measurement is unsound, 130 and 143 interrupted."
 )]
 struct Cli {
     /// The folder with systems/, workloads/ and experiments/ [default: this folder or the nearest above it]
@@ -49,6 +49,8 @@ enum Command {
     Load(Box<commands::load::Options>),
     /// As wrk and wrk2 are called, and in their words
     Wrk(commands::load::wrk::Options),
+    /// Check published tables and outputs of load generators for what cannot be
+    Audit(commands::audit::Options),
     /// Remove what faceoff keeps: build stamps and logs, processes that a killed run left
     Clean(commands::clean::Options),
 }
@@ -88,6 +90,7 @@ fn main() -> ExitCode {
         Command::Report(options) => commands::report::run(options),
         Command::Load(options) => commands::load::run(options),
         Command::Wrk(options) => commands::load::wrk::run(options),
+        Command::Audit(options) => commands::audit::run(&catalog, options),
         Command::Clean(options) => catalog().map_err(Into::into).and_then(|c| commands::clean::run(&c, options)),
     };
     match result {

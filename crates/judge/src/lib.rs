@@ -3,6 +3,7 @@
 //! The rule stands in METHOD.md: per metric, cell and contender, the blocks'
 //! log-ratios to the baseline, their t interval, and a margin.
 
+pub mod audit;
 mod claims;
 mod summary;
 mod verdict;

@@ -1,5 +1,6 @@
 //! The systems, workloads and experiments of a folder, found by being there.
 
+use crate::article::Article;
 use crate::experiment::Experiment;
 use crate::name::{ContenderName, did_you_mean, is_name};
 use crate::problem::Problems;
@@ -48,6 +49,11 @@ impl Catalog {
         self.entries("experiments", toml_stem)
     }
 
+    /// Names of the articles, sorted.
+    pub fn article_names(&self) -> Vec<String> {
+        self.entries("articles", toml_stem)
+    }
+
     fn entries(&self, sub: &str, name_of: impl for<'p> Fn(&'p Path) -> Option<&'p std::ffi::OsStr>) -> Vec<String> {
         let Ok(folder) = std::fs::read_dir(self.dir.join(sub)) else { return Vec::new() };
         let paths = folder.flatten().map(|entry| entry.path());
@@ -90,6 +96,15 @@ impl Catalog {
     pub fn experiment(&self, name: &str) -> Result<Experiment, Problems> {
         known("experiment", name, &self.experiment_names())?;
         Experiment::read(&self.dir.join("experiments").join(format!("{name}.toml")))
+    }
+
+    /// Reads an article's tables.
+    ///
+    /// # Errors
+    /// An unknown name, with the nearest; or every problem of the file.
+    pub fn article(&self, name: &str) -> Result<Article, Problems> {
+        known("article", name, &self.article_names())?;
+        Article::read(&self.dir.join("articles").join(format!("{name}.toml")))
     }
 }
 

@@ -2,7 +2,9 @@
 //!
 //! What people write: [`system`], [`workload`], [`experiment`], found through a
 //! [`catalog::Catalog`]. What a run leaves: [`record`], and what it comes to: [`judgement`]. What is compared: [`metric`].
+//! What others published: [`article`].
 
+pub mod article;
 pub mod catalog;
 pub mod data;
 pub mod experiment;

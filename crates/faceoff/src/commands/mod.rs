@@ -1,5 +1,6 @@
 //! One module a subcommand.
 
+pub mod audit;
 pub mod build;
 pub mod check;
 pub mod clean;

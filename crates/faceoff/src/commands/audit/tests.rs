@@ -1,0 +1,188 @@
+use super::*;
+use judge::audit::{Check, Wording};
+use proptest::prelude::*;
+
+const OPTIONS: Options = Options { inputs: Vec::new(), connections: None, pipeline: None, format: Format::Text };
+
+fn audited(options: &Options, text: &str) -> Audit {
+    audit(&options.article("run", text.as_bytes()).unwrap_or_else(|e| panic!("{e}")).0)
+}
+
+fn row(text: &str) -> Row {
+    read("run", text.as_bytes()).unwrap_or_else(|e| panic!("{e}")).rows.remove(0)
+}
+
+/// Measured with the tools themselves, against `control` and (HTTP/2) nginx; connections and depth of those that do not print them. Those of wrk are of
+/// answers that take 2 ms: at full speed on a busy machine its correction alone puts the mean beyond what the connections hold.
+const SOUND: [(&str, Option<u64>, Option<u64>); 12] = [
+    (include_str!("samples/wrk-closed.txt"), None, None),
+    (include_str!("samples/wrk-many.txt"), None, None),
+    (include_str!("samples/faceoff-wrk.txt"), None, None),
+    (include_str!("samples/faceoff-wrk2.txt"), None, None),
+    (include_str!("samples/ab.txt"), None, None),
+    (include_str!("samples/h2load-http1.txt"), None, None),
+    (include_str!("samples/h2load-http2.txt"), None, Some(8)),
+    (include_str!("samples/oha.txt"), Some(8), None),
+    (include_str!("samples/oha.json"), Some(8), None),
+    (include_str!("samples/k6.txt"), None, None),
+    (include_str!("samples/k6.json"), None, None),
+    (include_str!("samples/hey.txt"), Some(8), None),
+];
+
+#[test]
+fn what_tools_printed_of_sound_runs_comes_through() {
+    for (text, connections, pipeline) in SOUND {
+        let options = Options { connections, pipeline, ..OPTIONS };
+        let (article, hint) = options.article("run", text.as_bytes()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!(hint, None, "{text}");
+        let row = &article.tables[0].rows[0];
+        assert!(row.throughput.is_some() && row.latency.mean.is_some() && row.samples.is_some(), "{row:#?}\n{text}");
+        assert!(row.load.scheduled || row.load.connections.is_some() || row.load.users.is_some(), "{row:#?}");
+        let audit = audit(&article);
+        assert_eq!(audit.flagged(), 0, "{:#?}\n{text}", audit.tables[0].findings);
+    }
+}
+
+#[test]
+fn figures_are_found_in_what_tools_print() {
+    let about = |figure: &Option<model::article::Figure>, value: f64| {
+        let found = figure.as_ref().map_or(f64::NAN, |f| f.value());
+        assert!((found / value - 1.0).abs() < 1e-4, "{found} instead of {value}");
+    };
+    let wrk = row(include_str!("../../../../../bench/samples/wrk.txt"));
+    about(&wrk.throughput, 150_845.54);
+    about(&wrk.latency.mean, 40.08e-6);
+    about(&wrk.received, 21.99 * 1048576.0);
+    assert_eq!((wrk.load.connections, wrk.latency.quantiles.len(), wrk.load.scheduled), (Some(8), 4, false));
+    let wrk2 = row(include_str!("../../../../../bench/samples/wrk2.txt"));
+    about(&wrk2.latency.deviation, 1.93e-3);
+    assert_eq!((wrk2.load.scheduled, wrk2.latency.quantiles.len()), (true, 6));
+    let h2load = row(include_str!("../../../../../bench/samples/h2load.txt"));
+    about(&h2load.transfer, 15.79 * 1048576.0);
+    about(&h2load.latency.deviation, 32e-6);
+    assert_eq!(h2load.load.connections, Some(8));
+    let ab = row(include_str!("../../../../../bench/samples/ab.txt"));
+    about(&ab.received, 27_234_366.0);
+    assert_eq!(ab.load.connections, Some(8));
+    let oha = row(include_str!("../../../../../bench/samples/oha.json"));
+    about(&oha.samples, 36_840.0);
+    about(&oha.errors, 89.0);
+    assert_eq!(oha.latency.quantiles.len(), 9);
+    let oha = row(include_str!("samples/oha.txt"));
+    assert_eq!(oha.latency.quantiles.len(), 9);
+    assert!(oha.latency.max.as_ref().unwrap().value() > oha.latency.min.as_ref().unwrap().value());
+    let k6 = row(include_str!("../../../../../bench/samples/k6.json"));
+    about(&k6.throughput, 500.134);
+    assert_eq!(k6.load.users, Some(16));
+    let [text, json] = [include_str!("samples/k6.txt"), include_str!("samples/k6.json")].map(row);
+    assert_eq!((text.latency.quantiles.len(), json.latency.quantiles.len()), (3, 3));
+    assert_eq!(text.load.users, json.load.users);
+}
+
+#[test]
+fn a_mean_that_wrk_corrected_is_inconsistent_as_a_service_time() {
+    let audit = audited(&OPTIONS, include_str!("../../../../../bench/samples/wrk-errors.txt"));
+    let finding = &audit.tables[0].findings[0];
+    assert_eq!((finding.check, finding.wording), (Check::Little, Wording::InconsistentAsServiceTime));
+    let deep = Options { pipeline: Some(16), ..OPTIONS };
+    assert_eq!(audited(&deep, include_str!("../../../../../bench/samples/wrk-errors.txt")).flagged(), 0);
+}
+
+#[test]
+fn what_is_left_unsaid_is_not_guessed() {
+    let hint = |options: &Options, text: &str| options.article("run", text.as_bytes()).unwrap().1;
+    let streams = include_str!("samples/h2load-http2.txt");
+    assert!(hint(&OPTIONS, streams).is_some_and(|h| h.contains("--pipeline")));
+    assert_eq!(audited(&OPTIONS, streams).flagged(), 0);
+    assert!(hint(&OPTIONS, include_str!("samples/hey.txt")).is_some_and(|h| h.contains("--connections")));
+    let two = Options { connections: Some(2), ..OPTIONS };
+    assert_eq!(audited(&two, include_str!("samples/hey.txt")).tables[0].findings[0].check, Check::Little);
+}
+
+#[test]
+fn several_runs_in_one_output_are_several_rows() {
+    let one = include_str!("../../../../../bench/samples/wrk.txt");
+    let rows = read("run", format!("$ wrk\n{one}\nand again\n{one}").as_bytes()).unwrap().rows;
+    let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names, ["http://127.0.0.1:19191/", "http://127.0.0.1:19191/ (2)"]);
+}
+
+const JTL: &str = "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,failureMessage,bytes,sentBytes,grpThreads,allThreads,Latency,IdleTime,Connect\n";
+
+#[test]
+fn samples_of_jmeter_are_summed_up() {
+    let mut text = JTL.to_owned();
+    for i in 0..2_000u64 {
+        let (label, took, success) = if i % 4 == 0 { ("slow, and late", 40, i % 8 == 0) } else { ("fast", 3, true) };
+        text += &format!("{},{took},\"{label}\",200,\"two\nlines\",t 1-1,text,{success},,193,120,5,5,2,0,1\n", 1_600_000_000_000 + i * 10);
+    }
+    let rows = read("run", text.as_bytes()).unwrap().rows;
+    assert_eq!(rows.iter().map(|r| r.name.as_str()).collect::<Vec<_>>(), ["fast", "slow, and late"]);
+    let slow = &rows[1];
+    let value = |figure: &Option<model::article::Figure>| figure.as_ref().unwrap().value();
+    assert_eq!((value(&slow.samples), value(&slow.errors), slow.load.users), (500.0, 250.0, Some(5)));
+    assert!((value(&slow.latency.mean) - 0.04).abs() < 1e-9 && (value(&slow.throughput) - 500.0 / 20.0).abs() < 0.1);
+    assert_eq!(audited(&OPTIONS, &text).flagged(), 0);
+}
+
+#[test]
+fn tables_of_jmeter_are_read() {
+    let saved = "Label,# Samples,Average,Min,Max,Std. Dev.,Error %,Throughput,Received KB/sec,Sent KB/sec,Avg. Bytes\nproducts,30000,5,0,125,3.19,0.000%,150.38348,88.50,20.1,902.0\nTOTAL,30000,5,0,125,3.19,0.000%,150.38348,132.47,20.1,902.0\n";
+    let audit = audited(&OPTIONS, saved);
+    let findings = &audit.tables[0].findings;
+    assert_eq!(findings.iter().map(|f| (f.row.as_str(), f.check)).collect::<Vec<_>>(), [("products", Check::Transfer)]);
+    let aggregate = "Label,# Samples,Average,Median,90% Line,95% Line,99% Line,Min,Max,Error %,Throughput,Received KB/sec,Std. Dev.\na,2000,10,9,15,12,30,1,40,0.00%,50.0/sec,9.4,3.0\n";
+    assert_eq!(audited(&OPTIONS, aggregate).tables[0].findings[0].check, Check::Order);
+    let printed = "Creating summariser <summary>\nsummary +   5000 in 00:00:20 =  250.0/s Avg:     3 Min:     0 Max:   110 Err:     0 (0.00%) Active: 1 Started: 5000 Finished: 4999\nsummary =  30000 in 00:01:40 =  300.0/s Avg:     3 Min:     0 Max:   275 Err:    30 (0.10%)\n";
+    let row = row(printed);
+    assert_eq!((row.samples.unwrap().value(), row.duration.unwrap().value(), row.throughput.unwrap().value()), (30_000.0, 100.0, 300.0));
+    assert_eq!(audited(&OPTIONS, printed).flagged(), 0);
+    assert_eq!(audited(&OPTIONS, &printed.replace("300.0/s", "600.0/s")).tables[0].findings[0].check, Check::Count);
+    let dashboard = r#"{"Total": {"transaction": "Total", "sampleCount": 100, "errorCount": 3, "errorPct": 30.0, "meanResTime": 5.0, "minResTime": 1.0, "maxResTime": 9.0, "pct1ResTime": 8.0, "throughput": 10.0}}"#;
+    assert_eq!(audited(&OPTIONS, dashboard).tables[0].findings[0].check, Check::Errors);
+}
+
+#[test]
+fn what_is_no_output_is_said() {
+    let why = |text: &str| read("x.txt", text.as_bytes()).err().map(|p| p.to_string()).unwrap_or_default();
+    for text in ["", "hello", "{}", "[1,2]", "Requests/sec: 5"] {
+        assert!(why(text).contains("x.txt is not the output of a load generator"), "{text}: {}", why(text));
+    }
+    assert!(why("<?xml?><testResults version=\"1.2\">").contains("save the samples as CSV"));
+    assert!(why(&format!("{JTL}abc,1,a\n")).contains("line 2"));
+    assert!(why(&format!("{JTL}1,99999999999999,a\n")).contains("a time that cannot be"));
+    assert!(why(&format!("{JTL}1,1,\"{}", "x".repeat(3 << 20))).contains("longer than a megabyte"));
+    assert!(why(&"x".repeat((LONGEST_SUMMARY + 1) as usize)).contains("longer than any summary"));
+}
+
+#[test]
+fn what_people_read() {
+    let of_wrk = audited(&Options { pipeline: Some(2), ..OPTIONS }, include_str!("../../../../../bench/samples/wrk-errors.txt"));
+    let zero = "Running 30s test @ http://127.0.0.1:8000\n  4 threads and 128 connections\n  Thread Stats   Avg      Stdev     Max   +/- Stdev\n    Latency    11.51ms    7.36ms 116.40ms   68.34%\n  Latency Distribution\n     50%   12.43ms\n     75%   19.25ms\n     90%    0.00us\n     99%    0.00us\n  3228224 requests in 30.05s, 594.18MB read\nRequests/sec: 107411.98\nTransfer/sec:     19.77MB\n";
+    let zero = audited(&Options { pipeline: Some(16), ..OPTIONS }, zero);
+    let sound = audited(&OPTIONS, include_str!("../../../../../bench/samples/wrk.txt"));
+    insta::assert_snapshot!(output::text(&[of_wrk, zero, sound]));
+}
+
+proptest! {
+    #[test]
+    fn no_output_is_too_strange(text in "\\PC{0,200}", cut in 0usize..2_000, at in 0usize..2_000) {
+        let _ = read("x", text.as_bytes());
+        for (sample, _, _) in SOUND {
+            // Cut short, and with something strange in the middle.
+            let (cut, at) = (cut.min(sample.len()), at.min(sample.len()));
+            let mut bytes = sample.as_bytes()[..cut].to_vec();
+            let _ = read("x", bytes.as_slice()).map(|output| output.rows.len());
+            bytes = sample.as_bytes().to_vec();
+            bytes.splice(at..at, text.bytes());
+            if let Ok((article, _)) = OPTIONS.article("x", bytes.as_slice()) {
+                let _ = output::text(&[audit(&article)]);
+            }
+        }
+    }
+
+    #[test]
+    fn no_list_of_samples_is_too_strange(lines in proptest::collection::vec("[0-9]{0,20},[0-9]{0,12},[a-z\",]{0,9},,,,,(true|false),,[0-9]{0,20}", 0..20)) {
+        let _ = read("x", format!("{JTL}{}", lines.join("\n")).as_bytes()).map(|output| output.rows.len());
+    }
+}

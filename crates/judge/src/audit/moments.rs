@@ -1,0 +1,208 @@
+//! Mean and deviation against quantiles and extremes.
+//!
+//! Quantiles and extremes say how many samples lie between which bounds. Over all samples that keep to them, the mean has a least and a
+//! greatest value, and for a given mean so has the second moment: least with the samples as near to one value as their bounds let them, greatest
+//! with all at a bound. What lies outside belongs to no set of samples. This holds the inequalities of Cantelli,
+//! Bhatia and Davis, and Samuelson, each of which uses some of the figures only.
+
+use super::text::time;
+use super::{Check, Finding, Wording};
+use crate::audit::checks::finding;
+use model::article::{Figure, Row, Tool};
+
+/// Below it a quantile says too little of how many samples lie beneath.
+const SAMPLES_FOR_QUANTILES: f64 = 1_000.0;
+/// How coarse a histogram's buckets may be, and how far a result may be off.
+const SLACK: f64 = 0.005;
+
+/// Samples between two bounds, in seconds; the shares add up to 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Bin {
+    share: f64,
+    low: f64,
+    high: f64,
+}
+
+/// The bins of a row. `None` where its figures are out of order.
+pub fn bins(row: &Row) -> Option<Vec<Bin>> {
+    let latency = &row.latency;
+    let samples = row.samples.as_ref().map(|s| s.low());
+    let few = samples.is_some_and(|n| n < SAMPLES_FOR_QUANTILES);
+    let (least, greatest) = (latency.min.as_ref(), latency.max.as_ref());
+    let low = |figure: &Figure| figure.low() * (1.0 - SLACK);
+    let high = |figure: &Figure| figure.high() * (1.0 + SLACK);
+    let mut bins = Vec::new();
+    let mut from = (0.0, least.map_or(0.0, low));
+    let usable = latency.quantiles.iter().filter(|(_, figure)| !few && figure.value() > 0.0);
+    for (percent, figure) in usable {
+        let share = percent / 100.0;
+        bins.push(Bin { share: share - from.0, low: from.1, high: high(figure) });
+        from = (share, low(figure));
+    }
+    bins.push(Bin { share: 1.0 - from.0, low: from.1, high: greatest.map_or(f64::INFINITY, high) });
+    if let Some(n) = samples.filter(|n| *n >= 2.0) {
+        // One sample is the greatest, and one the least.
+        let one = 1.0 / n;
+        if let (Some(figure), Some(last)) = (greatest, bins.last_mut())
+            && last.share > one
+        {
+            last.share -= one;
+            bins.push(Bin { share: one, low: low(figure), high: high(figure) });
+        }
+        if let (Some(figure), Some(first)) = (least, bins.first_mut())
+            && first.share > one
+        {
+            first.share -= one;
+            bins.push(Bin { share: one, low: low(figure), high: high(figure) });
+        }
+    }
+    bins.iter().all(|bin| bin.low <= bin.high && bin.share >= 0.0).then_some(bins)
+}
+
+/// The least mean that samples in these bins can have.
+pub fn least_mean(bins: &[Bin]) -> f64 {
+    bins.iter().map(|bin| bin.share * bin.low).sum()
+}
+
+fn greatest_mean(bins: &[Bin]) -> f64 {
+    bins.iter().filter(|bin| bin.share > 0.0).map(|bin| bin.share * bin.high).sum()
+}
+
+/// The least deviation of samples with this mean: as many as can be at one value, the others as near to it as they may.
+fn least_deviation(bins: &[Bin], mean: f64) -> f64 {
+    let near = |value: f64| bins.iter().map(move |bin| (bin.share, value.clamp(bin.low, bin.high)));
+    let mean_near = |value: f64| near(value).map(|(share, at)| share * at).sum::<f64>();
+    let finite = bins.iter().flat_map(|bin| [bin.low, bin.high]).filter(|bound| bound.is_finite());
+    let (mut low, mut high) = (0.0, finite.fold(mean, f64::max));
+    while mean_near(high) < mean && high.is_finite() && bins.iter().any(|bin| bin.high > high) {
+        high *= 2.0;
+    }
+    for _ in 0..100 {
+        let middle = (low + high) / 2.0;
+        if mean_near(middle) < mean { low = middle } else { high = middle }
+    }
+    near(high).map(|(share, at)| share * (at - mean).powi(2)).sum::<f64>().sqrt()
+}
+
+/// The greatest deviation of samples with this mean: all at a bound, the most spread bins first raised to their upper one.
+fn greatest_deviation(bins: &[Bin], mean: f64) -> f64 {
+    let mut sorted = bins.to_vec();
+    sorted.sort_by(|a, b| (b.low + b.high).total_cmp(&(a.low + a.high)));
+    let mut missing = (mean - least_mean(bins)).max(0.0);
+    let mut second: f64 = bins.iter().map(|bin| bin.share * (bin.low - mean).powi(2)).sum();
+    for bin in sorted {
+        if bin.high.is_infinite() {
+            return f64::INFINITY;
+        }
+        let raised = missing.min(bin.share * (bin.high - bin.low));
+        second += raised * (bin.low + bin.high - 2.0 * mean);
+        missing -= raised;
+    }
+    second.max(0.0).sqrt()
+}
+
+pub fn check(row: &Row, tool: Option<Tool>) -> Option<Finding> {
+    let mean = row.latency.mean.as_ref()?;
+    let bins = bins(row)?;
+    let bounds = row.latency.quantiles.len() as f64;
+    let greatest = row.latency.max.as_ref().map_or(f64::INFINITY, Figure::high);
+    // A quantile of n samples may be the sample before or after: so much can the share below it be off.
+    let off = row.samples.as_ref().filter(|_| bounds > 0.0).map_or(0.0, |n| bounds / n.low().max(1.0));
+    let slack = if off > 0.0 { greatest * off } else { 0.0 };
+    let (low, high) = (least_mean(&bins), greatest_mean(&bins));
+    let (mean_low, mean_high) = ((mean.low() - slack) * (1.0 - SLACK), (mean.high() + slack) * (1.0 + SLACK));
+    let around = shown(row);
+    if mean_high < low || mean_low > high {
+        let (bound, word) = if mean_high < low { (low, "least") } else { (high, "greatest") };
+        let what = format!("with {around} the {word} mean is {}, not {}", time(bound), mean.text());
+        let factor = if mean_high < low { bound / mean.value() } else { mean.value() / bound };
+        let possible = format!("the mean is {} to {}", time(low), if high.is_finite() { time(high) } else { "any".into() });
+        return Some(finding(row, Check::Moments, what, Some(factor), Some(possible), explanations(tool)));
+    }
+    let deviation = row.latency.deviation.as_ref()?;
+    let (from, to) = (mean_low.max(low), mean_high.min(high));
+    let means: Vec<f64> = (0..=32).map(|i| from + (to - from) * f64::from(i) / 32.0).collect();
+    let few = row.samples.as_ref().map_or(1.0, |n| (n.value() / (n.value() - 1.0).max(1.0)).sqrt());
+    let spread = if off > 0.0 { greatest * off.sqrt() } else { 0.0 };
+    let least = means.iter().map(|m| least_deviation(&bins, *m)).fold(f64::INFINITY, f64::min);
+    let most = means.iter().map(|m| greatest_deviation(&bins, *m)).fold(0.0, f64::max) * few;
+    let (bound, word) = if (deviation.high() + spread) * (1.0 + SLACK) < least {
+        (least, "least")
+    } else if (deviation.low() - spread) * (1.0 - SLACK) > most {
+        (most, "greatest")
+    } else {
+        return None;
+    };
+    let what = format!("with {around} and a mean of {} the {word} deviation is {}, not {}", mean.text(), time(bound), deviation.text());
+    let factor = if word == "least" { bound / deviation.value() } else { deviation.value() / bound };
+    let possible = format!("the deviation is {} to {}", time(least), if most.is_finite() { time(most) } else { "any".into() });
+    Some(finding(row, Check::Moments, what, Some(factor), Some(possible), explanations(tool)))
+}
+
+/// What bounds the samples, as it was printed.
+fn shown(row: &Row) -> String {
+    let latency = &row.latency;
+    let mut parts: Vec<String> = latency.min.iter().map(|f| format!("min {}", f.text())).collect();
+    parts.extend(latency.quantiles.iter().filter(|(_, f)| f.value() > 0.0).map(|(p, f)| format!("{p} % {}", f.text())));
+    parts.extend(latency.max.iter().map(|f| format!("max {}", f.text())));
+    parts.join(", ")
+}
+
+fn explanations(tool: Option<Tool>) -> Vec<String> {
+    if tool == Some(Tool::Wrk) {
+        return vec!["wrk adds samples to its histogram after the run; with pipelining some lie below the least that it measured: it counts them, but leaves them out of its sum".into()];
+    }
+    vec![
+        "a median where a mean is meant, or figures of different runs".into(),
+        "quantiles interpolated within one wide bucket of a histogram".into(),
+    ]
+}
+
+impl Finding {
+    /// The wording of a check, where no explanation changes it.
+    pub(super) fn wording_of(check: Check) -> Wording {
+        if check == Check::Little { Wording::InconsistentAsServiceTime } else { Wording::ContradictsItself }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bin(share: f64, low: f64, high: f64) -> Bin {
+        Bin { share, low, high }
+    }
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-6 * b.abs().max(1e-9)
+    }
+
+    #[test]
+    fn bhatia_and_davis() {
+        // All between 0 and 10 with a mean of 3: the variance is at most (10 - 3)(3 - 0).
+        let bins = [bin(1.0, 0.0, 10.0)];
+        assert!(near(greatest_deviation(&bins, 3.0), 21f64.sqrt()));
+        assert!(least_deviation(&bins, 3.0) < 1e-6);
+    }
+
+    #[test]
+    fn cantelli() {
+        // A quarter lies at 4 or above, the mean is 1: the deviation is at least (4 - 1) / sqrt(0.75 / 0.25).
+        let bins = [bin(0.75, 0.0, 4.0), bin(0.25, 4.0, f64::INFINITY)];
+        assert!(near(least_deviation(&bins, 1.0), 3.0 / 3f64.sqrt()));
+        assert_eq!(greatest_deviation(&bins, 1.0), f64::INFINITY);
+    }
+
+    #[test]
+    fn samuelson() {
+        // One of a hundred lies 9 above the mean: the deviation is at least 9 / sqrt(99).
+        let bins = [bin(0.99, 0.0, 10.0), bin(0.01, 10.0, 10.0)];
+        assert!(near(least_deviation(&bins, 1.0), 9.0 / 99f64.sqrt()));
+    }
+
+    #[test]
+    fn a_mean_beyond_every_bound_still_ends() {
+        assert!(least_deviation(&[bin(1.0, 0.0, 1.0)], 5.0).is_finite());
+        assert!(least_deviation(&[bin(0.5, 0.0, 1.0), bin(0.5, 1.0, f64::INFINITY)], 1e6).is_finite());
+    }
+}
