@@ -12,7 +12,7 @@ pub(crate) fn all(record: &Record, verdicts: &[Verdict]) -> Vec<ClaimVerdict> {
 
 fn judge(record: &Record, claim: &Claim, verdicts: &[Verdict]) -> ClaimVerdict {
     let experiment = &record.header.experiment;
-    let verdict = |outcome, reason: String, cells| ClaimVerdict { claim: claim.clone(), outcome, reason, cells };
+    let verdict = |outcome, reason: String, cells| ClaimVerdict { claim: claim.clone(), outcome, reason, p: None, p_adjusted: None, cells };
     if let Some(skipped) = record.header.skipped.iter().find(|s| s.contender == claim.contender) {
         return verdict(ClaimOutcome::Undecided, format!("{} took no part: {}", claim.contender, first_line(&skipped.reason)), vec![]);
     }

@@ -80,6 +80,10 @@ pub fn judge(record: &Record) -> Judgement {
         rows: summary::rows(record),
         curves: summary::curves(record),
         starts: summary::starts(record),
+        warmups: Vec::new(),
+        looks: Vec::new(),
+        noise: Vec::new(),
+        symptoms: Vec::new(),
         unsound,
         incomplete: failed_trial || failed_contender || !record.missing().is_empty(),
     }

@@ -117,6 +117,7 @@ fn trial(contender: &str, block: u32, ms: f64) -> Trial {
         artifact_sha256: vec![],
         ready_after_ns: Some(500 * MS),
         warmed_with: 1,
+        warmup: None,
         measurements: vec![measurement],
         stop: None,
         failure: None,

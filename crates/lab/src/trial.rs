@@ -50,6 +50,7 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
         artifact_sha256: Vec::new(),
         ready_after_ns: None,
         warmed_with: 0,
+        warmup: None,
         measurements: Vec::new(),
         stop: None,
         failure: None,

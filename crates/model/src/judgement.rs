@@ -3,6 +3,7 @@
 use crate::experiment::Claim;
 use crate::metric::Metric;
 use crate::name::ContenderName;
+use crate::record::WarmUpClass;
 use crate::units::show_number;
 use serde::{Deserialize, Serialize};
 use stats::Interval;
@@ -35,6 +36,14 @@ pub struct Judgement {
     pub curves: Vec<Curve>,
     /// Time from start to first right answer, a contender.
     pub starts: Vec<StartUp>,
+    /// How each contender came to its steady state.
+    pub warmups: Vec<WarmUp>,
+    /// The looks that were planned, and what each allows.
+    pub looks: Vec<PlannedLook>,
+    /// How far the baseline stands from itself, where the experiment asked (`aa = true`).
+    pub noise: Vec<Noise>,
+    /// Causes that the shape of the data gives away.
+    pub symptoms: Vec<Symptom>,
     /// Whether faults left nothing to rank.
     pub unsound: bool,
     /// Whether a contender or a trial failed.
@@ -96,8 +105,18 @@ pub struct Verdict {
     pub reason: String,
     /// Contender over baseline (geometric mean over blocks); `None` for a difference, or from too few blocks.
     pub ratio: Option<f64>,
-    /// Its interval at the design's confidence.
+    /// Its interval at [`Verdict::confidence`]: the wider of the next two.
     pub interval: Option<Interval>,
+    /// The t interval of the paired log-ratios.
+    pub interval_t: Option<Interval>,
+    /// The hierarchical bootstrap's; `None` where it could not be made.
+    pub interval_bootstrap: Option<Interval>,
+    /// What this look allows: the design's confidence, or more where there were, or will be, other looks.
+    pub confidence: f64,
+    /// The exact sign-flip test's p-value of "no difference"; it decides nothing.
+    pub sign_flip_p: Option<f64>,
+    /// About how many blocks would settle it, when undecided; `None` where no number would.
+    pub blocks_needed: Option<usize>,
     /// Its interval for equivalence, at twice the error.
     pub interval_equivalence: Option<Interval>,
     /// Contender minus baseline, in the metric's unit, for a metric compared by difference.
@@ -159,6 +178,10 @@ pub struct ClaimVerdict {
     pub outcome: ClaimOutcome,
     /// In words, why.
     pub reason: String,
+    /// The p-value of what it came to, scaled so that 1 minus the confidence is its threshold; `None` where nothing was tested.
+    pub p: Option<f64>,
+    /// The same with Holm's correction for all claims of the experiment.
+    pub p_adjusted: Option<f64>,
     /// Cell by cell.
     pub cells: Vec<ClaimCell>,
 }
@@ -239,4 +262,87 @@ pub struct StartUp {
     pub min_ms: f64,
     /// The longest.
     pub max_ms: f64,
+}
+
+/// A look at which the run may stop.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedLook {
+    /// After so many blocks.
+    pub blocks: u32,
+    /// The confidence of better and worse there; 1 where nothing can be said yet.
+    pub confidence: f64,
+    /// The confidence of equivalent there.
+    pub confidence_equivalence: f64,
+    /// Whether the record has come so far.
+    pub taken: bool,
+}
+
+/// The baseline against itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Noise {
+    /// The cell; `None` for a metric of the start.
+    pub cell: Option<String>,
+    /// By what.
+    pub metric: Metric,
+    /// The ratio.
+    pub ratio: f64,
+    /// Its interval.
+    pub interval: Interval,
+    /// Standard deviation of the blocks' log-ratios: what one block is off by here, today.
+    pub log_deviation: f64,
+}
+
+/// How a contender came to its steady state, over its trials.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WarmUp {
+    /// Who.
+    pub contender: ContenderName,
+    /// How many trials were of each class, none left out.
+    pub classes: Vec<(WarmUpClass, usize)>,
+    /// Seconds of load until the steady state; median over the trials that reached it.
+    pub steady_after_s: Option<f64>,
+    /// CPU time per right answer in the first second of load; median over trials.
+    pub cold_cpu_us: Option<f64>,
+    /// The same in the steady state.
+    pub steady_cpu_us: Option<f64>,
+    /// Right answers per second under load in the first second; median over trials.
+    pub cold_throughput_per_s: Option<f64>,
+    /// The same in the steady state.
+    pub steady_throughput_per_s: Option<f64>,
+    /// Longest latency in the first second of load; median over trials.
+    pub cold_max_ms: Option<f64>,
+}
+
+/// A cause, found from the shape of the data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Symptom {
+    /// A fixed word: `delayed-ack`, `pool-exhausted`.
+    pub kind: String,
+    /// Who shows it.
+    pub contender: ContenderName,
+    /// Where; `None` for the whole trial.
+    pub cell: Option<String>,
+    /// What was seen and what it points to, in a sentence.
+    pub sentence: String,
+    /// What to do about it.
+    pub hint: String,
+    /// What shows it.
+    pub picture: Picture,
+}
+
+/// A small picture: lines or bars over one axis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Picture {
+    /// What it shows.
+    pub title: String,
+    /// The horizontal axis, with its unit.
+    pub x: String,
+    /// The vertical axis, with its unit.
+    pub y: String,
+    /// Whether points are bars (each from its x to the next) or a line.
+    pub bars: bool,
+    /// Named series of points, rising in x.
+    pub series: Vec<(String, Vec<(f64, f64)>)>,
+    /// Places on the horizontal axis to point at, with words.
+    pub marks: Vec<(f64, String)>,
 }

@@ -190,6 +190,9 @@ pub struct Trial {
     pub ready_after_ns: Option<u64>,
     /// Requests answered rightly during warm-up.
     pub warmed_with: u64,
+    /// How the warm-up went; `None` in older records.
+    #[serde(default)]
+    pub warmup: Option<Warmup>,
     /// The cells, in the order they were measured.
     pub measurements: Vec<Measurement>,
     /// How it stopped.
@@ -200,6 +203,50 @@ pub struct Trial {
     pub faults: Vec<Fault>,
     /// Host readings over the trial.
     pub host: Host,
+}
+
+/// How a fresh start came to its steady state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Warmup {
+    /// What it was like.
+    pub class: WarmUpClass,
+    /// When the last level began, from the start of the load; `None` where none was reached.
+    pub steady_after_ns: Option<u64>,
+    /// Second by second.
+    pub windows: Vec<WarmUpWindow>,
+}
+
+/// What a warm-up was like (after Barrett et al., OOPSLA 2017).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WarmUpClass {
+    /// As fast from the first second on.
+    Flat,
+    /// It became faster, then kept a level.
+    WarmUp,
+    /// Its last level is slower than one before.
+    Slowdown,
+    /// It kept no level within the time it was given.
+    NeverSteady,
+    /// It was given too few seconds to tell.
+    TooShort,
+}
+
+/// A second of warm-up: load for its first part, then a pause in which compilers catch up.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WarmUpWindow {
+    /// When it began, from the start of the load.
+    pub at_ns: u64,
+    /// How long there was load in it.
+    pub load_ns: u64,
+    /// Right answers.
+    pub correct: u64,
+    /// CPU time of the process tree over the whole window, its pause included.
+    pub cpu_ns: u64,
+    /// Median service time; `None` from too few samples.
+    pub p50_ns: Option<u64>,
+    /// The longest; `None` without samples.
+    pub max_ns: Option<u64>,
 }
 
 /// How a process ended when it was asked to.
