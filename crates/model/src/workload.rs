@@ -271,7 +271,7 @@ fn walk_step(table: &Table<'_>, folder: &Path, known: &mut BTreeSet<String>) -> 
         declined: table.integer("declined", 100, 599).map(|n| n as u16),
     };
     for Capture { name, .. } in &step.captures {
-        if name.is_empty() || name.contains(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c)) {
+        if !data::is_value_name(name) {
             table.problem("capture", format!("`{name}` cannot name a value"), "use letters, digits, `-` and `_`");
         }
         if BUILT_IN.contains(&name.as_str()) {
