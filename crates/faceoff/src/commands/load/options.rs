@@ -10,7 +10,7 @@ use model::experiment::{DEFAULT_IN_FLIGHT, Load, Overflow, Pause, RATE_MAX, RATE
 use model::problem::Problems;
 use model::template::Template;
 use model::units::{parse_duration, parse_number};
-use model::workload::{Answer, Body, Statuses, Step, Workload};
+use model::workload::{Answer, Body, Statuses, Step, Workload, is_header_name, is_header_value, is_method, is_written_by_generator};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -335,7 +335,7 @@ pub fn one_step(
     body: Option<Vec<u8>>,
     status: Statuses,
 ) -> Result<Workload, Problems> {
-    if method.is_empty() || !method.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-') {
+    if !is_method(method) {
         return Err(Problems::plain(format!("`{method}` is not a method"), "write GET, POST, ..."));
     }
     let step = Step {
@@ -353,11 +353,10 @@ fn read_header(header: &str) -> Result<(String, Template), Problems> {
     let wrong = || Problems::plain(format!("`{header}` is not a header"), "write it like -H 'Accept: text/html'");
     let (name, value) = header.split_once(':').ok_or_else(wrong)?;
     let (name, value) = (name.trim(), value.trim());
-    let is_token = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
-    if !is_token || value.contains(['\r', '\n', '\0']) {
+    if !is_header_name(name) || !is_header_value(value) {
         return Err(wrong());
     }
-    if ["content-length", "transfer-encoding", "connection"].iter().any(|ours| name.eq_ignore_ascii_case(ours)) {
+    if is_written_by_generator(name) {
         return Err(Problems::plain(
             format!("the header `{name}` is written by the load generator itself"),
             "leave it out; --close has a connection closed after each request",
