@@ -204,11 +204,9 @@ pub fn to_hdr_log(measured: &Measured, started_at_s: f64) -> String {
         "#[Histogram log format version 1.3]\n#[StartTime: {started_at_s:.3} (seconds since epoch)]\n\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n"
     );
     for (tag, histogram) in [("latency", &measured.latency), ("service", &measured.service), ("lag", &measured.lag)] {
-        {
-            // The greatest value in milliseconds, as the format's own writers have it.
-            let max_ms = histogram.max_ns() as f64 / 1e6;
-            text += &format!("Tag={tag},0.000,{:.3},{max_ms:.3},{}\n", seconds(measured), histogram.to_hdr_base64());
-        }
+        // The greatest value in milliseconds, as the format's own writers have it.
+        let max_ms = histogram.max_ns() as f64 / 1e6;
+        text += &format!("Tag={tag},0.000,{:.3},{max_ms:.3},{}\n", seconds(measured), histogram.to_hdr_base64());
     }
     text
 }
