@@ -15,11 +15,8 @@ const QUANTILES: [(&str, f64); 7] =
 const BUSY: f64 = 0.9;
 
 /// The most memory that this process has had resident, in bytes.
-pub fn peak_rss_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let kilobytes =
-        status.lines().find_map(|line| line.strip_prefix("VmHWM:")).and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
-    kilobytes.unwrap_or(0) * 1024
+fn peak_rss_bytes() -> u64 {
+    runner::peak_resident_bytes(std::process::id()).unwrap_or(0)
 }
 
 fn seconds(measured: &Measured) -> f64 {
