@@ -20,6 +20,7 @@ use model::name::ContenderName;
 use model::problem::Problems;
 use model::record::{self, Answers, Event, Header, Line, Participant, Record, Session, Skipped, Trial, Upstream};
 use model::workload::Workload;
+use participants::Gathered;
 use runner::needs::Tools;
 use runner::start::{Running, Surroundings};
 use std::collections::BTreeMap;
@@ -161,11 +162,7 @@ impl<'a> Lab<'a> {
         let tools = Tools::default();
         let gathered = participants::gather_all(place, &tools, &experiment, &id, watch)?;
         let names: Vec<ContenderName> = gathered.ready.iter().map(|r| r.contender.name.clone()).collect();
-        let checks = experiment
-            .cells
-            .iter()
-            .map(|cell| Ok((cell.workload.clone(), place.catalog.workload(&cell.workload)?.checks())))
-            .collect::<Result<_, LabError>>()?;
+        let checks = experiment.cells.iter().map(|c| (c.workload.clone(), gathered.workloads[&c.workload].checks())).collect();
         let header = Header {
             schema: record::SCHEMA.into(),
             id,
@@ -174,7 +171,7 @@ impl<'a> Lab<'a> {
             plan: plan::blocks(&names, experiment.design.blocks + experiment.design.spare_blocks, experiment.design.seed),
             contenders: gathered.ready.iter().map(|r| r.participant.clone()).collect(),
             upstream: gathered.upstream.as_ref().map(|r| r.participant.clone()),
-            skipped: gathered.skipped,
+            skipped: gathered.skipped.clone(),
             machine: runner::machine::describe(),
             cpus,
             checks,
@@ -191,7 +188,7 @@ impl<'a> Lab<'a> {
             sessions: vec![],
             torn_lines: 0,
         };
-        Lab::assemble(place, tools, gathered.ready, gathered.upstream, writer, record)
+        Ok(Lab::assemble(place, tools, gathered, writer, record))
     }
 
     /// Takes up a record where it stopped, by the experiment that stands in it.
@@ -221,31 +218,14 @@ impl<'a> Lab<'a> {
             }
         }
         let writer = Writer::append(&record.folder).map_err(|e| LabError::Record(record.folder.clone(), e))?;
-        let mut lab = Lab::assemble(place, tools, gathered.ready, gathered.upstream, writer, record)?;
+        let mut lab = Lab::assemble(place, tools, gathered, writer, record);
         lab.note(Event::Resumed)?;
         Ok(lab)
     }
 
-    fn assemble(
-        place: &'a Place<'a>,
-        tools: Tools,
-        ready: Vec<Ready>,
-        upstream: Option<Ready>,
-        writer: Writer,
-        record: Record,
-    ) -> Result<Lab<'a>, LabError> {
-        let mut workloads = BTreeMap::new();
-        let names = record
-            .header
-            .experiment
-            .cells
-            .iter()
-            .map(|c| &c.workload)
-            .chain(upstream.iter().flat_map(|u| u.contender.system.answers.first()));
-        for name in names {
-            workloads.insert(name.clone(), place.catalog.workload(name)?);
-        }
-        Ok(Lab { place, tools, workloads, ready, upstream, running_upstream: None, upstream_restarts: 0, writer, record })
+    fn assemble(place: &'a Place<'a>, tools: Tools, gathered: Gathered, writer: Writer, record: Record) -> Lab<'a> {
+        let Gathered { workloads, ready, upstream, .. } = gathered;
+        Lab { place, tools, workloads, ready, upstream, running_upstream: None, upstream_restarts: 0, writer, record }
     }
 
     /// The record as it is so far.

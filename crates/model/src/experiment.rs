@@ -617,9 +617,9 @@ fn walk_arrivals(table: &Table<'_>) -> Load {
         table.problem("rate", "arrivals need a rate", "write `rate = 100`, in requests per second");
     }
     Load::Arrivals {
-        rate_per_s: table.number("rate", 0.001, 10_000_000.0).unwrap_or(1.0),
+        rate_per_s: table.number("rate", RATE_MIN, RATE_MAX).unwrap_or(1.0),
         stages: table.tables("stages", |stage| Stage {
-            to_per_s: stage.number("to", 0.0, 10_000_000.0).unwrap_or_else(|| {
+            to_per_s: stage.number("to", 0.0, RATE_MAX).unwrap_or_else(|| {
                 if !stage.has("to") {
                     stage.problem("to", "a stage needs the rate that it leads to", "write `{ to = 200, over = \"10s\" }`");
                 }
@@ -674,6 +674,12 @@ impl Pause {
 
 /// How many requests may be under way where a load with a schedule does not say.
 pub const DEFAULT_IN_FLIGHT: u64 = 1024;
+
+/// The least rate of arrivals, per second; a stage may lead to 0.
+pub const RATE_MIN: f64 = 0.001;
+
+/// The greatest rate of arrivals, per second.
+pub const RATE_MAX: f64 = 10_000_000.0;
 
 fn default_design() -> Design {
     Design {
