@@ -25,11 +25,13 @@ fn record(ratios: &[f64]) -> Record {
         source: None,
         baseline: name("a"),
         contenders: vec![name("b")],
+        aa: false,
         upstream: None,
         cells: vec![Cell { name: "c".into(), workload: "w".into(), load: Load::arrivals(100.0, 10), timeout: Duration::from_secs(1) }],
         design: Design {
             blocks: ratios.len() as u32,
             spare_blocks: 0,
+            looks: vec![],
             margin: 0.05,
             confidence: 0.95,
             seed: 1,
