@@ -379,6 +379,12 @@ impl Experiment {
         std::iter::once(&self.baseline).chain(&self.contenders)
     }
 
+    /// The contenders that the question is about: without the baseline's twin, where there are others.
+    pub fn compared(&self) -> impl Iterator<Item = &ContenderName> {
+        let only_twin = self.contenders.iter().all(ContenderName::is_twin);
+        self.contenders.iter().filter(move |name| only_twin || !name.is_twin())
+    }
+
     /// The cell of a name.
     pub fn cell(&self, name: &str) -> Option<&Cell> {
         self.cells.iter().find(|c| c.name == name)
