@@ -5,6 +5,8 @@
 
 pub mod audit;
 mod claims;
+pub mod looks;
+pub mod rule;
 mod summary;
 mod verdict;
 
