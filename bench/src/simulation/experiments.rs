@@ -72,36 +72,46 @@ fn pair([contender, baseline]: &Block) -> Pair {
 }
 
 impl Plan {
+    /// What is asked after how many blocks.
+    fn questions(&self) -> Vec<(u32, Question)> {
+        let at = self.looks.iter().copied().filter(|look| *look < self.blocks).chain([self.blocks]);
+        at.map(|complete| {
+            let look = looks(self.looks, self.blocks, complete, CONFIDENCE);
+            let usual = Question::at(&look, CONFIDENCE, self.margin, false, 0);
+            (complete, Question { resamples: self.resamples, ..usual })
+        })
+        .collect()
+    }
+
     /// Runs and judges one: at each look all blocks so far, until the claim is settled or all blocks are there.
-    fn once(&self, seed: u64, stream: u64) -> Tally {
+    fn once(&self, questions: &[(u32, Question)], seed: u64, stream: u64) -> Tally {
         let blocks = self.world.interleaved(self.ratio, self.blocks as usize, &mut Random::new(seed, stream));
         let pairs: Vec<Pair> = blocks.iter().map(pair).collect();
-        let mut complete = self.looks.iter().copied().filter(|look| *look < self.blocks).chain([self.blocks]);
-        loop {
-            let now = complete.next().unwrap_or(self.blocks);
-            let look = looks(self.looks, self.blocks, now, CONFIDENCE);
-            let question = Question { resamples: self.resamples, ..Question::at(&look, CONFIDENCE, self.margin, false, stream) };
-            let found = by_ratio(&pairs[..now as usize], &question);
-            if found.outcome == Outcome::Undecided && now < self.blocks {
-                continue;
-            }
+        let mut tally = Tally::default();
+        for (complete, question) in questions {
+            let found = by_ratio(&pairs[..*complete as usize], &Question { seed: stream, ..*question });
             let holds = |interval: Option<Interval>| u32::from(interval.is_some_and(|i| i.low <= self.ratio && self.ratio <= i.high));
             let is = |outcome: Outcome| u32::from(found.outcome == outcome);
-            return Tally {
+            tally = Tally {
                 experiments: 1,
                 below: is(Outcome::Worse),
                 above: is(Outcome::Better),
                 equivalent: is(Outcome::Equivalent),
                 t_covered: holds(found.interval_t),
                 covered: holds(found.interval),
-                blocks: now,
+                blocks: *complete,
             };
+            if found.outcome != Outcome::Undecided {
+                break;
+            }
         }
+        tally
     }
 
     /// Runs many, each with a stream of its own, so that plans of one seed meet the same chances.
     pub fn many(&self, experiments: u32, seed: u64) -> Tally {
-        on_all_cpus(experiments, |number| self.once(seed, number))
+        let questions = self.questions();
+        on_all_cpus(experiments, |number| self.once(&questions, seed, number))
     }
 
     /// Verdicts that the truth forbids: beyond the margin on a side where the truth is not.
