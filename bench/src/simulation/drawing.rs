@@ -72,18 +72,15 @@ impl Drawing {
             let _ = writeln!(svg, "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{:.0} %</text>", LEFT - 8.0, at + 5.0, 100.0 * share);
         }
         for tick in &self.ticks {
-            let _ = writeln!(svg, "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{:.0} %</text>", x(*tick), BOTTOM + 20.0, 100.0 * tick);
+            let _ =
+                writeln!(svg, "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{:.0} %</text>", x(*tick), BOTTOM + 20.0, 100.0 * tick);
         }
         let at = y(self.mark);
         let _ = writeln!(svg, "<line class=\"mark\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>");
         let middle = (LEFT + RIGHT) / 2.0;
         let _ = writeln!(svg, "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{}</text>", BOTTOM + 42.0, escaped(&self.x));
         let centre = (TOP + BOTTOM) / 2.0;
-        let _ = writeln!(
-            svg,
-            "<text transform=\"translate(14 {centre}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
-            escaped(&self.y)
-        );
+        let _ = writeln!(svg, "<text transform=\"translate(14 {centre}) rotate(-90)\" text-anchor=\"middle\">{}</text>", escaped(&self.y));
         for (number, line) in self.lines.iter().enumerate() {
             let points: Vec<String> = line.points.iter().map(|(a, b)| format!("{:.1},{:.1}", x(*a), y(*b))).collect();
             let dashed = if line.is_dashed { " dashed" } else { "" };

@@ -3,10 +3,10 @@
 use super::*;
 use world::{MEASURED_S, value};
 
-const EXPERIMENTS: u32 = 600;
+const EXPERIMENTS: u32 = 300;
 
 fn plan(ratio: f64, margin: f64, looks: &'static [u32]) -> Plan {
-    Plan { world: World { spread: 0.03, parts: USUAL }, ratio, margin, blocks: BLOCKS, looks, resamples: 150 }
+    Plan { world: World { spread: 0.03, parts: USUAL }, ratio, margin, blocks: BLOCKS, looks, resamples: 100 }
 }
 
 /// Four standard deviations of a share.
@@ -93,8 +93,7 @@ fn names_in_a_drawing_do_not_cover_each_other() {
         lines: vec![line("one", 0.5), line("two", 0.5), line("three", 0.51)],
     };
     let svg = drawing.to_svg();
-    let places: Vec<f64> =
-        svg.split("<text x=\"568\" y=\"").skip(1).filter_map(|rest| rest.split('"').next()?.parse().ok()).collect();
+    let places: Vec<f64> = svg.split("<text x=\"568\" y=\"").skip(1).filter_map(|rest| rest.split('"').next()?.parse().ok()).collect();
     assert!(places.len() == 3 && places.windows(2).all(|pair| (pair[0] - pair[1]).abs() >= 19.0), "{places:?}");
     assert!(svg.contains("a &lt; b") && !svg.contains("a < b"));
 }

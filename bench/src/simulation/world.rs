@@ -8,7 +8,7 @@ use stats::{Random, mean};
 const PAUSE_S: usize = 10;
 
 /// Seconds that are measured of a trial.
-pub const MEASURED_S: usize = 10;
+pub const MEASURED_S: usize = 5;
 
 /// Correlation of neighbouring seconds of a trial.
 const CORRELATION: f64 = 0.6;
@@ -33,10 +33,10 @@ pub struct Parts {
 
 /// Of the variance of a block's log-ratio restarts make 45 %, seconds 20 %, slow seconds 10 % and drift 25 %. Over a
 /// session of 12 blocks the drift alone comes to four times the spread.
-pub const USUAL: Parts = Parts { restart: 0.474, second: 0.554, slow: 1.6, step: 0.0775, wave: 2.1 };
+pub const USUAL: Parts = Parts { restart: 0.474, second: 0.437, slow: 3.5, step: 0.087, wave: 2.1 };
 
-/// Drift makes most of the variance: 70 %, and restarts hardly any.
-pub const DRIFTING: Parts = Parts { restart: 0.2, second: 0.45, slow: 1.0, step: 0.13, wave: 3.5 };
+/// Restarts make 10 %, seconds 10 %, slow seconds 5 % and drift the rest.
+pub const DRIFTING: Parts = Parts { restart: 0.224, second: 0.309, slow: 2.5, step: 0.145, wave: 3.5 };
 
 /// A machine on which systems are measured.
 #[derive(Clone, Copy, Debug)]
