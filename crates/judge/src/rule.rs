@@ -64,6 +64,8 @@ pub struct Question {
     pub lower_is_better: bool,
     /// Of the resamples.
     pub seed: u64,
+    /// How many resamples: [`RESAMPLES`], save where thousands of experiments are simulated.
+    pub resamples: usize,
 }
 
 impl Question {
@@ -78,6 +80,7 @@ impl Question {
             margin,
             lower_is_better,
             seed,
+            resamples: RESAMPLES,
         }
     }
 }
@@ -138,7 +141,7 @@ pub fn by_ratio(pairs: &[Pair], question: &Question) -> Finding {
     let Some(center) = mean(&logs).filter(|_| logs.len() > 1) else {
         return Finding::undecided(too_few(logs.len()).unwrap_or_default());
     };
-    let bootstrap = if pairs.len() < FEWEST_BLOCKS as usize { None } else { canonical.bootstrap(question.seed) };
+    let bootstrap = if pairs.len() < FEWEST_BLOCKS as usize { None } else { canonical.bootstrap(question.seed, question.resamples) };
     let of_t = |confidence: f64| mean_interval(&logs, confidence).map(|(_, interval)| interval).filter(is_finite);
     let of_bootstrap = |confidence: f64| bootstrap.as_ref().map(|b| b.percentile(confidence)).filter(is_finite);
     let (t, boot) = (of_t(question.confidence), of_bootstrap(question.confidence));
@@ -371,9 +374,9 @@ impl<'p> Canonical<'p> {
     }
 
     /// Resamples blocks and, within each side's trial, seconds (Kalibera and Jones 2012): the mean of the log-ratios.
-    fn bootstrap(&self, seed: u64) -> Option<stats::Bootstrap> {
+    fn bootstrap(&self, seed: u64, resamples: usize) -> Option<stats::Bootstrap> {
         let blocks: Vec<Block<Drawn, 2>> = self.sides.iter().map(|(a, b)| [vec![drawn(a)], vec![drawn(b)]]).collect();
-        hierarchical_bootstrap(&blocks, RESAMPLES, seed, |sample| {
+        hierarchical_bootstrap(&blocks, resamples, seed, |sample| {
             let side = |block: usize, side: usize| {
                 let seconds = sample.seconds(block, side);
                 let Some(first) = seconds.first() else { return f64::NAN };
