@@ -7,6 +7,7 @@
 
 mod clock;
 mod faults;
+pub mod instrument;
 mod participants;
 pub mod plan;
 mod trial;
@@ -166,7 +167,9 @@ impl<'a> Lab<'a> {
             .iter()
             .map(|cell| Ok((cell.workload.clone(), place.catalog.workload(&cell.workload)?.checks())))
             .collect::<Result<_, LabError>>()?;
+        let machine = runner::machine::describe();
         let header = Header {
+            instrument: instrument::read(place.cache, &machine),
             schema: record::SCHEMA.into(),
             id,
             recorded_at: clock::now(),
@@ -175,7 +178,7 @@ impl<'a> Lab<'a> {
             contenders: gathered.ready.iter().map(|r| r.participant.clone()).collect(),
             upstream: gathered.upstream.as_ref().map(|r| r.participant.clone()),
             skipped: gathered.skipped,
-            machine: runner::machine::describe(),
+            machine,
             cpus,
             checks,
             experiment,
