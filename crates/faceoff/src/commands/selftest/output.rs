@@ -25,7 +25,7 @@ fn row(truth: &Truth) -> Vec<Cell> {
     let outcome = match truth.outcome {
         TruthOutcome::Holds => "ok".to_owned(),
         TruthOutcome::Missed => "NOT".to_owned(),
-        TruthOutcome::Unsound => "too little".to_owned(),
+        TruthOutcome::Unsound => "open".to_owned(),
     };
     vec![
         Cell::new(&truth.what),
@@ -45,7 +45,7 @@ pub fn text(found: &SelfTest, width: u16) -> String {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     let interval = format!("{} % interval", show_number(found.confidence * 100.0));
-    table.set_header(["the server", "load", "measured is", "known", "measured", &interval, "error", "told from none", "outcome"]);
+    table.set_header(["the server", "load", "figure", "known", "measured", &interval, "error", "told", "outcome"]);
     table.add_rows(found.truths.iter().map(row));
     let mut text = format!("{table}\n\n");
     if let Some(c) = &found.ceiling {
@@ -61,6 +61,7 @@ pub fn text(found: &SelfTest, width: u16) -> String {
             lag(c.lag_p99_us)
         );
     }
+    let _ = writeln!(text, "told: whether the interval leaves out that there is no difference.");
     let count = |outcome| found.truths.iter().filter(|t| t.outcome == outcome).count();
     let all = found.truths.len();
     let sum = match found.outcome {

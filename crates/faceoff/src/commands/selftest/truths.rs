@@ -18,8 +18,7 @@ use std::time::Duration;
 /// Quantiles are read from buckets of three digits.
 const THREE_DIGITS: f64 = 0.001;
 /// The quantiles of a stalling server that are known.
-const QUANTILES: [(f64, &str); 3] =
-    [(0.9, "90th percentile of latency"), (0.95, "95th percentile of latency"), (0.99, "99th percentile of latency")];
+const QUANTILES: [(f64, &str); 3] = [(0.9, "90th percentile"), (0.95, "95th percentile"), (0.99, "99th percentile")];
 
 /// What is known, before it is looked for.
 struct Known {
@@ -44,7 +43,7 @@ impl Known {
         let holds = |interval: Interval| wide(interval).low <= self.bounds.high && wide(interval).high >= self.bounds.low;
         let enough = blocks >= FEWEST_BLOCKS as usize;
         let (outcome, note) = match estimate {
-            _ if !enough => (TruthOutcome::Unsound, format!("{blocks} of the {FEWEST_BLOCKS} blocks that it needs")),
+            _ if !enough => (TruthOutcome::Unsound, format!("{blocks} of {FEWEST_BLOCKS} blocks")),
             None => (TruthOutcome::Missed, "less than the server's own".to_owned()),
             Some((_, interval)) if holds(interval) => (TruthOutcome::Holds, String::new()),
             Some(_) => (TruthOutcome::Missed, String::new()),
@@ -129,10 +128,9 @@ impl Ladder<'_> {
         let own = own(of(self.little), self.added(self.little));
         let base = without(&of(self.base), &own);
         let estimates: Vec<f64> = base.values().copied().collect();
-        let amount = format!("{} {}", show_number(self.added(self.base)), self.unit);
         let mut truths = vec![
             Known {
-                what: format!("{} {amount}", self.verb),
+                what: format!("{} {} {}", self.verb, show_number(self.added(self.base)), self.unit),
                 cell: self.cell,
                 quantity: parts::label(self.metric),
                 unit: self.unit,
@@ -146,9 +144,9 @@ impl Ladder<'_> {
             let pairs = pairs(&without(&of(more(self.base, percent)), &own), &base);
             let ratio = paired_ratio(&pairs, CONFIDENCE).map(|found| (found.ratio, found.interval));
             let known = Known {
-                what: format!("{} {percent} % more than {amount}", self.verb),
+                what: format!("{} {percent} % more", self.verb),
                 cell: self.cell,
-                quantity: format!("{}, ratio", parts::label(self.metric)),
+                quantity: format!("ratio of {}", parts::label(self.metric)),
                 unit: "",
                 bounds: exactly(1.0 + f64::from(percent) / 100.0),
                 resolution: self.resolution,
@@ -183,7 +181,7 @@ pub fn of_delay(record: &Record) -> Vec<Truth> {
         record,
         cell: OPEN,
         metric: Metric::LatencyP50,
-        verb: "answers after",
+        verb: "delays",
         unit: "ms",
         scale: 1e3,
         resolution: THREE_DIGITS,
@@ -220,7 +218,7 @@ pub fn of_stall(record: &Record, ceiling: Option<&Ceiling>) -> Vec<Truth> {
             };
             let found: Vec<f64> = values(record, &frozen(stall), OPEN, Metric::LatencyP99, read).into_values().collect();
             let known = Known {
-                what: format!("stands still {} ms in {}", stall.as_millis(), STALL_EVERY.as_millis()),
+                what: format!("stalls {} ms in {}", stall.as_millis(), STALL_EVERY.as_millis()),
                 cell: OPEN,
                 quantity: label.to_owned(),
                 unit: "ms",
@@ -246,7 +244,7 @@ pub fn of_held(record: &Record) -> Vec<Truth> {
         let known = Known {
             what,
             cell: OPEN,
-            quantity: format!("{}, difference", parts::label(metric)),
+            quantity: format!("more {}", parts::label(metric)),
             unit: metric.describe().unit,
             bounds: exactly(more),
             resolution: 0.0,
@@ -279,15 +277,14 @@ fn against_itself(record: &Record) -> Truth {
         () if blocks < FEWEST_BLOCKS as usize => TruthOutcome::Unsound,
         () => TruthOutcome::Holds,
     };
-    let mut note =
-        format!("{} verdicts: {} equivalent, {} undecided", verdicts.len(), count(Outcome::Equivalent), count(Outcome::Undecided));
+    let mut note = format!("{} equivalent, {} undecided", count(Outcome::Equivalent), count(Outcome::Undecided));
     if !wrong.is_empty() {
         note = format!("{note}; {}", wrong.join(", "));
     }
     Truth {
-        what: "the same server against itself".into(),
+        what: "against itself".into(),
         cell: String::new(),
-        quantity: "every metric".into(),
+        quantity: format!("{} verdicts", verdicts.len()),
         unit: String::new(),
         known: None,
         measured: None,
