@@ -13,7 +13,7 @@ use clap::Args;
 use lab::{Lab, Place, Progress};
 use model::catalog::Catalog;
 use model::experiment::Experiment;
-use model::record::{Event, Record};
+use model::record::{Event, Failure, Record};
 use model::selftest::{SCHEMA, SelfTest, Truth, TruthOutcome};
 use model::units::show_duration;
 use parts::Scale;
@@ -125,7 +125,7 @@ fn measure(place: &Place<'_>, experiment: Experiment, folder: &Path, clock: &mut
         if let Progress::Proved(answers) = progress
             && let Some(failure) = &answers.failure
         {
-            message(&format!("out: {} ({}): {}", answers.contender, failure.stage, failure.cause));
+            message(&format!("out: {} ({}): {}{}", answers.contender, failure.stage, failure.cause, log_of(failure)));
         }
     })?;
     let mut said = 0;
@@ -149,7 +149,7 @@ fn measure(place: &Place<'_>, experiment: Experiment, folder: &Path, clock: &mut
             if let Progress::Ended(trial) = progress
                 && let Some(failure) = &trial.failure
             {
-                message(&format!("FAILED: {} ({}): {}", trial.contender, failure.stage, failure.cause));
+                message(&format!("FAILED: {} ({}): {}{}", trial.contender, failure.stage, failure.cause, log_of(failure)));
             }
         })?;
         if next <= planned {
@@ -157,6 +157,10 @@ fn measure(place: &Place<'_>, experiment: Experiment, folder: &Path, clock: &mut
         }
     }
     Ok(lab.finish(Event::Finished)?)
+}
+
+fn log_of(failure: &Failure) -> String {
+    failure.log.iter().map(|line| format!("\n  | {line}")).collect()
 }
 
 /// Whether faults leave a truth with too few blocks, though enough were run.
