@@ -15,14 +15,14 @@ use model::catalog::Catalog;
 use model::experiment::Experiment;
 use model::record::{Event, Failure, Record};
 use model::selftest::{SCHEMA, SelfTest, Truth, TruthOutcome};
-use model::units::show_duration;
+use model::units::{show_duration, show_number};
 use parts::Scale;
 use runner::needs::Tools;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Of every interval here: of some 25 truths that all hold, one is missed by chance in about 40 self-tests.
+/// Of every interval here: of some 20 truths that all hold, one is missed by chance in about 50 self-tests.
 const CONFIDENCE: f64 = 0.999;
 
 /// What `faceoff selftest` is asked.
@@ -92,6 +92,14 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
         Format::Text => print(&output::text(&found, width())),
     }
     message(&format!("kept in {}, the records in {}; records of runs will carry it for 30 days", kept.display(), folder.display()));
+    if found.outcome != TruthOutcome::Holds {
+        let load = stats::median(&records.iter().flat_map(|r| &r.trials).map(|t| t.host.load_average).collect::<Vec<_>>());
+        message(&format!(
+            "hint: the machine's load average was {} on {} CPUs; close what else runs, and repeat",
+            show_number(load.unwrap_or(0.0)),
+            found.machine.cores
+        ));
+    }
     Ok(match found.outcome {
         TruthOutcome::Holds => ExitCode::SUCCESS,
         TruthOutcome::Missed => ExitCode::from(BREACHED),

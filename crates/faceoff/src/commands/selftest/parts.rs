@@ -21,12 +21,10 @@ const BODY: &str = "the same seventy-four bytes in each and every answer of a kn
 pub const CLOSED: &str = "closed";
 pub const OPEN: &str = "open";
 
-/// What each burnt request is compared with, and what tells the server's own CPU time apart from it.
+/// What more burning is compared with.
 pub const BURN: Duration = Duration::from_micros(200);
-pub const BURN_LITTLE: Duration = Duration::from_micros(20);
-/// The same for delays.
+/// What a longer delay is compared with.
 pub const DELAY: Duration = Duration::from_millis(10);
-pub const DELAY_LITTLE: Duration = Duration::from_millis(2);
 /// More of it, in percent.
 pub const MORE: [u32; 4] = [2, 5, 10, 50];
 /// How often the frozen servers stand still, and how long each.
@@ -106,10 +104,10 @@ fn variants() -> BTreeMap<String, Vec<String>> {
         (memory(), flags(&["--memory", &MEMORY_BYTES.to_string()])),
         (threads(), flags(&["--extra-threads", &THREADS.to_string()])),
     ]);
-    for cpu in [BURN_LITTLE, BURN].into_iter().chain(MORE.map(|percent| more(BURN, percent))) {
+    for cpu in std::iter::once(BURN).chain(MORE.map(|percent| more(BURN, percent))) {
         all.insert(burns(cpu), flags(&["--cpu", &micros(cpu)]));
     }
-    for delay in [DELAY_LITTLE, DELAY].into_iter().chain(MORE.map(|percent| more(DELAY, percent))) {
+    for delay in std::iter::once(DELAY).chain(MORE.map(|percent| more(DELAY, percent))) {
         all.insert(delays(delay), flags(&["--delay", &micros(delay)]));
     }
     for stall in STALLS {
@@ -167,15 +165,15 @@ pub fn control(catalog: &model::catalog::Catalog) -> Result<System, Problems> {
 
 /// The CPU time that a request burns.
 pub fn cpu(scale: Scale) -> Experiment {
-    let others = MORE.map(|percent| burns(more(BURN, percent))).into_iter().chain([burns(BURN_LITTLE)]);
+    let others = MORE.map(|percent| burns(more(BURN, percent)));
     let cells = vec![cell(CLOSED, Load::closed(4)), cell(OPEN, Load::arrivals(RATE, 1_000))];
-    experiment("cpu", burns(BURN), others, cells, Duration::from_millis(600), scale)
+    experiment("cpu", burns(BURN), others, cells, Duration::from_millis(800), scale)
 }
 
 /// The delay that an answer takes.
 pub fn delay(scale: Scale) -> Experiment {
-    let others = MORE.map(|percent| delays(more(DELAY, percent))).into_iter().chain([delays(DELAY_LITTLE)]);
-    experiment("delay", delays(DELAY), others, vec![cell(OPEN, Load::arrivals(DELAY_RATE, 1_000))], Duration::from_millis(600), scale)
+    let others = MORE.map(|percent| delays(more(DELAY, percent)));
+    experiment("delay", delays(DELAY), others, vec![cell(OPEN, Load::arrivals(DELAY_RATE, 1_000))], Duration::from_millis(800), scale)
 }
 
 /// A server that stands still now and then.

@@ -2,16 +2,15 @@
 
 use super::CONFIDENCE;
 use super::parts::{
-    self, BURN, BURN_LITTLE, CLOSED, CONNECTIONS, DELAY, DELAY_LITTLE, MEMORY_BYTES, MORE, OPEN, RATE, STALL_EVERY, STALLS, THREADS, burns,
-    contender, delays, frozen, more,
+    self, BURN, CLOSED, CONNECTIONS, DELAY, MEMORY_BYTES, MORE, OPEN, RATE, STALL_EVERY, STALLS, THREADS, burns, contender, delays, frozen,
+    more,
 };
 use model::experiment::FEWEST_BLOCKS;
 use model::judgement::Outcome;
 use model::metric::Metric;
 use model::record::{Measurement, Record, Trial};
 use model::selftest::{Ceiling, Truth, TruthOutcome};
-use model::units::show_number;
-use stats::{Histogram, Interval, mean_interval, median, paired_difference, paired_ratio};
+use stats::{Histogram, Interval, mean_interval, median, paired_difference};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -43,10 +42,9 @@ impl Known {
         let holds = |interval: Interval| wide(interval).low <= self.bounds.high && wide(interval).high >= self.bounds.low;
         let enough = blocks >= FEWEST_BLOCKS as usize;
         let (outcome, note) = match estimate {
-            _ if !enough => (TruthOutcome::Unsound, format!("{blocks} of {FEWEST_BLOCKS} blocks")),
-            None => (TruthOutcome::Missed, "less than the server's own".to_owned()),
-            Some((_, interval)) if holds(interval) => (TruthOutcome::Holds, String::new()),
-            Some(_) => (TruthOutcome::Missed, String::new()),
+            Some((_, interval)) if enough && holds(interval) => (TruthOutcome::Holds, String::new()),
+            Some(_) if enough => (TruthOutcome::Missed, String::new()),
+            _ => (TruthOutcome::Unsound, format!("{blocks} of {FEWEST_BLOCKS} blocks")),
         };
         Truth {
             what: self.what,
@@ -95,54 +93,34 @@ fn pairs(a: &BTreeMap<u32, f64>, b: &BTreeMap<u32, f64>) -> Vec<(f64, f64)> {
     a.iter().filter_map(|(block, a)| Some((*a, *b.get(block)?))).collect()
 }
 
-/// The server's own part: what there is where little is added, without that little.
-fn own(of_little: BTreeMap<u32, f64>, little: f64) -> BTreeMap<u32, f64> {
-    of_little.into_iter().map(|(block, value)| (block, value - little)).collect()
-}
-
-fn without(values: &BTreeMap<u32, f64>, own: &BTreeMap<u32, f64>) -> BTreeMap<u32, f64> {
-    values.iter().filter_map(|(block, value)| Some((*block, value - own.get(block)?))).collect()
-}
-
-/// A ladder of servers that add known amounts: each against the first, the server's own part taken off in each block.
+/// A ladder of servers that add known amounts, each against the first. A request costs more than what is added, by a part of
+/// the server's own that is alike on every rung: in each block it is what the first costs beyond its amount, and is taken off.
 struct Ladder<'a> {
     record: &'a Record,
     cell: &'static str,
     metric: Metric,
     verb: &'static str,
-    unit: &'static str,
-    scale: f64,
     resolution: f64,
-    name: fn(Duration) -> String,
+    /// Of a rung's amount, in the metric's unit.
+    amount: fn(Duration) -> f64,
+    variant: fn(Duration) -> String,
     base: Duration,
-    little: Duration,
+}
+
+/// The ratio of what two servers add, where the second adds `amount`.
+fn ratio_without_own((more, base): (f64, f64), amount: f64) -> f64 {
+    let own = base - amount;
+    (more - own) / amount
 }
 
 impl Ladder<'_> {
-    fn added(&self, time: Duration) -> f64 {
-        time.as_secs_f64() * self.scale
-    }
-
-    fn truths(&self) -> Vec<Truth> {
-        let of = |time| of_metric(self.record, &(self.name)(time), self.cell, self.metric);
-        let own = own(of(self.little), self.added(self.little));
-        let base = without(&of(self.base), &own);
-        let estimates: Vec<f64> = base.values().copied().collect();
-        let mut truths = vec![
-            Known {
-                what: format!("{} {} {}", self.verb, show_number(self.added(self.base)), self.unit),
-                cell: self.cell,
-                quantity: parts::label(self.metric),
-                unit: self.unit,
-                bounds: exactly(self.added(self.base)),
-                resolution: self.resolution,
-                none: Some(0.0),
-            }
-            .found(mean_interval(&estimates, CONFIDENCE), base.len()),
-        ];
-        for percent in MORE {
-            let pairs = pairs(&without(&of(more(self.base, percent)), &own), &base);
-            let ratio = paired_ratio(&pairs, CONFIDENCE).map(|found| (found.ratio, found.interval));
+    fn truths(&self) -> impl Iterator<Item = Truth> + '_ {
+        let of = |time| of_metric(self.record, &(self.variant)(time), self.cell, self.metric);
+        let amount = (self.amount)(self.base);
+        let base = of(self.base);
+        MORE.into_iter().map(move |percent| {
+            let pairs = pairs(&of(more(self.base, percent)), &base);
+            let ratios: Vec<f64> = pairs.into_iter().map(|pair| ratio_without_own(pair, amount)).collect();
             let known = Known {
                 what: format!("{} {percent} % more", self.verb),
                 cell: self.cell,
@@ -152,9 +130,8 @@ impl Ladder<'_> {
                 resolution: self.resolution,
                 none: Some(1.0),
             };
-            truths.push(known.found(ratio, pairs.len()));
-        }
-        truths
+            known.found(mean_interval(&ratios, CONFIDENCE), ratios.len())
+        })
     }
 }
 
@@ -165,14 +142,12 @@ pub fn of_cpu(record: &Record) -> Vec<Truth> {
         cell,
         metric: Metric::CpuPerRequest,
         verb: "burns",
-        unit: "µs",
-        scale: 1e6,
         resolution: 0.0,
-        name: burns,
+        amount: |cpu| cpu.as_secs_f64() * 1e6,
+        variant: burns,
         base: BURN,
-        little: BURN_LITTLE,
     };
-    [CLOSED, OPEN].into_iter().flat_map(|cell| ladder(cell).truths()).collect()
+    [CLOSED, OPEN].into_iter().flat_map(|cell| ladder(cell).truths().collect::<Vec<_>>()).collect()
 }
 
 /// What is known of delays.
@@ -182,14 +157,12 @@ pub fn of_delay(record: &Record) -> Vec<Truth> {
         cell: OPEN,
         metric: Metric::LatencyP50,
         verb: "delays",
-        unit: "ms",
-        scale: 1e3,
         resolution: THREE_DIGITS,
-        name: delays,
+        amount: |delay| delay.as_secs_f64() * 1e3,
+        variant: delays,
         base: DELAY,
-        little: DELAY_LITTLE,
     };
-    ladder.truths()
+    ladder.truths().collect()
 }
 
 /// The latency at a quantile of arrivals at an even rate, at a server that stands still for `stall` in each `every`, and then
@@ -343,17 +316,21 @@ mod tests {
         let interval = Interval { low: 0.0, high: 9.0 };
         let found = known(exactly(1.05), 0.0).found(Some((1.05, interval)), 5);
         assert_eq!((found.outcome, found.told_apart), (TruthOutcome::Unsound, Some(false)));
-        assert_eq!(known(exactly(1.05), 0.0).found(None, 6).outcome, TruthOutcome::Missed, "less than nothing was added");
     }
 
     #[test]
-    fn what_is_the_servers_own_is_taken_off_block_by_block() {
-        let by_block = |values: &[f64]| (1..).zip(values.iter().copied()).collect::<BTreeMap<u32, f64>>();
-        // 12, then 15 µs of its own.
-        let own = own(by_block(&[32.0, 35.0]), 20.0);
-        let (base, more) = (without(&by_block(&[212.0, 215.0]), &own), without(&by_block(&[222.0, 225.0]), &own));
-        assert_eq!(pairs(&more, &base), [(210.0, 200.0), (210.0, 200.0)]);
-        assert_eq!(pairs(&more, &by_block(&[1.0])).len(), 1, "only blocks that have both");
+    fn what_is_the_servers_own_is_taken_off() {
+        // 12, then 15 µs of its own beside 200 and 210.
+        assert!((ratio_without_own((222.0, 212.0), 200.0) - 1.05).abs() < 1e-12);
+        assert!((ratio_without_own((225.0, 215.0), 200.0) - 1.05).abs() < 1e-12);
+        // An instrument that finds a tenth too much of everything is found out.
+        assert!((ratio_without_own((1.1 * 312.0, 1.1 * 212.0), 200.0) - 1.55).abs() < 1e-12);
+    }
+
+    #[test]
+    fn pairs_are_of_blocks_that_have_both() {
+        let by_block = |values: &[(u32, f64)]| values.iter().copied().collect::<BTreeMap<u32, f64>>();
+        assert_eq!(pairs(&by_block(&[(1, 1.0), (3, 3.0)]), &by_block(&[(2, 2.0), (3, 4.0)])), [(3.0, 4.0)]);
     }
 
     /// Every arrival of one period, one by one.
