@@ -7,6 +7,7 @@
 
 mod clock;
 mod faults;
+pub mod instrument;
 mod participants;
 pub mod plan;
 mod trial;
@@ -163,7 +164,9 @@ impl<'a> Lab<'a> {
         let gathered = participants::gather_all(place, &tools, &experiment, &id, watch)?;
         let names: Vec<ContenderName> = gathered.ready.iter().map(|r| r.contender.name.clone()).collect();
         let checks = experiment.cells.iter().map(|c| (c.workload.clone(), gathered.workloads[&c.workload].checks())).collect();
+        let machine = runner::machine::describe();
         let header = Header {
+            instrument: instrument::read(place.cache, &machine),
             schema: record::SCHEMA.into(),
             id,
             recorded_at: clock::now(),
@@ -172,7 +175,7 @@ impl<'a> Lab<'a> {
             contenders: gathered.ready.iter().map(|r| r.participant.clone()).collect(),
             upstream: gathered.upstream.as_ref().map(|r| r.participant.clone()),
             skipped: gathered.skipped.clone(),
-            machine: runner::machine::describe(),
+            machine,
             cpus,
             checks,
             experiment,

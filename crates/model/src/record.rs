@@ -7,6 +7,7 @@
 use crate::experiment::{CpuSets, Experiment};
 use crate::name::ContenderName;
 use crate::problem::Problems;
+use crate::selftest::SelfTest;
 use serde::{Deserialize, Serialize};
 use stats::Histogram;
 use std::collections::BTreeMap;
@@ -66,6 +67,9 @@ pub struct Header {
     /// By workload: what was looked at in the answers, and in how many of them.
     #[serde(default)]
     pub checks: BTreeMap<String, String>,
+    /// The last self-test on this machine, where there is one that is not too old.
+    #[serde(default)]
+    pub instrument: Option<SelfTest>,
 }
 
 /// A system that takes part, as it was built.

@@ -9,3 +9,4 @@ mod interrupted;
 mod load;
 mod run;
 mod stopping;
+mod selftest;
