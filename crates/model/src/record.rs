@@ -144,6 +144,9 @@ pub struct Upstream {
     pub ready_after_ns: u64,
     /// How many requests warmed it.
     pub warmed_with: u64,
+    /// How its warm-up went; `None` in older records.
+    #[serde(default)]
+    pub warmup: Option<Warmup>,
 }
 
 /// What happened to the run.
