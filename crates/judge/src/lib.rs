@@ -80,7 +80,7 @@ pub fn judge(record: &Record) -> Judgement {
         rows: summary::rows(record),
         curves: summary::curves(record),
         starts: summary::starts(record),
-        warmups: Vec::new(),
+        warmups: summary::warmups(record),
         looks: Vec::new(),
         noise: Vec::new(),
         symptoms: Vec::new(),

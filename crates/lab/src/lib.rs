@@ -64,7 +64,7 @@ pub enum Progress<'a> {
         /// How many there will be.
         total: usize,
     },
-    /// What the trial under way does: `starts`, `warms up`, the cell's name.
+    /// What the trial under way does: `starts`, `warms up, 7 s`, the cell's name.
     Doing(&'a str),
     /// A trial has ended.
     Ended(&'a Trial),

@@ -7,7 +7,7 @@ use crate::plan;
 use crate::steady::Decides;
 use crate::{Progress, Watcher, warmup};
 use load::{Plan, Target, Wait};
-use model::experiment::{Cell, CpuSets, Experiment, Load};
+use model::experiment::{Cell, CpuSets, Experiment};
 use model::record::{Failure, Generator, Host, Measurement, Trial};
 use model::workload::Workload;
 use runner::start::{Running, Surroundings, start};

@@ -257,7 +257,7 @@ pub struct Design {
     pub confidence: f64,
     /// Fixes the order of trials and cells.
     pub seed: u64,
-    /// Load before the first measurement of each trial.
+    /// The most load before the first measurement of each trial: it ends as soon as the steady state is found.
     #[serde(with = "nanoseconds")]
     pub warmup: Duration,
     /// Length of each cell's measurement.
@@ -332,7 +332,7 @@ pub struct Quick {
     pub blocks: u32,
     /// Further blocks, as in [`Design::spare_blocks`].
     pub spare_blocks: u32,
-    /// Warm-up per trial.
+    /// The most warm-up per trial.
     #[serde(with = "nanoseconds")]
     pub warmup: Duration,
     /// Length of a measurement.
@@ -399,10 +399,11 @@ impl Experiment {
         self
     }
 
-    /// About how long one trial takes, from what is written and a start-up time.
-    pub fn trial_estimate(&self, start_up: Duration) -> Duration {
+    /// About how long one trial takes, from what is written, a start-up time, and when such a system is
+    /// usually found steady.
+    pub fn trial_estimate(&self, start_up: Duration, steady: Duration) -> Duration {
         let settling = Duration::from_millis(700);
-        start_up + self.design.warmup + (self.design.measure + Duration::from_millis(300)) * self.cells.len() as u32 + settling
+        start_up + steady.min(self.design.warmup) + (self.design.measure + Duration::from_millis(300)) * self.cells.len() as u32 + settling
     }
 
     /// What the design says, for people.
@@ -417,7 +418,7 @@ impl Experiment {
                 ),
             ),
             ("seed of the order", d.seed.to_string()),
-            ("warm-up", format!("{} per trial", show_duration(d.warmup))),
+            ("warm-up", warm_up_in_words(d.warmup)),
             ("measurement", format!("{} per cell, cells in random order", show_duration(d.measure))),
             (
                 "margin",
@@ -436,6 +437,13 @@ impl Experiment {
                 ),
             ),
         ]
+    }
+}
+
+fn warm_up_in_words(at_most: Duration) -> String {
+    match at_most {
+        Duration::ZERO => "none".into(),
+        _ => format!("per trial until the steady state is found, {} at most", show_duration(at_most)),
     }
 }
 
@@ -682,7 +690,7 @@ fn default_design() -> Design {
         margin: 0.05,
         confidence: 0.95,
         seed: 1,
-        warmup: Duration::from_secs(10),
+        warmup: Duration::from_secs(30),
         measure: Duration::from_secs(10),
         budget: Duration::from_secs(2 * 3600),
     }

@@ -235,6 +235,19 @@ pub enum WarmUpClass {
     TooShort,
 }
 
+impl WarmUpClass {
+    /// As it stands in a record.
+    pub fn name(self) -> &'static str {
+        match self {
+            WarmUpClass::Flat => "flat",
+            WarmUpClass::WarmUp => "warm_up",
+            WarmUpClass::Slowdown => "slowdown",
+            WarmUpClass::NeverSteady => "never_steady",
+            WarmUpClass::TooShort => "too_short",
+        }
+    }
+}
+
 /// A second of warm-up: load for its first part, then a pause in which compilers catch up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WarmUpWindow {
