@@ -181,7 +181,9 @@ mod tests {
             for seed in 0..100 {
                 for (first, over) in [(1.0, 3.0), (7.0, 3.0), (7.0, 6.0), (30.0, 5.0)] {
                     let curve = |at: f64| 1.0 + first * (-at / over).exp();
-                    let Some((n, steady)) = find_first(&windows(90, deviation, seed, curve)) else { panic!("never: {first} {over} {seed}") };
+                    let Some((n, steady)) = find_first(&windows(90, deviation, seed, curve)) else {
+                        panic!("never: {first} {over} {seed}")
+                    };
                     let left = curve(n as f64);
                     assert!(left < 1.15, "steady after {n} at {left} of 1: noise {deviation}, {first} over {over}, seed {seed}");
                     assert!(steady.class == WarmUp || deviation > 0.03, "{steady:?}, {first} over {over}, seed {seed}");
@@ -194,7 +196,15 @@ mod tests {
     fn stairs_are_walked_down() {
         for seed in 0..50 {
             // Interpreted, compiled, compiled better.
-            let curve = |at: f64| if at < 4.0 { 8.0 } else if at < 8.0 { 3.0 } else { 1.0 };
+            let curve = |at: f64| {
+                if at < 4.0 {
+                    8.0
+                } else if at < 8.0 {
+                    3.0
+                } else {
+                    1.0
+                }
+            };
             let (_, steady) = find_first(&windows(60, 0.02, seed, curve)).unwrap();
             assert_eq!(steady, Steady { class: WarmUp, since: 8 }, "seed {seed}");
         }

@@ -127,3 +127,28 @@ pub fn verdict_table(record: &Record, judgement: &Judgement, width: u16) -> Stri
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::WarmUpClass;
+
+    #[test]
+    fn a_warm_up_in_a_line() {
+        let mut warmup = WarmUp {
+            contender: "proxy".parse().unwrap(),
+            classes: vec![(WarmUpClass::Flat, 2), (WarmUpClass::WarmUp, 10)],
+            steady_after_s: Some(14.2),
+            cold_cpu_us: Some(3_100.0),
+            steady_cpu_us: Some(451.0),
+            cold_throughput_per_s: Some(300.0),
+            steady_throughput_per_s: Some(2_000.0),
+            cold_max_ms: None,
+        };
+        let line = "  proxy: warm_up in 10 of 12 starts, flat in 2; steady after 14 s; cold 3.10 ms CPU a request, steady 0.451 ms";
+        assert_eq!(warmup_line(&warmup), line);
+        warmup.classes = vec![(WarmUpClass::NeverSteady, 1)];
+        (warmup.steady_after_s, warmup.steady_cpu_us) = (None, None);
+        assert_eq!(warmup_line(&warmup), "  proxy: never_steady in 1 of 1 start; cold 3.10 ms CPU a request");
+    }
+}
