@@ -127,11 +127,11 @@ fn distinct<'w>(experiment: &Experiment, workloads: &'w BTreeMap<String, Workloa
     names.into_iter().map(|name| &workloads[name]).collect()
 }
 
-/// Where every cell asks as fast as it is answered, throughput is what is compared; else CPU time shows
-/// a compiler at work that a low rate would not.
+/// CPU time shows a compiler at work that a low rate would not; where every cell asks as fast as it is
+/// answered, throughput is compared as well.
 fn decides(experiment: &Experiment) -> Decides {
     let all_closed = experiment.cells.iter().all(|c| !c.load.has_schedule());
-    if all_closed { Decides::Throughput } else { Decides::Cpu }
+    if all_closed { Decides::CpuAndThroughput } else { Decides::Cpu }
 }
 
 fn died(running: &mut Running, stage: &str) -> Option<Failure> {
