@@ -93,7 +93,10 @@ fn steady(values: &[f64]) -> Option<Steady> {
         () if before > 0 || head > level + tolerance => WarmUpClass::WarmUp,
         () => {
             // The first seconds of a fresh process are no outliers.
-            since = values.iter().take_while(|v| **v > level + tolerance + outlier).count().min(latest);
+            since = values.iter().take_while(|v| **v > level + tolerance + outlier).count();
+            if since > latest {
+                return None;
+            }
             if since > 0 { WarmUpClass::WarmUp } else { WarmUpClass::Flat }
         }
     };
