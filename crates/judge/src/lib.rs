@@ -91,7 +91,7 @@ pub fn judge(record: &Record) -> Judgement {
         rows: summary::rows(record),
         curves: summary::curves(record),
         starts: summary::starts(record),
-        warmups: Vec::new(),
+        warmups: summary::warmups(record),
         looks: bench.looks.all,
         noise,
         symptoms: Vec::new(),

@@ -10,7 +10,9 @@ mod faults;
 pub mod instrument;
 mod participants;
 pub mod plan;
+mod steady;
 mod trial;
+mod warmup;
 mod writer;
 
 pub use participants::{Ready, gather, prove};
@@ -64,7 +66,7 @@ pub enum Progress<'a> {
         /// How many there will be.
         total: usize,
     },
-    /// What the trial under way does: `starts`, `warms up`, the cell's name.
+    /// What the trial under way does: `starts`, `warms up, 7 s`, the cell's name.
     Doing(&'a str),
     /// A trial has ended.
     Ended(&'a Trial),
@@ -322,11 +324,18 @@ impl<'a> Lab<'a> {
         // The limit of [place] is the contender's.
         (around.upstream, around.descriptors) = (None, None);
         let failed = |failure| LabError::Upstream(name.clone(), failure);
-        let running = runner::start::start(&upstream.contender, workload, &around)
+        let mut running = runner::start::start(&upstream.contender, workload, &around)
             .map_err(|(failure, _)| if self.is_stopped() { LabError::Interrupted } else { failed(failure) })?;
-        let long = upstream_warmup(self.experiment());
-        let warmed = trial::warm(running.address, workload, long, &self.cpus().generator, self.place.stop);
-        let line = Upstream { name: name.clone(), ready_after_ns: running.ready_after_ns, warmed_with: warmed };
+        let given = warmup::Given {
+            workloads: &[workload],
+            decides: steady::Decides::Cpu,
+            at_most: upstream_warmup(self.experiment()),
+            cpus: &self.cpus().generator,
+            stop: self.place.stop,
+        };
+        let warmup = warmup::run(&mut running, &given, &mut |_| ());
+        let warmed_with = warmup.iter().flat_map(|w| &w.windows).map(|w| w.correct).sum();
+        let line = Upstream { name: name.clone(), ready_after_ns: running.ready_after_ns, warmed_with, warmup };
         self.running_upstream = Some(running);
         self.write(&Line::Upstream(line.clone()))?;
         self.record.upstreams.push(line);
@@ -399,9 +408,9 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// How long an upstream is warmed: longer than any contender, for it serves them all.
+/// How long an upstream may be warmed: longer than any contender, for it serves them all.
 pub fn upstream_warmup(experiment: &Experiment) -> Duration {
-    (experiment.design.warmup * 2).clamp(Duration::from_secs(2), Duration::from_secs(20))
+    (experiment.design.warmup * 2).clamp(Duration::from_secs(2), Duration::from_secs(60))
 }
 
 /// Keeps of a start's folder what may be asked for later: the log, of a clean trial only when it says something.

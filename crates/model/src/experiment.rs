@@ -264,7 +264,7 @@ pub struct Design {
     pub confidence: f64,
     /// Fixes the order of trials and cells.
     pub seed: u64,
-    /// Load before the first measurement of each trial.
+    /// The most load before the first measurement of each trial: it ends as soon as the steady state is found.
     #[serde(with = "nanoseconds")]
     pub warmup: Duration,
     /// Length of each cell's measurement.
@@ -339,7 +339,7 @@ pub struct Quick {
     pub blocks: u32,
     /// Further blocks, as in [`Design::spare_blocks`].
     pub spare_blocks: u32,
-    /// Warm-up per trial.
+    /// The most warm-up per trial.
     #[serde(with = "nanoseconds")]
     pub warmup: Duration,
     /// Length of a measurement.
@@ -428,10 +428,11 @@ impl Experiment {
         self
     }
 
-    /// About how long one trial takes, from what is written and a start-up time.
-    pub fn trial_estimate(&self, start_up: Duration) -> Duration {
+    /// About how long one trial takes, from what is written, a start-up time, and when such a system is
+    /// usually found steady.
+    pub fn trial_estimate(&self, start_up: Duration, steady: Duration) -> Duration {
         let settling = Duration::from_millis(700);
-        start_up + self.design.warmup + (self.design.measure + Duration::from_millis(300)) * self.cells.len() as u32 + settling
+        start_up + steady.min(self.design.warmup) + (self.design.measure + Duration::from_millis(300)) * self.cells.len() as u32 + settling
     }
 
     /// What the design says, for people.
@@ -447,7 +448,7 @@ impl Experiment {
             ),
             ("looks", describe_looks(d)),
             ("seed of the order", d.seed.to_string()),
-            ("warm-up", format!("{} per trial", show_duration(d.warmup))),
+            ("warm-up", warm_up_in_words(d.warmup)),
             ("measurement", format!("{} per cell, cells in random order", show_duration(d.measure))),
             (
                 "margin",
@@ -483,6 +484,13 @@ fn default_looks(blocks: u32, has_claims: bool) -> Vec<u32> {
     let mut looks: Vec<u32> = [blocks.div_ceil(2), (3 * blocks).div_ceil(4), blocks].into_iter().filter(|n| *n >= FEWEST_BLOCKS).collect();
     looks.dedup();
     if has_claims { looks } else { Vec::new() }
+}
+
+fn warm_up_in_words(at_most: Duration) -> String {
+    match at_most {
+        Duration::ZERO => "none".into(),
+        _ => format!("per trial until the steady state is found, {} at most", show_duration(at_most)),
+    }
 }
 
 fn walk(table: &Table<'_>, path: &Path) -> Experiment {
@@ -744,7 +752,7 @@ fn default_design(has_claims: bool) -> Design {
         margin: 0.05,
         confidence: 0.95,
         seed: 1,
-        warmup: Duration::from_secs(10),
+        warmup: Duration::from_secs(30),
         measure: Duration::from_secs(10),
         budget: Duration::from_secs(2 * 3600),
     }

@@ -148,6 +148,9 @@ pub struct Upstream {
     pub ready_after_ns: u64,
     /// How many requests warmed it.
     pub warmed_with: u64,
+    /// How its warm-up went; `None` in older records.
+    #[serde(default)]
+    pub warmup: Option<Warmup>,
 }
 
 /// What happened to the run.
@@ -236,6 +239,19 @@ pub enum WarmUpClass {
     NeverSteady,
     /// It was given too few seconds to tell.
     TooShort,
+}
+
+impl WarmUpClass {
+    /// As it stands in a record.
+    pub fn name(self) -> &'static str {
+        match self {
+            WarmUpClass::Flat => "flat",
+            WarmUpClass::WarmUp => "warm_up",
+            WarmUpClass::Slowdown => "slowdown",
+            WarmUpClass::NeverSteady => "never_steady",
+            WarmUpClass::TooShort => "too_short",
+        }
+    }
 }
 
 /// A second of warm-up: load for its first part, then a pause in which compilers catch up.

@@ -3,7 +3,8 @@
 use model::experiment::FEWEST_BLOCKS;
 use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict, show_ratio};
 use model::metric::Metric;
-use model::record::{Event, Record};
+use model::record::{Event, Record, WarmUpClass};
+use model::units::{show_duration, show_number};
 use serde::Serialize;
 
 /// The answer to the experiment's question.
@@ -63,7 +64,7 @@ fn failures(verdicts: &[&Verdict]) -> Option<Part> {
     let failing = |v: &&&Verdict| v.outcome != Outcome::Undecided && v.value.zip(v.baseline_value).is_some_and(|(a, b)| a > 0.0 || b > 0.0);
     let verdict = verdicts.iter().find(failing)?;
     let (value, baseline) = verdict.value.zip(verdict.baseline_value)?;
-    let show = model::units::show_number;
+    let show = show_number;
     let cell = verdict.cell.as_deref().unwrap_or_default();
     Some(Part { verb: "fails", text: format!("{} % of its requests, {} {} % ({cell})", show(value), verdict.baseline, show(baseline)) })
 }
@@ -95,7 +96,7 @@ fn across_cells(metric: Metric, verdicts: &[&Verdict], cells: usize) -> Option<P
         format!(" ({})", decided.iter().filter_map(|v| v.cell.as_deref()).collect::<Vec<_>>().join(", "))
     };
     if first.outcome == Outcome::Equivalent {
-        let within = model::units::show_number(first.margin * 100.0);
+        let within = show_number(first.margin * 100.0);
         return Some(Part { verb, text: format!("the same {what} as {baseline}, within {within} %{scope}") });
     }
     let ratios: Vec<f64> = decided.iter().filter_map(|v| v.ratio).collect();
@@ -131,15 +132,37 @@ fn details(judgement: &Judgement) -> Vec<String> {
     details
 }
 
+/// Who was measured before any steady state was seen.
+fn unsteady(record: &Record, judgement: &Judgement) -> Vec<String> {
+    let at_most = show_duration(record.header.experiment.design.warmup);
+    let mut notes = Vec::new();
+    for warmup in &judgement.warmups {
+        let count = |class| warmup.classes.iter().find(|(c, _)| *c == class).map_or(0, |(_, n)| *n);
+        let (never, starts) = (count(WarmUpClass::NeverSteady), warmup.classes.iter().map(|(_, n)| n).sum::<usize>());
+        if never > 0 {
+            notes.push(format!(
+                "{} reached no steady state in {never} of {starts} starts, within the {at_most} that it had: what was measured there is a process that was still changing.",
+                warmup.contender
+            ));
+        }
+    }
+    if judgement.warmups.iter().any(|w| w.classes.iter().any(|(class, _)| *class == WarmUpClass::TooShort)) {
+        notes.push(format!(
+            "The warm-up ({at_most} at most) was too short to tell whether anybody was steady: a JIT compiler would not have finished."
+        ));
+    }
+    notes
+}
+
 /// What a reader must know before believing.
 pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
     let header = &record.header;
     let design = &header.experiment.design;
-    let mut notes = Vec::new();
+    let mut notes = unsteady(record, judgement);
     if header.quick {
         notes.push(format!(
-            "This was the quick form: fewer contenders and cells, and a warm-up of only {}, too short for a JIT compiler to finish. Run it without --quick for the whole answer.",
-            model::units::show_duration(design.warmup)
+            "This was the quick form: fewer contenders and cells, and at most {} to warm up. Run it without --quick for the whole answer.",
+            show_duration(design.warmup)
         ));
     }
     let cpus = &header.cpus;
@@ -184,7 +207,7 @@ pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
     if tested > 1 {
         notes.push(format!(
             "{tested} claims are tested here, corrected for their number (Holm): the chance that any of them is decided wrongly is at most {} %.",
-            model::units::show_number((1.0 - design.confidence) * 100.0)
+            show_number((1.0 - design.confidence) * 100.0)
         ));
     }
     notes

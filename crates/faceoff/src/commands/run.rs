@@ -20,7 +20,7 @@ pub struct Options {
     /// The experiment's name, as `faceoff list` shows it
     #[arg(required_unless_present = "resume")]
     experiment: Option<String>,
-    /// The smaller form: fewer contenders and cells, short warm-up; a first answer within minutes
+    /// The smaller form: fewer contenders and cells, less time to warm up; a first answer within minutes
     #[arg(long)]
     quick: bool,
     /// How many blocks, instead of the experiment's (6 are needed for a verdict)
@@ -99,12 +99,12 @@ fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error> {
     for name in experiment.everybody() {
         let contender = catalog.contender(name)?;
         // A JVM needs seconds, more where it has one CPU; anything else hardly any time.
-        let start_up = match contender.system.jdk {
-            Some(_) if cpus.contender.len() == 1 => Duration::from_secs(7),
-            Some(_) => Duration::from_secs(4),
-            None => Duration::from_millis(300),
+        let (start_up, steady) = match contender.system.jdk {
+            Some(_) if cpus.contender.len() == 1 => (Duration::from_secs(7), Duration::from_secs(30)),
+            Some(_) => (Duration::from_secs(4), Duration::from_secs(20)),
+            None => (Duration::from_millis(300), Duration::from_secs(6)),
         };
-        block += experiment.trial_estimate(start_up);
+        block += experiment.trial_estimate(start_up, steady);
         proofs += start_up + Duration::from_millis(500);
         let mark = if *name == experiment.baseline { "baseline" } else { "contender" };
         let note = if name.is_twin() { ", the baseline again: how far it stands from itself" } else { "" };

@@ -10,3 +10,4 @@ mod load;
 mod run;
 mod stopping;
 mod selftest;
+mod warmup;
