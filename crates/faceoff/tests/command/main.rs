@@ -8,6 +8,6 @@ mod hostile;
 mod interrupted;
 mod load;
 mod run;
-mod stopping;
 mod selftest;
+mod stopping;
 mod warmup;

@@ -185,7 +185,7 @@ fn is_short(record: &Record) -> bool {
 
 fn trial_estimate(experiment: &Experiment) -> Duration {
     // Of what it allows for, this server needs hardly any.
-    experiment.trial_estimate(Duration::ZERO).saturating_sub(Duration::from_millis(500))
+    experiment.trial_estimate(Duration::ZERO, experiment.design.warmup).saturating_sub(Duration::from_millis(500))
 }
 
 /// How much is left, by the estimates and by the pace so far.

@@ -209,11 +209,13 @@ fn experiment(
         source: None,
         baseline: contender(&baseline),
         contenders: others.into_iter().map(|variant| contender(&variant)).collect(),
+        aa: false,
         upstream: None,
         cells,
         design: Design {
             blocks: scale.blocks,
             spare_blocks: scale.blocks / 2,
+            looks: vec![],
             margin: 0.05,
             confidence: super::CONFIDENCE,
             seed: 1,
