@@ -179,7 +179,8 @@ fn frozen_quantile(quantile: f64, every: Duration, stall: Duration, rate: f64, e
     let after = every.mul_f64(1.0 - quantile);
     let waits = stall.checked_sub(after)?.as_secs_f64();
     let grid = 1.0 / rate;
-    let ahead = after.as_secs_f64() * rate;
+    // Connections that were opened meanwhile are all accepted before the first is answered.
+    let ahead = stall.as_secs_f64() * rate;
     Some(Interval { low: 1e3 * (waits - grid), high: 1e3 * (waits + grid + ahead * each.as_secs_f64()) })
 }
 
@@ -365,7 +366,7 @@ mod tests {
                     let waited = waits[(quantile * 500.0).ceil() as usize - 1];
                     let bounds = frozen_quantile(quantile, every, stall, rate, each).unwrap();
                     assert!(bounds.low <= waited && waited <= bounds.high, "{quantile} {waited} {bounds:?}");
-                    assert!(bounds.high - bounds.low < 4.0, "{bounds:?}");
+                    assert!(bounds.high - bounds.low < 5.1, "{bounds:?}");
                 }
             }
         }
