@@ -69,7 +69,9 @@ pub fn text(found: &SelfTest, width: u16) -> String {
         TruthOutcome::Missed => {
             format!("{} of {all} truths are MISSED: do not trust what is measured here before it is known why", count(found.outcome))
         }
-        TruthOutcome::Unsound => format!("{} of {all} truths could not be measured, the others hold", count(found.outcome)),
+        TruthOutcome::Unsound => {
+            format!("{} of {all} truths could not be measured, {} hold", count(found.outcome), count(TruthOutcome::Holds))
+        }
     };
     let _ = writeln!(text, "{sum} ({}, {})", found.machine.cpu, show_duration(found.took));
     text
