@@ -385,7 +385,8 @@ impl<'p> Canonical<'p> {
                 }
                 let (amount, weight) = seconds.iter().fold((0.0, 0.0), |(a, w), s| (a + s.amount, w + s.weight));
                 // A draw of empty seconds alone is far off, not infinitely far.
-                first.log_value + (amount / weight).max(f64::MIN_POSITIVE).min(f64::MAX).ln() - first.log_whole
+                let drawn = if weight > 0.0 { amount / weight } else { f64::MAX };
+                first.log_value + drawn.clamp(f64::MIN_POSITIVE, f64::MAX).ln() - first.log_whole
             };
             let blocks = sample.blocks();
             (0..blocks).map(|b| side(b, 0) - side(b, 1)).sum::<f64>() / blocks as f64

@@ -13,6 +13,9 @@ pub(crate) fn seeded(seed: u64, stream: u64) -> ChaCha8Rng {
 /// A uniform place in a list of `length`, without bias (Lemire, *Fast Random Integer Generation in
 /// an Interval*, ACM TOMACS 29(1), 2019): one multiplication, seldom a second draw.
 pub(crate) fn place(random: &mut ChaCha8Rng, length: usize) -> usize {
+    if length == 1 {
+        return 0;
+    }
     let length = length as u64;
     loop {
         let wide = u128::from(random.next_u64()) * u128::from(length);
