@@ -173,16 +173,16 @@ mod tests {
     fn flat_is_seen_as_soon_as_may_be() {
         let found = |deviation| (0..200).filter_map(move |seed| find_first(&windows(30, deviation, seed, |_| 1.0)));
         assert!(found(0.0).all(|(n, steady)| n == FEWEST_WINDOWS && steady == Steady { class: Flat, since: 0 }));
-        for (deviation, at_most) in [(0.01, 6), (0.03, 12), (0.06, 20)] {
+        for (deviation, at_most, enough) in [(0.01, 6, 195), (0.03, 12, 190), (0.06, 20, 175)] {
             let right = found(deviation).filter(|(n, steady)| *n <= at_most && steady.class == Flat).count();
-            assert!(right >= 185, "{right} of 200 with noise of {deviation}");
+            assert!(right >= enough, "{right} of 200 with noise of {deviation}");
         }
     }
 
     #[test]
     fn a_compiler_at_work_is_waited_for() {
         for deviation in [0.0, 0.01, 0.03, 0.06] {
-            for seed in 0..100 {
+            for seed in 0..25 {
                 for (first, over) in [(1.0, 3.0), (7.0, 3.0), (7.0, 6.0), (30.0, 5.0)] {
                     let curve = |at: f64| 1.0 + first * (-at / over).exp();
                     let Some((n, steady)) = find_first(&windows(90, deviation, seed, curve)) else {
