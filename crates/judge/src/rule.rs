@@ -138,7 +138,9 @@ pub fn by_ratio(pairs: &[Pair], question: &Question) -> Finding {
     }
     let canonical = Canonical::of(pairs);
     let logs = canonical.logs();
-    let Some(center) = mean(&logs) else { return Finding::undecided(too_few(0).unwrap_or_default()) };
+    let Some(center) = mean(&logs).filter(|_| logs.len() > 1) else {
+        return Finding::undecided(too_few(logs.len()).unwrap_or_default());
+    };
     let bootstrap = if pairs.len() < FEWEST_BLOCKS as usize { None } else { canonical.bootstrap(question.seed, question.resamples) };
     let of_t = |confidence: f64| mean_interval(&logs, confidence).map(|(_, interval)| interval).filter(is_finite);
     let of_bootstrap = |confidence: f64| bootstrap.as_ref().map(|b| b.percentile(confidence)).filter(is_finite);
@@ -148,18 +150,19 @@ pub fn by_ratio(pairs: &[Pair], question: &Question) -> Finding {
     let narrow = t_narrow.map(|t| wider(t, of_bootstrap(question.confidence_equivalence)));
     let deviation = stats::sample_deviation(&logs);
     let direction = if canonical.is_exchanged { -1.0 } else { 1.0 };
-    let back = |interval: Interval| match canonical.is_exchanged {
-        false => Interval { low: interval.low.exp(), high: interval.high.exp() },
-        true => Interval { low: (-interval.high).exp(), high: (-interval.low).exp() },
+    // What is wider than numbers go is no interval.
+    let back = |interval: Interval| {
+        let (low, high) = if canonical.is_exchanged { (-interval.high, -interval.low) } else { (interval.low, interval.high) };
+        Some(Interval { low: low.exp(), high: high.exp() }).filter(is_finite)
     };
     let mut finding = Finding {
         ratio: Some((direction * center).exp()),
         log_deviation: deviation,
-        interval: wide.map(back),
-        interval_t: t.map(back),
+        interval: wide.and_then(back),
+        interval_t: t.and_then(back),
         // At a look that allows nothing the percentiles of any number of resamples would look like an interval.
-        interval_bootstrap: t.and(boot).map(back),
-        interval_equivalence: narrow.map(back),
+        interval_bootstrap: t.and(boot).and_then(back),
+        interval_equivalence: narrow.and_then(back),
         sign_flip_p: sign_flip(&logs, question.seed).map(|test| test.p),
         ..Finding::undecided(too_few(pairs.len()).unwrap_or_default())
     };
@@ -188,10 +191,10 @@ pub fn by_ratio(pairs: &[Pair], question: &Question) -> Finding {
         return finding;
     }
     let margin = show_number(question.margin * 100.0);
-    let shown = back(wide);
+    let shown = if canonical.is_exchanged { Interval { low: -wide.high, high: -wide.low } } else { wide };
     let seen = match () {
-        () if shown.high < 1.0 => format!("lower, but not surely by more than {margin} %"),
-        () if shown.low > 1.0 => format!("higher, but not surely by more than {margin} %"),
+        () if shown.high < 0.0 => format!("lower, but not surely by more than {margin} %"),
+        () if shown.low > 0.0 => format!("higher, but not surely by more than {margin} %"),
         () => "the interval holds both sides of the baseline".to_owned(),
     };
     // The bootstrap's spread counts where it is what decides.
@@ -487,7 +490,7 @@ mod tests {
         assert!(five.ratio.is_some() && five.interval_bootstrap.is_none());
         assert_eq!(by_ratio(&pairs(&[0.0; 6]), &question(0.05)).reason, "a value of zero has no ratio");
         assert_eq!(by_ratio(&[], &question(0.05)).reason, "0 blocks of the 6 that a verdict needs");
-        assert_eq!(by_ratio(&pairs(&[2.0]), &question(0.05)).ratio.map(|r| r.round()), Some(2.0));
+        assert_eq!(by_ratio(&pairs(&[2.0]), &question(0.05)).ratio, None, "one block has no spread");
     }
 
     #[test]

@@ -306,7 +306,8 @@ impl<'a> Lab<'a> {
                 "the baseline {baseline} does not answer rightly, so there is nothing to compare with"
             )));
         }
-        if self.ready.iter().all(|r| r.contender.name == *baseline || out.contains(&r.contender.name)) {
+        let is_there = |name: &ContenderName| !out.contains(name) && self.ready.iter().any(|r| r.contender.name == *name);
+        if !self.experiment().compared().any(is_there) {
             return Err(LabError::NobodyLeft("no contender answers rightly, so there is nobody to compare".into()));
         }
         Ok(())

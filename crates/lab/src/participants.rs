@@ -75,7 +75,8 @@ pub(crate) fn gather_all(
         let why = explain(&skipped, &experiment.baseline);
         return Err(LabError::NobodyLeft(format!("the baseline {} cannot take part{why}", experiment.baseline)));
     }
-    if ready.len() < 2 && !experiment.contenders.is_empty() {
+    let is_ready = |name: &ContenderName| ready.iter().any(|r| r.contender.name == *name);
+    if !experiment.compared().any(is_ready) && !experiment.contenders.is_empty() {
         return Err(LabError::NobodyLeft("no contender but the baseline can take part".into()));
     }
     let upstream = match upstream {

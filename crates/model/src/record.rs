@@ -167,6 +167,8 @@ pub enum Event {
     UpstreamLost,
     /// The budget was used up.
     BudgetSpent,
+    /// A planned look found every claim settled: the blocks not begun are not needed.
+    Settled,
     /// Every planned trial was run.
     Finished,
 }
@@ -536,17 +538,40 @@ impl Record {
         self.answers.iter().filter_map(|a| a.failure.as_ref().map(|f| (&a.contender, f)))
     }
 
-    /// The trials that are not there yet, of the planned blocks and of the spare ones that were begun:
-    /// block from 1, position from 1, contender.
+    /// Why a contender of the experiment took no part; `None` where it did.
+    pub fn absence(&self, name: &ContenderName) -> Option<&str> {
+        let skipped = self.header.skipped.iter().find(|s| s.contender == *name).map(|s| s.reason.as_str());
+        skipped.or_else(|| self.answers.iter().find(|a| a.contender == *name)?.failure.as_ref().map(|f| f.cause.as_str()))
+    }
+
+    /// Whether a planned look found every claim settled, so that no further block is needed.
+    pub fn is_settled(&self) -> bool {
+        self.sessions.iter().any(|s| s.event == Event::Settled)
+    }
+
+    /// Blocks that have a trial of everybody who was not dropped.
+    pub fn complete_blocks(&self) -> u32 {
+        let out: Vec<&ContenderName> = self.dropped().map(|(name, _)| name).collect();
+        let done = |block: u32, name: &ContenderName| self.trials.iter().any(|t| t.block == block && t.contender == *name);
+        let is_complete = |(block, order): &(u32, &Vec<ContenderName>)| {
+            let mut due = order.iter().filter(|name| !out.contains(name)).peekable();
+            due.peek().is_some() && due.all(|name| done(*block, name))
+        };
+        (1..).zip(&self.header.plan).filter(is_complete).count() as u32
+    }
+
+    /// The trials that are not there yet, of the planned blocks and of the spare ones that were begun, and of a settled
+    /// run those of blocks that were begun: block from 1, position from 1, contender.
     pub fn missing(&self) -> Vec<(u32, u32, ContenderName)> {
         let begun = self.trials.iter().map(|t| t.block).max().unwrap_or(0);
-        self.missing_until(begun.max(self.header.experiment.design.blocks))
+        let planned = if self.is_settled() { 0 } else { self.header.experiment.design.blocks };
+        self.missing_until(begun.max(planned))
     }
 
     /// As [`Record::missing`], with the next spare block when nothing else is missing.
     pub fn missing_or_spare(&self) -> Vec<(u32, u32, ContenderName)> {
         let missing = self.missing();
-        if !missing.is_empty() {
+        if !missing.is_empty() || self.is_settled() {
             return missing;
         }
         let begun = self.trials.iter().map(|t| t.block).max().unwrap_or(0);

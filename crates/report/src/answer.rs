@@ -26,9 +26,13 @@ pub fn answer(record: &Record, judgement: &Judgement) -> Answer {
         return Answer { outcome: "unsound", sentence, details };
     }
     let claimed = judgement.claims.first().map(|c| &c.claim.contender);
-    let others = || record.header.contenders.iter().map(|p| &p.name).filter(|n| **n != judgement.baseline);
+    let others = || record.header.contenders.iter().map(|p| &p.name).filter(|n| **n != judgement.baseline && !n.is_twin());
     let subject = claimed.filter(|c| others().any(|n| n == *c)).or_else(|| others().next());
     let Some(subject) = subject else {
+        if record.header.experiment.aa && !judgement.noise.is_empty() {
+            let sentence = format!("{} was compared with itself: what differs is the noise of this machine.", judgement.baseline);
+            return Answer { outcome: "answered", sentence, details };
+        }
         return Answer { outcome: "undecided", sentence: "Nobody is left to compare.".into(), details };
     };
     let cells: Vec<&str> = record.header.experiment.cells.iter().map(|c| c.name.as_str()).collect();
@@ -153,6 +157,13 @@ pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
                 .into(),
         );
     }
+    if record.is_settled() {
+        notes.push(format!(
+            "The run ended after {} of at most {} blocks: a planned look found every claim settled. Each look spends a part of the allowed error, so that looking early does not make chance findings likelier.",
+            record.complete_blocks(),
+            design.blocks
+        ));
+    }
     let missing = record.missing().len();
     if missing > 0 {
         let how = match record.ended() {
@@ -169,11 +180,11 @@ pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
     if record.torn_lines > 0 {
         notes.push(format!("Lines of the record that a crash cut short, and that are left out: {}.", record.torn_lines));
     }
-    if judgement.claims.len() > 1 {
+    let tested = judgement.claims.iter().filter(|c| c.p_adjusted.is_some()).count();
+    if tested > 1 {
         notes.push(format!(
-            "{} claims are tested here, each at {} %: with many claims, one may come out by chance.",
-            judgement.claims.len(),
-            model::units::show_number(design.confidence * 100.0)
+            "{tested} claims are tested here, corrected for their number (Holm): the chance that any of them is decided wrongly is at most {} %.",
+            model::units::show_number((1.0 - design.confidence) * 100.0)
         ));
     }
     notes
