@@ -31,8 +31,8 @@ pub struct Parts {
     wave: f64,
 }
 
-/// Of the variance of a block's log-ratio restarts make 45 %, seconds 20 %, slow seconds 10 % and drift 25 %. Over a
-/// session of 12 blocks the drift alone comes to four times the spread.
+/// Of the variance of a block's log-ratio restarts make 45 %, seconds 20 %, slow seconds 10 % and drift 25 %. The wave
+/// alone spans four times the spread from crest to trough.
 pub const USUAL: Parts = Parts { restart: 0.474, second: 0.437, slow: 3.5, step: 0.087, wave: 2.1 };
 
 /// Restarts make 10 %, seconds 10 %, slow seconds 5 % and drift the rest.
