@@ -1,7 +1,7 @@
 //! From a record to verdicts. Runs nothing, reads nothing but the record.
 //!
 //! The rule stands in METHOD.md: per metric, cell and contender, the blocks'
-//! log-ratios to the baseline, the wider of two intervals, and a margin.
+//! log-ratios to the baseline, an interval that holds two others, and a margin.
 
 pub mod audit;
 mod claims;

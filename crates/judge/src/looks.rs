@@ -3,6 +3,10 @@
 use model::judgement::PlannedLook;
 use stats::error_spending;
 
+/// The share of the error that is spent where there is more than one look. Boundaries are computed for a known spread;
+/// from few blocks, whose spread is estimated, they let pass about a twentieth more than was planned (docs/simulation.md).
+const SPENT_OF_SEVERAL: f64 = 0.9;
+
 /// The looks at a run, one of them now: those that were planned before it, this one, those that are still to come,
 /// and the last.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,10 +35,10 @@ pub fn looks(planned: &[u32], blocks: u32, complete: u32, confidence: f64) -> Lo
         None => vec![1.0 - alpha / fractions.len() as f64; fractions.len()],
     };
     // The last look without others before it is at the confidence as written, free of rounding.
-    let (mut wide, mut narrow) = (confidences(alpha), confidences(2.0 * alpha));
-    if at.len() == 1 {
-        (wide, narrow) = (vec![confidence], vec![2.0 * confidence - 1.0]);
-    }
+    let (wide, narrow) = match at.len() {
+        1 => (vec![confidence], vec![2.0 * confidence - 1.0]),
+        _ => (confidences(SPENT_OF_SEVERAL * alpha), confidences(SPENT_OF_SEVERAL * 2.0 * alpha)),
+    };
     let all: Vec<PlannedLook> = at
         .iter()
         .zip(wide.iter().zip(&narrow))
@@ -68,13 +72,12 @@ mod tests {
         assert_eq!(at(&found), [(12, true)]);
     }
 
-    /// The boundaries of half, three quarters and all, by ldbounds: 2.963, 2.359, 2.014.
     #[test]
     fn three_looks_allow_little_early_and_nearly_all_at_the_end() {
         let found = looks(&[6, 9, 12], 12, 6, 0.95);
         assert_eq!(at(&found), [(6, true), (9, false), (12, false)]);
-        for (look, significance) in found.all.iter().zip([0.00305, 0.01833, 0.04400]) {
-            assert!((1.0 - look.confidence - significance).abs() < 1e-5, "{look:?}");
+        for (look, planned) in found.all.iter().zip(error_spending(&[0.5, 0.75, 1.0], 0.045).unwrap()) {
+            assert!((look.confidence - planned.confidence()).abs() < 1e-12, "{look:?}");
             assert!(look.confidence_equivalence < look.confidence);
         }
         assert_eq!((found.now, found.last), (found.all[0], found.all[2]));

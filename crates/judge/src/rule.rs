@@ -96,13 +96,13 @@ pub struct Finding {
     pub ratio: Option<f64>,
     /// Standard deviation of the log-ratios.
     pub log_deviation: Option<f64>,
-    /// The wider of the next two, which decides; `None` at a look that allows nothing.
+    /// From the lower of the next two's lower ends to the higher of their upper ends, which decides; `None` at a look that allows nothing.
     pub interval: Option<Interval>,
     /// The t interval.
     pub interval_t: Option<Interval>,
     /// The hierarchical bootstrap's; `None` from fewer than six pairs.
     pub interval_bootstrap: Option<Interval>,
-    /// The wider of the two at the confidence of equivalent.
+    /// The same of the two at the confidence of equivalent.
     pub interval_equivalence: Option<Interval>,
     /// The exact sign-flip test of "no difference"; decides nothing.
     pub sign_flip_p: Option<f64>,
@@ -145,12 +145,12 @@ pub fn by_ratio(pairs: &[Pair], question: &Question) -> Finding {
     let of_t = |confidence: f64| mean_interval(&logs, confidence).map(|(_, interval)| interval).filter(is_finite);
     let of_bootstrap = |confidence: f64| bootstrap.as_ref().map(|b| b.percentile(confidence)).filter(is_finite);
     let (t, boot) = (of_t(question.confidence), of_bootstrap(question.confidence));
-    let wide = t.map(|t| wider(t, boot));
+    let wide = t.map(|t| both(t, boot));
     let t_narrow = of_t(question.confidence_equivalence);
-    let narrow = t_narrow.map(|t| wider(t, of_bootstrap(question.confidence_equivalence)));
+    let narrow = t_narrow.map(|t| both(t, of_bootstrap(question.confidence_equivalence)));
     let deviation = stats::sample_deviation(&logs);
     let direction = if canonical.is_exchanged { -1.0 } else { 1.0 };
-    // What is wider than numbers go is no interval.
+    // What reaches further than numbers go is no interval.
     let back = |interval: Interval| {
         let (low, high) = if canonical.is_exchanged { (-interval.high, -interval.low) } else { (interval.low, interval.high) };
         Some(Interval { low: low.exp(), high: high.exp() }).filter(is_finite)
@@ -276,8 +276,9 @@ fn width(interval: Interval) -> f64 {
     interval.high - interval.low
 }
 
-fn wider(t: Interval, bootstrap: Option<Interval>) -> Interval {
-    bootstrap.filter(|b| width(*b) > width(t)).unwrap_or(t)
+/// What either of the two holds: an interval that is wider on the whole may still end before the other on one side.
+fn both(t: Interval, bootstrap: Option<Interval>) -> Interval {
+    bootstrap.map_or(t, |b| Interval { low: t.low.min(b.low), high: t.high.max(b.high) })
 }
 
 /// Where an interval lies beside the margin.
@@ -452,7 +453,7 @@ mod tests {
         let t = found.interval_t.unwrap();
         assert!((found.ratio.unwrap().ln() - 0.35).abs() < 1e-9);
         assert!((t.low.ln() - 0.15367).abs() < 1e-5 && (t.high.ln() - 0.54633).abs() < 1e-5, "{t:?}");
-        assert_eq!(found.interval, Some(t), "the t interval is the wider one");
+        assert_eq!(found.interval, Some(t), "the t interval holds the other");
         assert_eq!((found.outcome, found.sign_flip_p), (Outcome::Worse, Some(2.0 / 64.0)));
         // The bootstrap of a mean has the deviation √((n−1)/n)·s/√n = 0.0697: ± 1.96 of it, about.
         let bootstrap = found.interval_bootstrap.unwrap();

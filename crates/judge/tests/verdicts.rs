@@ -307,7 +307,7 @@ fn an_early_look_is_stricter_and_says_so() {
     let judgement = judge::judge(&record);
     let verdict = verdict(&judgement, Metric::CpuPerRequest);
     assert_eq!(verdict.outcome, Outcome::Undecided);
-    assert!((verdict.confidence - 0.99695).abs() < 1e-5, "{verdict:?}");
+    assert!((verdict.confidence - 0.99750).abs() < 1e-5, "{verdict:?}");
     assert_eq!(judgement.looks.iter().map(|l| (l.blocks, l.taken)).collect::<Vec<_>>(), [(6, true), (9, false), (12, false)]);
     assert_eq!(judgement.claims[0].outcome, ClaimOutcome::Undecided);
 }

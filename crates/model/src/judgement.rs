@@ -105,7 +105,7 @@ pub struct Verdict {
     pub reason: String,
     /// Contender over baseline (geometric mean over blocks); `None` for a difference, or from too few blocks.
     pub ratio: Option<f64>,
-    /// Its interval at [`Verdict::confidence`]: the wider of the next two.
+    /// Its interval at [`Verdict::confidence`]: all that the next two hold.
     pub interval: Option<Interval>,
     /// The t interval of the paired log-ratios.
     pub interval_t: Option<Interval>,
