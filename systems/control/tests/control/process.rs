@@ -161,3 +161,25 @@ fn its_children_outlive_it() {
         kill_process(child, Signal::TERM).expect("nobody else ends it");
     }
 }
+
+#[test]
+fn it_writes_a_line_for_each_answer() {
+    let path = std::env::temp_dir().join(format!("control-log-{}", std::process::id()));
+    let mut child = command(&["--log", "--reset-every", "4"]).stdout(std::fs::File::create(&path).unwrap()).spawn().unwrap();
+    let lines = || std::fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect::<Vec<_>>();
+    while lines().is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    let port: u16 = lines()[0].parse().unwrap();
+    for _ in 0..3 {
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        std::io::Write::write_all(&mut stream, b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+        std::io::Read::read_to_end(&mut stream, &mut Vec::new()).unwrap();
+    }
+    let written = lines();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(written.len(), 4, "{written:?}");
+    assert!(written[1..].iter().all(|line| line.ends_with(" answered with status 200 and 74 bytes")), "{written:?}");
+}
