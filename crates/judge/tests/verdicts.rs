@@ -95,6 +95,7 @@ fn trial(contender: &str, block: u32, ms: f64) -> Trial {
     let measurement = Measurement {
         cell: "c".into(),
         position: 1,
+        began_after_ns: 0,
         duration_ns: 10_000 * MS,
         latency: Some(times.clone()),
         service: times,
@@ -105,7 +106,7 @@ fn trial(contender: &str, block: u32, ms: f64) -> Trial {
         seconds: vec![],
         usage: Usage { cpu_ns: (ms * 1e8) as u64, wall_ns: 10_000 * MS, rss_max_bytes: 50_000_000, threads_max: 7, ..Usage::default() },
         upstream_cpu_ns: None,
-        generator: Generator { lag: None, cpu_ns: 1, spun_ns: 0, in_flight_max: 1, connections_opened: 1 },
+        generator: Generator { lag: None, cpu_ns: 1, spun_ns: 0, in_flight_max: 1, connections_opened: 1, connect: None },
         faults: vec![],
     };
     Trial {
@@ -123,6 +124,7 @@ fn trial(contender: &str, block: u32, ms: f64) -> Trial {
         failure: None,
         faults: vec![],
         host: Host::default(),
+        pauses: vec![],
     }
 }
 

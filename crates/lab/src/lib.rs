@@ -8,6 +8,7 @@
 mod clock;
 mod faults;
 mod participants;
+mod pauses;
 pub mod plan;
 mod trial;
 mod writer;
