@@ -6,6 +6,7 @@
 pub mod audit;
 mod claims;
 mod summary;
+mod symptoms;
 mod verdict;
 
 pub use verdict::value;
@@ -83,7 +84,7 @@ pub fn judge(record: &Record) -> Judgement {
         warmups: Vec::new(),
         looks: Vec::new(),
         noise: Vec::new(),
-        symptoms: Vec::new(),
+        symptoms: symptoms::all(record),
         unsound,
         incomplete: failed_trial || failed_contender || !record.missing().is_empty(),
     }
