@@ -478,10 +478,12 @@ pub struct Usage {
 pub struct Signs {
     /// Time between the two readings.
     pub wall_ns: u64,
-    /// CPU time of the thread that used the most.
+    /// CPU time of the thread that wanted the most: it ran, or could have run.
     pub busiest_thread_ns: Option<u64>,
     /// How long that thread could have run and waited for a CPU.
     pub busiest_thread_waited_ns: Option<u64>,
+    /// How long all other threads ran or waited for a CPU, added up.
+    pub other_threads_wanted_ns: Option<u64>,
     /// Bytes that it wrote to its standard output and error.
     pub output_bytes: Option<u64>,
     /// Bytes that it wrote to files on disks (as the kernel accounts them, in pages).

@@ -47,10 +47,14 @@ impl Reading {
 
     /// What has changed since.
     pub fn until_now(&self) -> Signs {
+        let ended_ns = load::clock::now_ns();
         let now = Reading::take(self.root, &self.log);
         let before = |id| self.threads.get(id).copied().unwrap_or_default();
         let used = now.threads.iter().map(|(id, (ran, waited))| (ran.saturating_sub(before(id).0), waited.saturating_sub(before(id).1)));
-        let busiest = used.max();
+        let used: Vec<(u64, u64)> = used.collect();
+        let wanted = |(ran, waited): &(u64, u64)| ran + waited;
+        let busiest = used.iter().copied().max_by_key(wanted);
+        let all: u64 = used.iter().map(wanted).sum();
         // What a process that began meanwhile has written counts from zero.
         let disk = now.disk_bytes.iter().map(|(pid, bytes)| bytes.saturating_sub(self.disk_bytes.get(pid).copied().unwrap_or(0)));
         let quotas = now.quotas.iter().filter_map(|(file, after)| {
@@ -62,9 +66,10 @@ impl Reading {
             })
         });
         Signs {
-            wall_ns: now.at_ns.saturating_sub(self.at_ns),
+            wall_ns: ended_ns.saturating_sub(self.at_ns),
             busiest_thread_ns: busiest.map(|(ran, _)| ran),
             busiest_thread_waited_ns: busiest.map(|(_, waited)| waited),
+            other_threads_wanted_ns: busiest.map(|busiest| all - wanted(&busiest)),
             output_bytes: now.output_bytes.zip(self.output_bytes).map(|(after, before)| after.saturating_sub(before)),
             disk_bytes: (!now.disk_bytes.is_empty()).then(|| disk.sum()),
             quota: quotas.max_by_key(|quota| (quota.throttled_periods, quota.throttled_ns, quota.periods)),

@@ -14,6 +14,8 @@ fn study(folder: &Folder, load: &str, measure: &str, more: &str) -> Judgement {
              warmup = \"100ms\"\nmeasure = \"{measure}\"\n{more}\n[[cell]]\nname = \"cell\"\nworkload = \"hello\"\nload = {{ {load} }}\ntimeout = \"5s\"\n"
         ),
     );
+    // A study before this one may have left its record.
+    let _ = std::fs::remove_dir_all(folder.path().join("r"));
     let ran = folder.run(&["run", "x", "--out", "r"]);
     assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
     let judgement = judge::judge(&folder.record("r"));
@@ -98,7 +100,7 @@ fn one_thread_on_two_cpus() {
     folder.system("well", &["--threads", "2", "--cpu", "2ms"]);
     folder.system("sick", &["--cpu", "2ms"]);
     let place = "[place]\ncpus = { contender = [0, 1], generator = [0], upstream = [0] }";
-    let judgement = study(&folder, "kind = \"closed\", connections = 16", "1s", place);
+    let judgement = study(&folder, "kind = \"closed\", connections = 64", "1s", place);
     only(&folder, &judgement, "one-core");
 }
 
@@ -239,7 +241,7 @@ type node struct {
 	more [6]*node
 }
 
-var kept = make([]*node, 1_500_000)
+var kept = make([]*node, 300_000)
 var at int
 var lock sync.Mutex
 
@@ -257,7 +259,7 @@ func main() {
 	body, _ := os.ReadFile("../../workloads/hello.txt")
 	allocate(len(kept))
 	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		allocate(5_000)
+		allocate(1_000)
 		w.Write(body)
 	})
 	http.ListenAndServe("127.0.0.1:"+os.Args[1], nil)

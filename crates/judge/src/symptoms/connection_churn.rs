@@ -2,7 +2,6 @@
 
 use super::{Finding, REQUESTS_MIN, Seen, by_block, typical};
 use model::judgement::Picture;
-use model::units::show_number;
 
 /// So many connections a request, beyond those that the load needs and those that were refused.
 const SHARE_MIN: f64 = 0.10;
@@ -17,7 +16,7 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
         kind: "connection-churn",
         sentence: format!(
             "{} connections were opened for every 100 requests, although the load keeps them: it closes them, and each new one costs a handshake",
-            show_number(typical(&showing, |share| share * 100.0))
+            typical(&showing, |share| share * 100.0).round()
         ),
         hint: "look for `Connection: close`, answers without a length, or a low limit of requests for each connection",
         picture: Picture {

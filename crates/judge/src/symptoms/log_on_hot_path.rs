@@ -2,7 +2,6 @@
 
 use super::{Finding, REQUESTS_MIN, Seen, by_block, typical};
 use model::judgement::Picture;
-use model::units::show_number;
 
 /// So many bytes a request, at least: the shortest line of an access log has about 40, and some log one request in two.
 const BYTES_MIN: f64 = 16.0;
@@ -22,7 +21,7 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
         kind: "log-on-hot-path",
         sentence: format!(
             "it wrote {} bytes a request to {} while it was measured: each request pays for that",
-            show_number(typical(&showing, |found| found.0).round()),
+            typical(&showing, |found| found.0).round(),
             if to_disk { "files" } else { "its output" }
         ),
         hint: "switch the access log off or write it in batches, and do so for every contender alike",

@@ -7,7 +7,6 @@ use crate::measurement;
 use model::experiment::Load;
 use model::judgement::Picture;
 use model::record::Measurement;
-use model::units::show_number;
 use stats::Histogram;
 
 /// So many times as many requests are under way as are served, at least.
@@ -43,8 +42,8 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
         sentence: format!(
             "about {size} requests are served at once, no more, while {} are under way: by Little's law {} answers a second of {} each \
              (what one takes that need not wait); the median has grown to {}, and {} of its CPU time is used: a pool of that size is exhausted",
-            show_number(typical(&showing, |p| p.under_way).round()),
-            show_number((size / quiet_ns * 1e9).round()),
+            typical(&showing, |p| p.under_way).round(),
+            (size / quiet_ns * 1e9).round(),
             duration(quiet_ns),
             duration(worst.service.quantile_ns(0.5) as f64),
             percent(typical(&showing, |p| p.cpu_share)),
