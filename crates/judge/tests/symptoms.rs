@@ -2,7 +2,9 @@
 
 use model::experiment::{Cell, CpuSets, Design, Experiment, Load, Place};
 use model::judgement::Symptom;
-use model::record::{Counts, Generator, Header, Host, Machine, Measurement, Participant, Pause, Quota, Record, Second, Signs, Trial, Usage};
+use model::record::{
+    Counts, Generator, Header, Host, Machine, Measurement, Participant, Pause, Quota, Record, Second, Signs, Trial, Usage,
+};
 use proptest::prelude::*;
 use stats::Histogram;
 use std::collections::BTreeMap;
@@ -55,14 +57,7 @@ fn healthy() -> Measurement {
             ..Usage::default()
         },
         upstream_cpu_ns: None,
-        generator: Generator {
-            lag: None,
-            cpu_ns: 1,
-            spun_ns: 0,
-            in_flight_max: 8,
-            connections_opened: 8,
-            connect: Some(of([100_000; 8])),
-        },
+        generator: Generator { lag: None, cpu_ns: 1, spun_ns: 0, in_flight_max: 8, connections_opened: 8, connect: Some(of([100_000; 8])) },
         faults: vec![],
     }
 }
@@ -165,7 +160,15 @@ fn a_healthy_record_and_an_old_one_show_none() {
 #[test]
 fn a_floor_of_40_ms_counts_where_others_are_quick() {
     let with = |slow: u64, between: u64| {
-        let times = of((0..4_000u64).map(|i| if i < slow { 40 * MS + i * 500 } else if i < slow + between { 25 * MS } else { MS }));
+        let times = of((0..4_000u64).map(|i| {
+            if i < slow {
+                40 * MS + i * 500
+            } else if i < slow + between {
+                25 * MS
+            } else {
+                MS
+            }
+        }));
         symptoms(|m| m.service = times.clone())
     };
     shows(&with(1_200, 100), "delayed-ack", &["30.0 %", "40 ms"]);
@@ -213,8 +216,10 @@ fn a_pool_is_named_by_its_size() {
 #[test]
 fn an_open_load_that_is_served_shows_no_pool() {
     let mut m = tomcat();
-    m.counts = Counts { scheduled: 8_000, correct: 8_000, ..Counts::default() };
-    assert!(symptoms_with(&Load::arrivals(400.0, 1_000), vec![m; 6], &[]).is_empty());
+    (m.counts, m.duration_ns) = (Counts { scheduled: 1_600, correct: 1_600, ..Counts::default() }, 4 * SECOND);
+    assert!(symptoms_with(&Load::arrivals(400.0, 1_000), vec![m.clone(); 6], &[]).is_empty());
+    m.duration_ns = 8 * SECOND;
+    shows(&symptoms_with(&Load::arrivals(400.0, 1_000), vec![m; 6], &[]), "pool-exhausted", &["about 100 requests"]);
 }
 
 #[test]

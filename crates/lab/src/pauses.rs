@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn go_tells_of_three_parts_of_each_cycle() {
-        let log = "gc 1 @1.500s 2%: 0.060+30+0.10 ms clock, 0.05+0.1/0.3/0.5+0.2 ms cpu, 4->4->0 MB, 5 MB goal, 0 MB stacks, 0 MB globals, 2 P\n";
+        let log =
+            "gc 1 @1.500s 2%: 0.060+30+0.10 ms clock, 0.05+0.1/0.3/0.5+0.2 ms cpu, 4->4->0 MB, 5 MB goal, 0 MB stacks, 0 MB globals, 2 P\n";
         let expected = [
             (1_500_000_000, 60_000, "sweep termination".into()),
             (1_500_060_000, 30_000_000, "concurrent mark".into()),
@@ -161,9 +162,24 @@ mod tests {
     #[test]
     fn what_only_looks_like_it_is_nothing() {
         for line in [
-            "gc ", "gc 1 @", "gc x @1s 0%: 1+1+1 ms clock", "gc 1 @1s 0%: 1+1 ms clock", "gc 1 @-1s 0%: 1+1+1 ms clock", "gc 1 @NaNs 0%: inf+1+1 ms clock",
-            "GC(1) Pause Young 5.0ms", "[] GC(1) Pause Young 5.0ms", "[x] GC(1) Pause Young 5.0ms", "[1s] GC(1) Pause 5ms", "[1s] GC(1) Pause Young 5",
-            "[1s] GC(1) Pause Young 1e99ms", "[99999999999999999999999ns] GC(1) Pause Young 5ms", "[1s] Safepoint \"x\" 5 ns", "[1s", "] ", "[1s] GC(", "\u{0}",
+            "gc ",
+            "gc 1 @",
+            "gc x @1s 0%: 1+1+1 ms clock",
+            "gc 1 @1s 0%: 1+1 ms clock",
+            "gc 1 @-1s 0%: 1+1+1 ms clock",
+            "gc 1 @NaNs 0%: inf+1+1 ms clock",
+            "GC(1) Pause Young 5.0ms",
+            "[] GC(1) Pause Young 5.0ms",
+            "[x] GC(1) Pause Young 5.0ms",
+            "[1s] GC(1) Pause 5ms",
+            "[1s] GC(1) Pause Young 5",
+            "[1s] GC(1) Pause Young 1e99ms",
+            "[99999999999999999999999ns] GC(1) Pause Young 5ms",
+            "[1s] Safepoint \"x\" 5 ns",
+            "[1s",
+            "] ",
+            "[1s] GC(",
+            "\u{0}",
         ] {
             assert!(pauses(line).is_empty(), "{line}");
         }

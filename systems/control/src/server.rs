@@ -7,8 +7,8 @@ use std::mem;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
@@ -58,7 +58,17 @@ impl Shared {
         let counters = listeners.iter().map(|_| Counters::default()).collect();
         let zero = || AtomicU64::new(0);
         let prepared = prepare(&truth);
-        Shared { truth, prepared, counters, children, listeners, turns: zero(), requests: zero(), first_request: zero(), places: Mutex::default() }
+        Shared {
+            truth,
+            prepared,
+            counters,
+            children,
+            listeners,
+            turns: zero(),
+            requests: zero(),
+            first_request: zero(),
+            places: Mutex::default(),
+        }
     }
 
     /// Listens on all listeners, each with a queue of `backlog`.

@@ -35,7 +35,8 @@ fn only(folder: &Folder, judgement: &Judgement, kind: &str) -> Symptom {
     let found = of("sick").into_iter().find(|s| s.kind == kind).cloned();
     found.unwrap_or_else(|| {
         let record = folder.record("r");
-        let readings = record.trials.iter().flat_map(|t| t.measurements.iter().map(|m| (&m.counts, &m.service, &m.usage.signs, &m.generator)));
+        let readings =
+            record.trials.iter().flat_map(|t| t.measurements.iter().map(|m| (&m.counts, &m.service, &m.usage.signs, &m.generator)));
         panic!("no {kind} in {:#?}\n{:#?}", judgement.symptoms, readings.collect::<Vec<_>>())
     })
 }
@@ -55,9 +56,11 @@ fn a_pool_that_is_too_small_is_named_by_its_size() {
     let folder = Folder::new();
     folder.system("well", &["--delay", "20ms"]);
     folder.system("sick", &["--delay", "20ms", "--pool", "8"]);
-    let judgement = study(&folder, "kind = \"closed\", connections = 32", "1500ms", "");
+    let alone = "[[cell]]\nname = \"alone\"\nworkload = \"hello\"\nload = { kind = \"closed\", connections = 1 }";
+    let judgement = study(&folder, "kind = \"closed\", connections = 32", "1500ms", alone);
     let symptom = only(&folder, &judgement, "pool-exhausted");
     assert!(["about 7 ", "about 8 ", "about 9 "].iter().any(|size| symptom.sentence.contains(size)), "{symptom:?}");
+    assert_eq!(judgement.symptoms.len(), 1, "alone, nobody waits: {:#?}", judgement.symptoms);
     let judgement = study(&folder, "kind = \"arrivals\", rate = 800, in_flight_max = 64", "1500ms", "");
     only(&folder, &judgement, "pool-exhausted");
 }
@@ -272,6 +275,6 @@ func main() {
          env = { CGO_ENABLED = \"0\", GOFLAGS = \"-buildvcs=false\" }\ninputs = [\"*.go\", \"go.mod\"]\noutputs = [\"sick\"]\nwithin = \"10m\"\n\
          [start]\nrun = [\"./sick\", \"{port.http}\"]\nenv = { GODEBUG = \"gctrace=1,gcstoptheworld=1\", GOGC = \"20\", GOMAXPROCS = \"1\" }\nports = [\"http\"]\n[ready]\nwithin = \"60s\"\n",
     );
-    let judgement = study(&folder, "kind = \"arrivals\", rate = 50", "2s", "");
+    let judgement = study(&folder, "kind = \"arrivals\", rate = 40", "3s", "");
     only(&folder, &judgement, "gc-pauses");
 }

@@ -15,8 +15,9 @@ const NEAR_LONGEST: f64 = 0.5;
 /// The longest must be so many times the median, and so much longer.
 const TIMES_MEDIAN: f64 = 3.0;
 const BEYOND_MEDIAN_NS: u64 = 1_000_000;
-/// A collection beside which the program runs on is no explanation where there nearly always is one.
-const CONCURRENT_SHARE_MAX: f64 = 0.25;
+/// A collection beside which the program runs on explains nothing by chance: so many times as many of the longest as the
+/// share of time that it takes would make it.
+const BEYOND_CHANCE: f64 = 2.0;
 const CONCURRENT: &str = "concurrent mark";
 /// Pauses that are pointed at.
 const MARKS_MAX: usize = 5;
@@ -68,26 +69,29 @@ fn explained(measured: Measured<'_>) -> Option<Explained> {
     if m.began_after_ns == 0 {
         return None;
     }
-    let concurrent = during(measured).filter(|(_, p)| p.kind == CONCURRENT).map(|(_, p)| p.duration_ns as f64).sum::<f64>();
-    let counts_concurrent = concurrent <= CONCURRENT_SHARE_MAX * m.duration_ns as f64;
-    let pauses: Vec<(i64, &Pause)> = during(measured).filter(|(_, p)| counts_concurrent || p.kind != CONCURRENT).collect();
     let median_ns = m.times().quantile_ns(0.5);
     let mut longest: Vec<(u64, u64)> = m.seconds.iter().filter_map(|s| s.max_ns.zip(s.max_at_ns)).collect();
     longest.sort_unstable_by(|a, b| b.cmp(a));
     let longest_ns = longest.first()?.0;
-    if (longest_ns as f64) < TIMES_MEDIAN * median_ns as f64 || longest_ns - median_ns < BEYOND_MEDIAN_NS {
+    if (longest_ns as f64) < TIMES_MEDIAN * median_ns as f64 || longest_ns.saturating_sub(median_ns) < BEYOND_MEDIAN_NS {
         return None;
     }
     longest.retain(|(ns, _)| *ns as f64 >= NEAR_LONGEST * longest_ns as f64);
     longest.truncate(LONGEST_MAX);
-    let is_explained = |(ns, at): &&(u64, u64)| {
-        let (from, to) = (at.saturating_sub(*ns).saturating_sub(TOLERANCE_NS), at.saturating_add(TOLERANCE_NS));
-        covered(&pauses, from as i64, to as i64) as f64 >= COVERED_MIN * ns.saturating_sub(median_ns) as f64
+    let of = longest.len();
+    let by = |pauses: &[(i64, &Pause)]| {
+        let is_explained = |(ns, at): &&(u64, u64)| {
+            let (from, to) = (at.saturating_sub(*ns).saturating_sub(TOLERANCE_NS), at.saturating_add(TOLERANCE_NS));
+            covered(pauses, from as i64, to as i64) as f64 >= COVERED_MIN * ns.saturating_sub(median_ns) as f64
+        };
+        let explained = longest.iter().filter(is_explained).count();
+        let share = covered(pauses, 0, m.duration_ns as i64) as f64 / m.duration_ns.max(1) as f64;
+        let pause = pauses.iter().map(|(_, p)| *p).max_by_key(|p| p.duration_ns)?.clone();
+        (2 * explained >= of && explained > 0).then_some(Explained { explained, of, longest_ns, median_ns, pause, share })
     };
-    let (explained, of) = (longest.iter().filter(is_explained).count(), longest.len());
-    let share = covered(&pauses, 0, m.duration_ns as i64) as f64 / m.duration_ns.max(1) as f64;
-    let pause = pauses.iter().map(|(_, p)| *p).max_by_key(|p| p.duration_ns)?.clone();
-    (2 * explained >= of && explained > 0).then_some(Explained { explained, of, longest_ns, median_ns, pause, share })
+    let (all, stopped): (Vec<_>, Vec<_>) = (during(measured).collect(), during(measured).filter(|(_, p)| p.kind != CONCURRENT).collect());
+    let beyond_chance = |e: &Explained| e.explained as f64 >= BEYOND_CHANCE * e.share * e.of as f64;
+    by(&stopped).or_else(|| by(&all).filter(beyond_chance))
 }
 
 /// How much of a stretch lies within pauses, which may overlap; they are in order of their beginning.

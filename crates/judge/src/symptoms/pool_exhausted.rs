@@ -19,8 +19,8 @@ const CPU_MAX: f64 = 0.80;
 const QUICK: f64 = 0.7;
 /// A closed load has made so many requests on each connection, at least.
 const ROUNDS_MIN: u64 = 10;
-/// An open load is held back when it is served less than this share of what was scheduled.
-const SERVED_MAX: f64 = 0.98;
+/// An open load is held back when it is served at less than this share of the rate at which it came.
+const SERVED_MAX: f64 = 0.90;
 /// A second at its lightest gives the time without waiting: samples within this of the shortest.
 const NEAR: f64 = 1.1;
 
@@ -107,7 +107,10 @@ fn pool(seen: &Seen<'_>, (trial, m): Measured<'_>, elsewhere: Option<f64>) -> Op
     }
     let connections = m.generator.in_flight_max;
     let is_held_back = match seen.cell.load {
-        Load::Arrivals { .. } => (m.counts.correct as f64) < SERVED_MAX * m.counts.scheduled as f64,
+        Load::Arrivals { .. } => {
+            let measure_ns = seen.record.header.experiment.design.measure.as_nanos() as f64;
+            rate_per_s(m) < SERVED_MAX * m.counts.scheduled as f64 * 1e9 / measure_ns.max(1.0)
+        }
         Load::Closed { .. } | Load::Users { .. } => {
             let quick = times.count_between(0, (QUICK * median) as u64);
             times.len() >= ROUNDS_MIN.saturating_mul(connections) && quick <= connections.saturating_add(connections / 2)
