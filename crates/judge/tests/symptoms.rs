@@ -248,7 +248,7 @@ fn pauses_explain_the_latencies_they_lie_within() {
     assert!(with(&[pause(100, 500)]).is_empty(), "before it was measured");
     assert!(symptoms_with(&Load::closed(8), vec![healthy(); 6], &[pause(5_000, 4_000)]).is_empty(), "nothing is long");
     let marking = Pause { kind: "concurrent mark".into(), ..pause(5_000, 3_900) };
-    assert!(with(&[marking.clone()]).is_empty(), "it is always there");
+    assert!(with(std::slice::from_ref(&marking)).is_empty(), "it is always there");
     shows(&with(&[Pause { at_ns: 7_000 * MS, duration_ns: 110 * MS, ..marking }]), "gc-pauses", &["concurrent mark"]);
 }
 
