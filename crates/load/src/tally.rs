@@ -416,7 +416,7 @@ mod tests {
         let measured = tally.finish(3_000 * MS, 3_000 * MS);
         let counts: Vec<(u64, u64)> = measured.seconds.iter().map(|s| (s.correct, s.not_correct)).collect();
         assert_eq!(counts, [(2, 0), (0, 0), (1, 1)]);
-        assert_eq!(measured.seconds[0].max_ns, Some(50 * MS));
+        assert_eq!((measured.seconds[0].max_ns, measured.seconds[0].max_at_ns), (Some(50 * MS), Some(100 * MS)));
         assert_eq!(measured.seconds[0].p50_ns, None, "two samples support no median");
     }
 
