@@ -9,6 +9,7 @@ pub mod looks;
 mod ranking;
 pub mod rule;
 mod summary;
+mod symptoms;
 mod verdict;
 
 pub use verdict::value;
@@ -94,7 +95,7 @@ pub fn judge(record: &Record) -> Judgement {
         warmups: summary::warmups(record),
         looks: bench.looks.all,
         noise,
-        symptoms: Vec::new(),
+        symptoms: symptoms::all(record),
         unsound: unsound.is_some(),
         incomplete: failed_trial || failed_contender || !record.missing().is_empty(),
     }

@@ -98,6 +98,7 @@ fn trial(contender: &str, block: u32, ms: f64) -> Trial {
     let measurement = Measurement {
         cell: "c".into(),
         position: 1,
+        began_after_ns: 0,
         duration_ns: 10_000 * MS,
         latency: Some(times.clone()),
         service: times,
@@ -108,7 +109,7 @@ fn trial(contender: &str, block: u32, ms: f64) -> Trial {
         seconds: vec![],
         usage: Usage { cpu_ns: (ms * 1e8) as u64, wall_ns: 10_000 * MS, rss_max_bytes: 50_000_000, threads_max: 7, ..Usage::default() },
         upstream_cpu_ns: None,
-        generator: Generator { lag: None, cpu_ns: 1, spun_ns: 0, in_flight_max: 1, connections_opened: 1 },
+        generator: Generator { lag: None, cpu_ns: 1, spun_ns: 0, in_flight_max: 1, connections_opened: 1, connect: None },
         faults: vec![],
     };
     Trial {
@@ -126,6 +127,7 @@ fn trial(contender: &str, block: u32, ms: f64) -> Trial {
         failure: None,
         faults: vec![],
         host: Host::default(),
+        pauses: vec![],
     }
 }
 
@@ -386,7 +388,7 @@ fn seconds_that_differ_more_than_trials_widen_the_interval() {
     let throughput = |counts: [u64; 4]| {
         let mut record = record(&[1.0; 6]);
         for measured in record.trials.iter_mut().flat_map(|t| &mut t.measurements) {
-            let second = |correct| Second { correct, not_correct: 0, p50_ns: None, p99_ns: None, max_ns: None };
+            let second = |correct| Second { correct, not_correct: 0, p50_ns: None, p99_ns: None, max_ns: None, max_at_ns: None };
             measured.seconds = counts.map(second).to_vec();
             measured.duration_ns = 4_000 * MS;
         }

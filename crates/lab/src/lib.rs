@@ -9,6 +9,7 @@ mod clock;
 mod faults;
 pub mod instrument;
 mod participants;
+mod pauses;
 pub mod plan;
 mod steady;
 mod trial;

@@ -3,6 +3,7 @@
 use crate::clock;
 use crate::faults;
 use crate::participants::Ready;
+use crate::pauses;
 use crate::plan;
 use crate::steady::Decides;
 use crate::{Progress, Watcher, warmup};
@@ -10,6 +11,7 @@ use load::{Plan, Target, Wait};
 use model::experiment::{Cell, CpuSets, Experiment};
 use model::record::{Failure, Generator, Host, Measurement, Trial};
 use model::workload::Workload;
+use runner::signs::Reading;
 use runner::start::{Running, Surroundings, start};
 use runner::usage::{Sampler, tree_cpu_ns};
 use std::collections::BTreeMap;
@@ -49,6 +51,7 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
         failure: None,
         faults: Vec::new(),
         host: Host { steal_share: 0.0, load_average: runner::load_average() },
+        pauses: Vec::new(),
     };
     match &contender.system.build {
         None => {}
@@ -106,7 +109,9 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
             }
         }
     }
+    let (log, started_ns) = (running.process.log().to_owned(), running.process.started_ns);
     let (stopped, failure) = running.stop(contender);
+    trial.pauses = pauses::of_log(&log, started_ns);
     trial.stop = Some(stopped);
     trial.failure = trial.failure.or(failure);
     let ticks = runner::machine::cpu_ticks();
@@ -159,9 +164,11 @@ fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, sto
         progress: None,
     };
     let upstream_before = setup.upstream.map(tree_cpu_ns);
+    let before = Reading::take(running.process.pid, running.process.log());
     let sampler = Sampler::start(running.process.pid, &setup.cpus.generator);
     let measured = warmup::on_cpus(&plan, &setup.cpus.generator);
-    let usage = sampler.stop();
+    let mut usage = sampler.stop();
+    usage.signs = before.until_now();
     let upstream_after = setup.upstream.map(tree_cpu_ns);
     let measured = measured?;
     // A closed load has nothing that a latency could count from: the record has its service times.
@@ -169,6 +176,7 @@ fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, sto
     let mut measurement = Measurement {
         cell: cell.name.clone(),
         position,
+        began_after_ns: measured.began_ns.saturating_sub(running.process.started_ns),
         duration_ns: measured.duration_ns,
         latency: has_schedule.then_some(measured.latency),
         service: measured.service,
@@ -185,6 +193,7 @@ fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, sto
             spun_ns: measured.spun_ns,
             in_flight_max: measured.in_flight_max,
             connections_opened: measured.connections_opened,
+            connect: Some(measured.connect),
         },
         faults: Vec::new(),
     };

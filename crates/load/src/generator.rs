@@ -245,9 +245,8 @@ impl<'a, W: World> Generator<'a, W> {
     pub fn run(&mut self, listeners: Listeners) -> Measured {
         let has_schedule = self.plan.load.has_schedule();
         self.start_ns = self.world.now_ns();
-        let opened_before = self.tally.connections_opened;
-        self.tally = Tally::heard(self.start_ns, has_schedule, listeners);
-        self.tally.connections_opened = opened_before;
+        let before = std::mem::replace(&mut self.tally, Tally::heard(self.start_ns, has_schedule, listeners));
+        (self.tally.connections_opened, self.tally.connect) = (before.connections_opened, before.connect);
         let planned_ns = self.plan.load.ends_after().map_or(self.plan.duration, |end| end.min(self.plan.duration)).as_nanos() as u64;
         let interrupted = match self.plan.load {
             Load::Closed { .. } => self.run_closed(planned_ns),

@@ -12,6 +12,8 @@ const EXAMPLES_MAX: usize = 5;
 /// What a run measured.
 #[derive(Clone, Debug)]
 pub struct Measured {
+    /// When it began (CLOCK_MONOTONIC).
+    pub began_ns: u64,
     /// From the start to the end: the planned duration, or the last answer of a schedule where that is later.
     pub duration_ns: u64,
     /// From the start to the instant from which no request was to begin any more.
@@ -39,7 +41,7 @@ pub struct Measured {
     pub in_flight_max: u64,
     /// Connections opened.
     pub connections_opened: u64,
-    /// How long connecting took, each connection that was made during the measurement.
+    /// How long connecting took, each connection that was made, also those of a closed load before its clock starts.
     pub connect: Histogram,
     /// How long the TLS handshakes took, likewise; empty in the clear.
     pub handshake: Histogram,
@@ -57,6 +59,7 @@ impl Measured {
     /// Adds what another event loop measured at the same time. Peaks are added, too: what each
     /// had under way at its own worst moment. The quantiles of seconds are those of `seconds`.
     pub(crate) fn merge(&mut self, other: Measured, seconds: &BTreeMap<usize, Histogram>) {
+        self.began_ns = self.began_ns.min(other.began_ns);
         self.duration_ns = self.duration_ns.max(other.duration_ns);
         self.planned_ns = self.planned_ns.max(other.planned_ns);
         self.latency.merge(&other.latency);
@@ -82,7 +85,7 @@ impl Measured {
             let ours = &mut self.seconds[at];
             ours.correct += theirs.correct;
             ours.not_correct += theirs.not_correct;
-            ours.max_ns = ours.max_ns.max(theirs.max_ns);
+            (ours.max_ns, ours.max_at_ns) = (ours.max_ns, ours.max_at_ns).max((theirs.max_ns, theirs.max_at_ns));
             let quantile = |q: f64| seconds.get(&at).filter(|h| h.len() >= smallest_sample(q)).map(|h| h.quantile_ns(q));
             (ours.p50_ns, ours.p99_ns) = (quantile(0.5), quantile(0.99));
         }
@@ -143,12 +146,14 @@ pub struct Tally {
     seconds: Vec<Second>,
     current: Histogram,
     current_not_correct: u64,
+    /// The longest latency of the current second, and when its answer was whole.
+    current_longest: (u64, u64),
     last_answer_ns: u64,
     in_flight: u64,
     in_flight_max: u64,
     /// How long answers take, smoothed.
     typical_service_ns: u64,
-    connect: Histogram,
+    pub(crate) connect: Histogram,
     handshake: Histogram,
     resumed: u64,
     pub(crate) connections_opened: u64,
@@ -178,6 +183,7 @@ impl Tally {
             seconds: Vec::with_capacity(4096),
             current: Histogram::new(),
             current_not_correct: 0,
+            current_longest: (0, 0),
             last_answer_ns: start_ns,
             in_flight: 0,
             in_flight_max: 0,
@@ -209,6 +215,9 @@ impl Tally {
         let latency = done_ns.saturating_sub(scheduled_ns);
         self.latency.record(latency);
         self.current.record(latency);
+        if latency > self.current_longest.0 {
+            self.current_longest = (latency, done_ns);
+        }
         self.counts.correct += 1;
         self.count_status(status);
         self.received_bytes += bytes;
@@ -307,6 +316,7 @@ impl Tally {
         self.seconds.push(second);
         self.current.clear();
         self.current_not_correct = 0;
+        self.current_longest = (0, 0);
     }
 
     fn second_of(&self, latencies: &Histogram, not_correct: u64) -> Second {
@@ -317,6 +327,7 @@ impl Tally {
             p50_ns: (samples >= self.enough_for_p50).then(|| latencies.quantile_ns(0.5)),
             p99_ns: (samples >= self.enough_for_p99).then(|| latencies.quantile_ns(0.99)),
             max_ns: (samples > 0).then(|| latencies.max_ns()),
+            max_at_ns: (samples > 0).then(|| self.current_longest.1.saturating_sub(self.start_ns)),
         }
     }
 
@@ -327,11 +338,12 @@ impl Tally {
             return;
         }
         let passed = end_ns - self.start_ns - self.seconds.len() as u64 * 1_000_000_000;
+        let rest = self.second_of(&self.current, self.current_not_correct);
         match self.seconds.last_mut() {
             Some(last) if passed < 200_000_000 => {
                 last.correct += self.current.len();
                 last.not_correct += self.current_not_correct;
-                last.max_ns = last.max_ns.max((!self.current.is_empty()).then(|| self.current.max_ns()));
+                (last.max_ns, last.max_at_ns) = (last.max_ns, last.max_at_ns).max((rest.max_ns, rest.max_at_ns));
             }
             _ => self.close_second(),
         }
@@ -347,6 +359,7 @@ impl Tally {
         self.turn_to(end_ns);
         self.close_rest(end_ns);
         Measured {
+            began_ns: self.start_ns,
             duration_ns: (end_ns - self.start_ns).max(1),
             planned_ns: planned_ns.max(1),
             latency: self.latency,
@@ -399,7 +412,7 @@ mod tests {
         let measured = tally.finish(3_000 * MS, 3_000 * MS);
         let counts: Vec<(u64, u64)> = measured.seconds.iter().map(|s| (s.correct, s.not_correct)).collect();
         assert_eq!(counts, [(2, 0), (0, 0), (1, 1)]);
-        assert_eq!(measured.seconds[0].max_ns, Some(50 * MS));
+        assert_eq!((measured.seconds[0].max_ns, measured.seconds[0].max_at_ns), (Some(50 * MS), Some(100 * MS)));
         assert_eq!(measured.seconds[0].p50_ns, None, "two samples support no median");
     }
 

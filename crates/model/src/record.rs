@@ -212,6 +212,20 @@ pub struct Trial {
     pub faults: Vec<Fault>,
     /// Host readings over the trial.
     pub host: Host,
+    /// Pauses of a garbage collector, as the contender's own log tells them; in order of their beginning.
+    #[serde(default)]
+    pub pauses: Vec<Pause>,
+}
+
+/// A stretch in which a garbage collector held requests up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pause {
+    /// When it began, from the start of the process.
+    pub at_ns: u64,
+    /// How long it lasted.
+    pub duration_ns: u64,
+    /// What the log calls it.
+    pub kind: String,
 }
 
 /// How a fresh start came to its steady state.
@@ -320,6 +334,9 @@ pub struct Measurement {
     pub cell: String,
     /// Its place within the trial, from 1.
     pub position: u32,
+    /// When it began, from the start of the process; 0 in older records.
+    #[serde(default)]
+    pub began_after_ns: u64,
     /// How long it lasted.
     pub duration_ns: u64,
     /// From the scheduled instant to the whole answer; `None` for a load without a schedule.
@@ -435,6 +452,9 @@ pub struct Second {
     pub p99_ns: Option<u64>,
     /// The longest; `None` without samples.
     pub max_ns: Option<u64>,
+    /// When the answer of the longest was whole, from the start of the measurement.
+    #[serde(default)]
+    pub max_at_ns: Option<u64>,
 }
 
 /// Samples of a whole process tree, in columns, and the sums over the measurement.
@@ -470,6 +490,39 @@ pub struct Usage {
     pub descriptors_at: Vec<u64>,
     /// Context switches of both kinds since the first sample.
     pub switches_at: Vec<u64>,
+    /// What hints at causes; read before and after the measurement.
+    #[serde(default)]
+    pub signs: Signs,
+}
+
+/// What changed from right before a measurement to right after it; `None` where it cannot be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signs {
+    /// Time between the two readings.
+    pub wall_ns: u64,
+    /// CPU time of the thread that wanted the most: it ran, or could have run.
+    pub busiest_thread_ns: Option<u64>,
+    /// How long that thread could have run and waited for a CPU.
+    pub busiest_thread_waited_ns: Option<u64>,
+    /// How long all other threads ran or waited for a CPU, added up.
+    pub other_threads_wanted_ns: Option<u64>,
+    /// Bytes that it wrote to its standard output and error.
+    pub output_bytes: Option<u64>,
+    /// Bytes that it wrote to files on disks (as the kernel accounts them, in pages).
+    pub disk_bytes: Option<u64>,
+    /// What its CPU quota did.
+    pub quota: Option<Quota>,
+}
+
+/// A CPU quota at work: that of the process's cgroup, or of the one above it that held it up the longest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quota {
+    /// Periods of the quota in which it ran.
+    pub periods: u64,
+    /// Those in which it was stopped for the rest of the period.
+    pub throttled_periods: u64,
+    /// How long it was stopped, summed over CPUs.
+    pub throttled_ns: u64,
 }
 
 /// The instrument's own figures.
@@ -486,6 +539,9 @@ pub struct Generator {
     pub in_flight_max: u64,
     /// Connections opened during the measurement.
     pub connections_opened: u64,
+    /// How long connecting took, each connection that came to stand; `None` in older records.
+    #[serde(default)]
+    pub connect: Option<Histogram>,
 }
 
 impl Generator {

@@ -43,6 +43,13 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
     for excluded in &judgement.excluded {
         let _ = writeln!(text, "excluded: block {}, {}: {}", excluded.block, excluded.contender, excluded.reason);
     }
+    if !judgement.symptoms.is_empty() {
+        let _ = writeln!(text, "\nSymptoms");
+    }
+    for symptom in &judgement.symptoms {
+        let place = symptom.cell.as_ref().map(|cell| format!(", cell {cell}")).unwrap_or_default();
+        let _ = writeln!(text, "  {}{place}: {}: {}\n    hint: {}", symptom.contender, symptom.kind, symptom.sentence, symptom.hint);
+    }
     if !judgement.faults.is_empty() {
         let _ = writeln!(text, "\nFaults");
     }

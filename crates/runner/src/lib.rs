@@ -5,6 +5,7 @@
 //! itself is gone, however it went.
 
 pub mod build;
+mod cgroup;
 pub mod cpus;
 pub mod guard;
 mod jdk;
@@ -15,6 +16,7 @@ pub mod needs;
 mod ports;
 pub mod process;
 mod procfs;
+pub mod signs;
 pub mod start;
 pub mod usage;
 

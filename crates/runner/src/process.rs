@@ -185,6 +185,11 @@ impl Process {
         let _ = self.guard.wait();
     }
 
+    /// Where its output goes.
+    pub fn log(&self) -> &Path {
+        &self.log
+    }
+
     /// The last lines it wrote.
     pub fn last_lines(&self, most: usize) -> Vec<String> {
         last_lines(&self.log, most)

@@ -66,6 +66,25 @@ impl Reader {
         sum
     }
 
+    /// The threads of a process.
+    pub fn threads(&self, pid: u32) -> Vec<u32> {
+        numbers_in(&format!("/proc/{pid}/task"))
+    }
+
+    /// How long a thread ran and how long it could have run and waited for a CPU, in nanoseconds.
+    pub fn thread_times(&mut self, pid: u32, thread: u32) -> Option<(u64, u64)> {
+        read(&format!("/proc/{pid}/task/{thread}/schedstat"), &mut self.buffer)?;
+        let text = std::str::from_utf8(&self.buffer).ok()?;
+        let mut numbers = text.split_whitespace().map_while(|n| n.parse().ok());
+        Some((numbers.next()?, numbers.next()?))
+    }
+
+    /// Bytes that a process wrote to disks, or will once the kernel gets to it.
+    pub fn disk_bytes(&mut self, pid: u32) -> Option<u64> {
+        read(&format!("/proc/{pid}/io"), &mut self.buffer)?;
+        self.status_value("write_bytes")
+    }
+
     /// The environment entry `name=` of a process of ours.
     pub fn environment(&mut self, pid: u32, name: &str) -> Option<String> {
         read(&format!("/proc/{pid}/environ"), &mut self.buffer)?;

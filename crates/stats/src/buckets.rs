@@ -52,6 +52,12 @@ impl Buckets {
         at.map_or(0, |at| if quantile > 0.0 { lowest(at) + width(at) - 1 } else { lowest(at) })
     }
 
+    /// How many values lie from `low` to `high`, both included, as far as buckets tell them apart.
+    pub fn count_between(&self, low: u64, high: u64) -> u64 {
+        let (from, to) = (index(low.min(self.highest)), index(high.min(self.highest)));
+        if from > to { 0 } else { self.counts[from..=to].iter().sum() }
+    }
+
     pub fn to_hdr(&self) -> Hdr<u64> {
         let mut hdr = Hdr::new_with_bounds(1, self.highest, DIGITS).expect("constant bounds are valid");
         for (at, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -111,6 +117,9 @@ mod tests {
             prop_assert_eq!(ours.len(), theirs.len());
             for quantile in [0.0, 0.1, 0.5, 0.9, 0.999, 1.0] {
                 prop_assert_eq!(ours.value_at_quantile(quantile), theirs.value_at_quantile(quantile));
+            }
+            for (low, high) in [(0, 1_000), (2_000, 70_000), (5_000, HIGHEST), (HIGHEST, HIGHEST)] {
+                prop_assert_eq!(ours.count_between(low, high), theirs.count_between(low, high));
             }
             prop_assert!(ours.to_hdr() == theirs, "to theirs");
             prop_assert_eq!(&Buckets::from_hdr(HIGHEST, &theirs).counts, &ours.counts);

@@ -143,7 +143,7 @@ impl Histogram {
 
     /// How many samples lie from `low_ns` to `high_ns`, both included, as far as three digits tell them apart.
     pub fn count_between(&self, low_ns: u64, high_ns: u64) -> u64 {
-        self.buckets.to_hdr().count_between(low_ns, high_ns)
+        self.buckets.count_between(low_ns, high_ns)
     }
 
     /// The distribution in steps that become finer towards the end, `steps` to each halving of what
@@ -246,6 +246,7 @@ mod tests {
         assert_eq!(spectrum.last().copied(), Some((4_000, 1.0, 4)));
         assert!(spectrum.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].2 <= w[1].2));
         assert_eq!(histogram.count_between(2_000, 3_000), 2);
+        assert_eq!((histogram.count_between(0, u64::MAX), histogram.count_between(3_000, 2_000)), (4, 0));
         assert!(histogram.to_hdr_base64().starts_with("HISTF"));
         assert!(of(&[]).spectrum(5).iter().all(|(_, _, count)| *count == 0));
     }

@@ -122,7 +122,7 @@ impl Connection {
         let due = match request.wishes.delay.unwrap_or(truth.delay) {
             _ if truth.never_answer => NEVER,
             0 => 0,
-            delay => clock::now() + delay,
+            delay => world.due(clock::now(), delay),
         };
         let cpu = request.wishes.cpu.unwrap_or(truth.cpu);
         if cpu > 0 {
@@ -243,7 +243,7 @@ impl Connection {
             && turn == Turn::default()
             && is_plain(&request)
         {
-            world.count(Count::Answers);
+            world.answered(truth.status, truth.body.len());
             self.output.extend_from_slice(prepared);
             return;
         }
@@ -283,7 +283,7 @@ impl Connection {
                 end = Some(End::Close);
             }
             Kind::Answer | Kind::Cut => {
-                world.count(Count::Answers);
+                world.answered(status, length);
                 if let Some(nth) = turn.wrong
                     && length > 0
                 {

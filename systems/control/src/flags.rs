@@ -50,6 +50,9 @@ pub struct Flags {
     /// Answers exactly so long after the request was read whole; each request on its own.
     #[arg(long, value_name = "DURATION", default_value = "0ms", value_parser = units::duration, help_heading = "Time")]
     delay: u64,
+    /// At most so many delays run at once, in the order of the requests; the others wait before theirs begins.
+    #[arg(long, value_name = "N", help_heading = "Time")]
+    pool: Option<NonZeroUsize>,
     /// Burns so much CPU time of the thread for each request.
     #[arg(long, value_name = "DURATION", default_value = "0us", value_parser = units::duration, help_heading = "Time")]
     cpu: u64,
@@ -109,6 +112,19 @@ pub struct Flags {
     /// Listens, but accepts no connection.
     #[arg(long, help_heading = "Faults of the process")]
     never_accept: bool,
+    /// Accepts one connection each DURATION and thread, and leaves the others in the queue.
+    #[arg(long, value_name = "DURATION", value_parser = units::period, conflicts_with_all = ["never_accept", "refuse_after"],
+          help_heading = "Faults of the process")]
+    accept_every: Option<u64>,
+    /// Most connections that wait to be accepted, of each listener; the kernel allows one more.
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(i32).range(0..), help_heading = "Faults of the process")]
+    pub backlog: i32,
+    /// Sends head and body in two writes, and lets the kernel wait with the second (no TCP_NODELAY).
+    #[arg(long, help_heading = "Faults of the process")]
+    split_writes: bool,
+    /// Writes a line to stdout for each answer.
+    #[arg(long, help_heading = "Faults of the process")]
+    log: bool,
     /// Reads requests, but answers none (save for the counters).
     #[arg(long, help_heading = "Faults of the process")]
     never_answer: bool,
@@ -163,6 +179,7 @@ impl Flags {
                 None => Framing::Length,
             },
             delay: self.delay,
+            pool: self.pool,
             cpu: self.cpu,
             cpu_factor: self.scale_cpu,
             warming: self.warm_over.zip(self.warm_factor).map(|(over, factor)| Warming { over, factor }),
@@ -180,6 +197,9 @@ impl Flags {
             },
             refuse_after: self.refuse_after,
             never_accept: self.never_accept,
+            accept_every: self.accept_every,
+            split_writes: self.split_writes,
+            log: self.log,
             never_answer: self.never_answer,
             exact: !self.no_exact,
         })

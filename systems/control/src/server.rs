@@ -1,12 +1,14 @@
 //! The loop: waits for sockets and deadlines, and moves bytes between sockets and connections.
 
-use std::io;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{self, Write};
 use std::mem;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
@@ -46,6 +48,8 @@ pub struct Shared {
     requests: AtomicU64,
     /// The instant of the first request; 0 before it.
     first_request: AtomicU64,
+    /// When each place of the pool that has been taken becomes free.
+    places: Mutex<BinaryHeap<Reverse<u64>>>,
 }
 
 impl Shared {
@@ -54,13 +58,23 @@ impl Shared {
         let counters = listeners.iter().map(|_| Counters::default()).collect();
         let zero = || AtomicU64::new(0);
         let prepared = prepare(&truth);
-        Shared { truth, prepared, counters, children, listeners, turns: zero(), requests: zero(), first_request: zero() }
+        Shared {
+            truth,
+            prepared,
+            counters,
+            children,
+            listeners,
+            turns: zero(),
+            requests: zero(),
+            first_request: zero(),
+            places: Mutex::default(),
+        }
     }
 
-    /// Listens on all listeners.
-    pub fn listen(&self) -> io::Result<()> {
+    /// Listens on all listeners, each with a queue of `backlog`.
+    pub fn listen(&self, backlog: i32) -> io::Result<()> {
         for listener in &self.listeners {
-            net::listen(listener, 4096)?;
+            net::listen(listener, backlog)?;
         }
         Ok(())
     }
@@ -101,6 +115,12 @@ pub fn bind(port: u16, threads: usize) -> io::Result<(Vec<OwnedFd>, u16)> {
         listeners.push(listener);
     }
     Ok((listeners, port))
+}
+
+/// Everything up to the first blank line and with it, or everything.
+fn head_of(bytes: &[u8]) -> &[u8] {
+    let blank = bytes.windows(4).position(|four| four == b"\r\n\r\n");
+    blank.map_or(bytes, |at| &bytes[..at + 4])
 }
 
 /// What a connection sees of the server: its truth, its counters and its schedule.
@@ -161,6 +181,25 @@ impl World {
             warming.at(clock::now().saturating_sub(first))
         });
         truth.cpu_factor * warming
+    }
+
+    /// When a delay is over that may begin now: later by the wait for a place, where there is a pool.
+    pub fn due(&self, now: u64, delay: u64) -> u64 {
+        let Some(pool) = self.truth().pool else { return now + delay };
+        // Nothing that is done with it can leave it half changed.
+        let mut places = self.shared.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = if places.len() < pool.get() { 0 } else { places.pop().map_or(0, |Reverse(free)| free) };
+        let due = now.max(free) + delay;
+        places.push(Reverse(due));
+        due
+    }
+
+    /// Counts a whole answer, and writes a line where that is asked. That nobody reads it is no reason to stop.
+    pub fn answered(&self, status: u16, length: u64) {
+        self.count(Count::Answers);
+        if self.truth().log {
+            let _ = writeln!(io::stdout(), "{} answered with status {status} and {length} bytes", clock::now());
+        }
     }
 
     /// Takes the next turn; `None` after the last.
@@ -290,19 +329,29 @@ impl Server {
             let shared = Arc::clone(&self.world.shared);
             let listener = &shared.listeners[self.world.thread];
             match net::accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
-                Ok(fd) => self.add(fd)?,
+                Ok(fd) => {
+                    self.add(fd)?;
+                    if let Some(every) = self.world.truth().accept_every {
+                        return self.accept_again(every);
+                    }
+                }
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
                 // The listener has been shut down.
                 Err(Errno::INVAL) => return Ok(epoll::delete(&self.epoll, listener)?),
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
-                    self.timers.set(clock::now() + ACCEPT_AGAIN, LISTENER);
-                    return self.heed_listener(EventFlags::empty());
+                    return self.accept_again(ACCEPT_AGAIN);
                 }
                 Err(error) => return Err(error.into()),
             }
         }
         Ok(())
+    }
+
+    /// Accepts nothing for so long.
+    fn accept_again(&mut self, after: u64) -> io::Result<()> {
+        self.timers.set(clock::now() + after, LISTENER);
+        self.heed_listener(EventFlags::empty())
     }
 
     fn heed_listener(&self, interest: EventFlags) -> io::Result<()> {
@@ -312,7 +361,7 @@ impl Server {
 
     fn add(&mut self, fd: OwnedFd) -> io::Result<()> {
         self.world.count(Count::Connections);
-        sockopt::set_tcp_nodelay(&fd, true)?;
+        sockopt::set_tcp_nodelay(&fd, !self.world.truth().split_writes)?;
         let place = self.free.pop().unwrap_or_else(|| {
             self.sockets.push(None);
             self.sockets.len() as u32 - 1
@@ -416,7 +465,9 @@ impl Server {
         let output = &mut socket.connection.output;
         while socket.sent < output.len() {
             self.world.stand_still();
-            match net::send(&socket.fd, &output[socket.sent..], SendFlags::NOSIGNAL) {
+            let rest = &output[socket.sent..];
+            let piece = if self.world.truth().split_writes { head_of(rest) } else { rest };
+            match net::send(&socket.fd, piece, SendFlags::NOSIGNAL) {
                 Ok(sent) => socket.sent += sent,
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(false),

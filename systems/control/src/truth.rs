@@ -1,6 +1,6 @@
 //! What the server does, as values: which answer goes wrong and how, and when everything stands still.
 
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
 
 use crate::answer::{Body, Framing};
 
@@ -19,6 +19,8 @@ pub struct Truth {
     pub framing: Framing,
     /// From a request read whole to its answer, in nanoseconds.
     pub delay: u64,
+    /// Most delays that run at once.
+    pub pool: Option<NonZeroUsize>,
     /// CPU time burnt for a request, in nanoseconds, before `cpu_factor`.
     pub cpu: u64,
     /// What all CPU times are multiplied by.
@@ -35,6 +37,12 @@ pub struct Truth {
     pub refuse_after: Option<NonZeroU64>,
     /// Connections are never accepted.
     pub never_accept: bool,
+    /// From one connection that a thread accepts to its next, in nanoseconds.
+    pub accept_every: Option<u64>,
+    /// Head and body are sent apart, the body when the kernel lets it go.
+    pub split_writes: bool,
+    /// A line is written for each answer.
+    pub log: bool,
     /// Requests are read, not answered.
     pub never_answer: bool,
     /// Deadlines are spun for, at the cost of a core.

@@ -11,3 +11,4 @@ mod run;
 mod selftest;
 mod stopping;
 mod warmup;
+mod symptoms;

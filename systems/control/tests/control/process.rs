@@ -1,6 +1,8 @@
 //! The process: how it starts, what it holds, how it ends and what it leaves behind.
 
 use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
 
 use crate::support::{Control, command, get};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
@@ -97,6 +99,26 @@ fn it_never_accepts() {
 }
 
 #[test]
+fn it_accepts_one_connection_at_a_time() {
+    let control = Control::start("--accept-every 150ms");
+    let start = Instant::now();
+    let mut clients = [control.connect(), control.connect(), control.connect()];
+    for client in &mut clients {
+        assert_eq!(client.get("/").status, 200);
+    }
+    assert!(start.elapsed() >= Duration::from_millis(300), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_short_backlog_takes_one_connection_more() {
+    let control = Control::start("--never-accept --backlog 1");
+    let address = SocketAddr::from(([127, 0, 0, 1], control.port));
+    let connect = || TcpStream::connect_timeout(&address, Duration::from_millis(200));
+    let _waiting = [connect().unwrap(), connect().unwrap()];
+    assert_eq!(connect().map_err(|e| e.kind()).unwrap_err(), ErrorKind::TimedOut);
+}
+
+#[test]
 fn it_never_answers() {
     let control = Control::start("--never-answer");
     let mut client = control.connect();
@@ -138,4 +160,26 @@ fn its_children_outlive_it() {
         test_kill_process(child).expect("it lives");
         kill_process(child, Signal::TERM).expect("nobody else ends it");
     }
+}
+
+#[test]
+fn it_writes_a_line_for_each_answer() {
+    let path = std::env::temp_dir().join(format!("control-log-{}", std::process::id()));
+    let mut child = command(&["--log", "--reset-every", "4"]).stdout(std::fs::File::create(&path).unwrap()).spawn().unwrap();
+    let lines = || std::fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect::<Vec<_>>();
+    while lines().is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    let port: u16 = lines()[0].parse().unwrap();
+    for _ in 0..3 {
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        std::io::Write::write_all(&mut stream, b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+        std::io::Read::read_to_end(&mut stream, &mut Vec::new()).unwrap();
+    }
+    let written = lines();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(written.len(), 4, "{written:?}");
+    assert!(written[1..].iter().all(|line| line.ends_with(" answered with status 200 and 74 bytes")), "{written:?}");
 }

@@ -159,3 +159,38 @@ fn it_is_ready_late() {
     assert!(start.elapsed() >= Duration::from_millis(400), "ready early");
     assert_eq!(control.get("/").status, 200);
 }
+
+#[test]
+fn a_pool_lets_so_many_delays_run_at_once() {
+    for flags in ["--delay 20ms --pool 3", "--delay 20ms --pool 3 --threads 2"] {
+        let control = Control::start(flags);
+        let mut clients: Vec<_> = (0..12).map(|_| control.connect()).collect();
+        let ((), took) = timed(|| {
+            clients.iter_mut().for_each(|client| client.send(get("/")));
+            clients.iter_mut().for_each(|client| assert_eq!(client.answer().status, 200));
+        });
+        assert!(took >= Duration::from_millis(80), "four rounds of three: {took:?}");
+        // What needs no time needs no place.
+        clients[0].send(get("/?delay=60m"));
+        clients[1].send(get("/?delay=60m") + &get("/?delay=60m"));
+        control.until("requests", 15);
+        assert_eq!(clients[2].get("/?delay=0ms").status, 200);
+        clients[3].send(get("/?delay=1us"));
+        assert!(clients[3].is_silent(), "every place is taken");
+    }
+}
+
+/// The kernel's rule, not the machine's speed: the second write waits for an acknowledgement that is put off.
+#[test]
+fn split_writes_meet_delayed_acknowledgements() {
+    let slow = |flags: &str| {
+        let control = Control::start(flags);
+        let mut client = control.connect();
+        let took = (0..60).map(|_| timed(|| assert_eq!(client.get("/").body, filler(74))).1);
+        took.filter(|took| *took >= Duration::from_millis(36)).count()
+    };
+    let split = slow("--split-writes");
+    assert!(split >= 10, "{split} of 60");
+    assert_eq!(Control::start("--split-writes --chunked=7").get("/").body, filler(74));
+    assert_eq!(Control::start("--split-writes").connect().head("/").status, 200);
+}

@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn threads_are_added_second_by_second() {
         let (sender, receiver) = std::sync::mpsc::sync_channel(16);
-        let second = Second { correct: 50, not_correct: 1, p50_ns: Some(1_000), p99_ns: None, max_ns: Some(9_000) };
+        let second = Second { correct: 50, not_correct: 1, p50_ns: Some(1_000), p99_ns: None, max_ns: Some(9_000), max_at_ns: None };
         for number in [0, 1, 0, 2] {
             sender.send(Progress { number, second, in_flight: 3 }).unwrap();
         }
@@ -117,7 +117,7 @@ mod tests {
     fn the_status_names_the_figures_and_draws_the_rate() {
         let mut passed = vec![Passed::default(); 2];
         for (p, correct) in passed.iter_mut().zip([35, 70]) {
-            p.add(&Second { correct, not_correct: 2, p50_ns: Some(55_200), p99_ns: None, max_ns: Some(2_000_000) }, 4);
+            p.add(&Second { correct, not_correct: 2, p50_ns: Some(55_200), p99_ns: None, max_ns: Some(2_000_000), max_at_ns: None }, 4);
         }
         let text = status(&passed, Duration::from_secs(8));
         assert_eq!(text, "70.0/s right, 2 not, p50 55.2us, p99 -, max 2.00ms, 4 under way, 8.0 s left\n▄█");

@@ -11,10 +11,18 @@ pub fn measured() -> Measured {
         (0..n).for_each(|k| histogram.record(offset_ns + 1_000 * (k % 100)));
         histogram
     };
-    let second = |correct, max_ns| Second { correct, not_correct: 1, p50_ns: Some(100_000), p99_ns: Some(149_000), max_ns: Some(max_ns) };
+    let second = |correct, max_ns| Second {
+        correct,
+        not_correct: 1,
+        p50_ns: Some(100_000),
+        p99_ns: Some(149_000),
+        max_ns: Some(max_ns),
+        max_at_ns: None,
+    };
     let mut latency = of(50_000, 9_999);
     latency.record(2_345_678);
     Measured {
+        began_ns: 0,
         duration_ns: 2_000_000_000,
         planned_ns: 2_000_000_000,
         latency,

@@ -1,0 +1,41 @@
+//! A queue of connections that overflows: the kernel drops the SYN, and the client repeats it after 1 s, then 2 s, then 4 s
+//! (RFC 6298, as Linux has it), so connecting takes 1, 3 or 7 s.
+
+use super::{Finding, Seen, bars, percent, typical};
+use model::judgement::Picture;
+use stats::Histogram;
+
+const MS: u64 = 1_000_000;
+/// What a connection takes whose SYN was dropped once, twice, thrice.
+const STEPS: [(u64, u64); 3] = [(950 * MS, 1_600 * MS), (2_900 * MS, 4_000 * MS), (6_800 * MS, 9_000 * MS)];
+/// So many of the connections, at least.
+const SHARE_MIN: f64 = 0.01;
+
+pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
+    let showing = seen.in_half(|(_, m)| {
+        let connect = m.generator.connect.as_ref().filter(|connect| !connect.is_empty())?;
+        let late = STEPS.iter().map(|(from, to)| connect.count_between(*from, *to)).sum::<u64>();
+        let share = late as f64 / connect.len() as f64;
+        (late > 0 && share >= SHARE_MIN).then_some((share, late as f64))
+    })?;
+    let mut times = Histogram::new();
+    showing.iter().filter_map(|((_, m), _)| m.generator.connect.as_ref()).for_each(|connect| times.merge(connect));
+    Some(Finding {
+        kind: "connect-steps",
+        sentence: format!(
+            "{} of the connections ({} a measurement) took 1, 3 or 7 s to open: the kernel dropped the first packet, \
+             most often because the queue of connections to accept was full, and the client repeated it on its timer",
+            percent(typical(&showing, |found| found.0)),
+            typical(&showing, |found| found.1).round()
+        ),
+        hint: "accept sooner or with a longer backlog (and net.core.somaxconn); `nstat TcpExtListenOverflows` counts it",
+        picture: Picture {
+            title: "How long connecting took".into(),
+            x: "time to connect, s".into(),
+            y: "share of connections, %".into(),
+            bars: true,
+            series: vec![(seen.contender.to_string(), bars(&times, 250 * MS, 32))],
+            marks: vec![(1.0, "1 s".into()), (3.0, "3 s".into()), (7.0, "7 s".into())],
+        },
+    })
+}

@@ -1,0 +1,32 @@
+//! A CPU quota that is used up: the kernel stops the whole group until its next period, usually 100 ms long.
+
+use super::{Finding, Seen, by_block, duration, percent, typical};
+use model::judgement::Picture;
+
+/// So many of the quota's periods, at least.
+const SHARE_MIN: f64 = 0.05;
+
+pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
+    let showing = seen.in_half(|(_, m)| {
+        let quota = m.usage.signs.quota?;
+        let share = quota.throttled_periods as f64 / quota.periods.max(1) as f64;
+        (quota.throttled_periods > 0 && share >= SHARE_MIN).then_some((share, quota.throttled_ns as f64))
+    })?;
+    Some(Finding {
+        kind: "cpu-throttled",
+        sentence: format!(
+            "its CPU quota was used up in {} of the periods, and the kernel stopped it for {} a measurement (summed over CPUs)",
+            percent(typical(&showing, |found| found.0)),
+            duration(typical(&showing, |found| found.1))
+        ),
+        hint: "raise or remove the quota of its cgroup (cpu.max, cpu.cfs_quota_us), or measure what it is meant to run with",
+        picture: Picture {
+            title: "Periods in which the quota was used up".into(),
+            x: "block".into(),
+            y: "share of periods, %".into(),
+            bars: false,
+            series: vec![(seen.contender.to_string(), by_block(&showing, |found| found.0 * 100.0))],
+            marks: vec![],
+        },
+    })
+}

@@ -1,0 +1,42 @@
+//! One thread does all the work, and the other CPUs stand idle.
+
+use super::{Finding, Seen, by_block, percent, typical};
+use model::judgement::Picture;
+
+/// The busiest thread ran, or could have run had nobody else been on its CPU, for so much of the time.
+const BUSY_MIN: f64 = 0.95;
+/// All others together ran, or could have, for at most so much of the other CPUs.
+const OTHERS_MAX: f64 = 0.25;
+
+pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
+    let others_cpus = seen.cpus() - 1;
+    let showing = seen.in_half(|(_, m)| {
+        let signs = &m.usage.signs;
+        let share = |ns: u64| ns as f64 / m.duration_ns.max(1) as f64;
+        let busy = share(signs.busiest_thread_ns?) + share(signs.busiest_thread_waited_ns?);
+        let others = share(signs.other_threads_wanted_ns?);
+        let is_shown = others_cpus > 0 && busy >= BUSY_MIN && others <= OTHERS_MAX * others_cpus as f64;
+        is_shown.then_some((busy, others))
+    })?;
+    Some(Finding {
+        kind: "one-core",
+        sentence: format!(
+            "it may use {} CPUs, but one thread was busy for {} of the time while all others together wanted {} of one CPU: it is held back by one core",
+            seen.cpus(),
+            percent(typical(&showing, |found| found.0).min(1.0)),
+            percent(typical(&showing, |found| found.1)),
+        ),
+        hint: "start more workers or threads, or give it one CPU and compare it with others on one CPU",
+        picture: Picture {
+            title: "CPUs that were wanted".into(),
+            x: "block".into(),
+            y: "CPUs".into(),
+            bars: false,
+            series: vec![
+                ("busiest thread".into(), by_block(&showing, |found| found.0.min(1.0))),
+                ("all others".into(), by_block(&showing, |found| found.1)),
+            ],
+            marks: vec![],
+        },
+    })
+}

@@ -1,0 +1,333 @@
+//! Symptoms on records made up with known answers: what shows them, and what only looks alike.
+
+use model::experiment::{Cell, CpuSets, Design, Experiment, Load, Place};
+use model::judgement::Symptom;
+use model::record::{
+    Counts, Generator, Header, Host, Machine, Measurement, Participant, Pause, Quota, Record, Second, Signs, Trial, Usage,
+};
+use proptest::prelude::*;
+use stats::Histogram;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000 * MS;
+
+fn of(values: impl IntoIterator<Item = u64>) -> Histogram {
+    let mut histogram = Histogram::new();
+    values.into_iter().for_each(|value| histogram.record(value));
+    histogram
+}
+
+/// 4,000 requests in 4 s over 8 connections, 2 ms each or a little more; nothing ails it.
+fn healthy() -> Measurement {
+    let times = of((0..4_000).map(|i| 2 * MS + i * 200));
+    let second = |at: u64| Second {
+        correct: 1_000,
+        not_correct: 0,
+        p50_ns: Some(2 * MS),
+        p99_ns: Some(3 * MS),
+        max_ns: Some(3 * MS),
+        max_at_ns: Some(at * SECOND + 500 * MS),
+    };
+    Measurement {
+        cell: "c".into(),
+        position: 1,
+        began_after_ns: 5 * SECOND,
+        duration_ns: 4 * SECOND,
+        latency: None,
+        service: times,
+        counts: Counts { scheduled: 4_000, correct: 4_000, ..Counts::default() },
+        statuses: BTreeMap::new(),
+        received_bytes: 400_000,
+        examples: vec![],
+        seconds: (0..4).map(second).collect(),
+        usage: Usage {
+            cpu_ns: SECOND,
+            wall_ns: 4 * SECOND,
+            signs: Signs {
+                wall_ns: 4 * SECOND,
+                busiest_thread_ns: Some(SECOND / 2),
+                busiest_thread_waited_ns: Some(10 * MS),
+                other_threads_wanted_ns: Some(SECOND / 2),
+                output_bytes: Some(300),
+                disk_bytes: Some(40_960),
+                quota: Some(Quota { periods: 40, throttled_periods: 1, throttled_ns: MS }),
+            },
+            ..Usage::default()
+        },
+        upstream_cpu_ns: None,
+        generator: Generator { lag: None, cpu_ns: 1, spun_ns: 0, in_flight_max: 8, connections_opened: 8, connect: Some(of([100_000; 8])) },
+        faults: vec![],
+    }
+}
+
+/// A record of one contender on two CPUs, a trial for each measurement.
+fn record(load: &Load, measurements: Vec<Measurement>, pauses: &[Pause]) -> Record {
+    let name: model::name::ContenderName = "a".parse().unwrap();
+    let trial = |(block, m): (u32, Measurement)| Trial {
+        contender: name.clone(),
+        block,
+        position: 1,
+        started_at: String::new(),
+        command: vec![],
+        artifact_sha256: vec![],
+        ready_after_ns: Some(1),
+        warmed_with: 1,
+        warmup: None,
+        measurements: vec![m],
+        stop: None,
+        failure: None,
+        faults: vec![],
+        host: Host::default(),
+        pauses: pauses.to_vec(),
+    };
+    let experiment = Experiment {
+        name: "x".into(),
+        question: "What ails it?".into(),
+        source: None,
+        baseline: name.clone(),
+        contenders: vec![],
+        upstream: None,
+        cells: vec![Cell { name: "c".into(), workload: "w".into(), load: load.clone(), timeout: Duration::from_secs(1) }],
+        design: Design {
+            blocks: measurements.len() as u32,
+            spare_blocks: 0,
+            margin: 0.05,
+            confidence: 0.95,
+            seed: 1,
+            warmup: Duration::ZERO,
+            measure: Duration::from_secs(4),
+            budget: Duration::from_secs(60),
+        },
+        place: Place::default(),
+        claims: vec![],
+        quick: None,
+        published: None,
+        analysis: None,
+    };
+    let participant =
+        Participant { name: name.clone(), summary: String::new(), facts: BTreeMap::new(), versions: BTreeMap::new(), artifacts: vec![] };
+    Record {
+        folder: "r".into(),
+        header: Header {
+            checks: BTreeMap::new(),
+            schema: model::record::SCHEMA.into(),
+            id: "r".into(),
+            recorded_at: String::new(),
+            faceoff: "0".into(),
+            plan: vec![vec![name.clone()]; measurements.len()],
+            contenders: vec![participant],
+            upstream: None,
+            skipped: vec![],
+            machine: Machine::default(),
+            cpus: CpuSets { contender: vec![1, 2], generator: vec![0], upstream: vec![0] },
+            experiment,
+            quick: false,
+        },
+        answers: vec![],
+        upstreams: vec![],
+        trials: (1..).zip(measurements).map(trial).collect(),
+        sessions: vec![],
+        torn_lines: 0,
+    }
+}
+
+fn symptoms_with(load: &Load, measurements: Vec<Measurement>, pauses: &[Pause]) -> Vec<Symptom> {
+    judge::judge(&record(load, measurements, pauses)).symptoms
+}
+
+/// What six equal trials under a closed load show.
+fn symptoms(change: impl Fn(&mut Measurement)) -> Vec<Symptom> {
+    let mut m = healthy();
+    change(&mut m);
+    symptoms_with(&Load::closed(8), vec![m; 6], &[])
+}
+
+#[track_caller]
+fn shows(found: &[Symptom], kind: &str, words: &[&str]) {
+    assert_eq!(found.iter().map(|s| s.kind.as_str()).collect::<Vec<_>>(), [kind], "{found:#?}");
+    assert!(words.iter().all(|word| found[0].sentence.contains(word)), "{found:#?}");
+}
+
+#[test]
+fn a_healthy_record_and_an_old_one_show_none() {
+    assert!(symptoms(|_| {}).is_empty());
+    assert!(symptoms(|m| (m.usage.signs, m.generator.connect, m.began_after_ns) = (Signs::default(), None, 0)).is_empty());
+    assert!(symptoms(|m| (m.service, m.counts, m.seconds) = (Histogram::new(), Counts::default(), vec![])).is_empty());
+}
+
+#[test]
+fn a_floor_of_40_ms_counts_where_others_are_quick() {
+    let with = |slow: u64, between: u64| {
+        let times = of((0..4_000u64).map(|i| {
+            if i < slow {
+                40 * MS + i * 500
+            } else if i < slow + between {
+                25 * MS
+            } else {
+                MS
+            }
+        }));
+        symptoms(|m| m.service = times.clone())
+    };
+    shows(&with(1_200, 100), "delayed-ack", &["30.0 %", "40 ms"]);
+    assert!(with(300, 0).is_empty(), "too few");
+    assert!(with(1_200, 600).is_empty(), "no gap");
+    assert!(symptoms(|m| m.service = of([40 * MS; 4_000])).is_empty(), "slow, and never quick");
+}
+
+#[test]
+fn half_of_the_trials_must_show_it() {
+    let sick = |n: usize| {
+        let mut all = vec![healthy(); 6];
+        all[..n].iter_mut().for_each(|m| m.service = of((0..4_000u64).map(|i| if i < 2_000 { 40 * MS } else { MS })));
+        symptoms_with(&Load::closed(8), all, &[])
+    };
+    assert_eq!((sick(2).len(), sick(3).len()), (0, 1));
+}
+
+/// 400 requests under way, 200 at once, 500 ms each: 400 answers a second, each after 1 s.
+fn tomcat() -> Measurement {
+    let mut m = healthy();
+    m.duration_ns = 20 * SECOND;
+    m.service = of((0..8_000u64).map(|i| if i < 200 { 500 * MS + i } else { SECOND + i * 1_000 }));
+    m.counts = Counts { scheduled: 8_400, correct: 8_000, unfinished: 400, ..Counts::default() };
+    (m.generator.in_flight_max, m.generator.connections_opened) = (400, 400);
+    m
+}
+
+#[test]
+fn a_pool_is_named_by_its_size() {
+    let closed = Load::closed(400);
+    shows(&symptoms_with(&closed, vec![tomcat(); 6], &[]), "pool-exhausted", &["about 200 requests", "397 are under way", "500 ms"]);
+    shows(&symptoms_with(&Load::arrivals(800.0, 400), vec![tomcat(); 6], &[]), "pool-exhausted", &["about 200 requests"]);
+    let without = |change: &dyn Fn(&mut Measurement)| {
+        let mut m = tomcat();
+        change(&mut m);
+        symptoms_with(&closed, vec![m; 6], &[])
+    };
+    assert!(without(&|m| m.usage.cpu_ns = m.usage.wall_ns * 2 * 9 / 10).is_empty(), "its CPUs are what is used up");
+    assert!(without(&|m| m.service = of((0..8_000u64).map(|i| 500 * MS + i * 150_000))).is_empty(), "times that vary are no queue");
+    let fault = || model::record::Fault { kind: "upstream-binds".into(), evidence: String::new(), hint: String::new() };
+    assert!(without(&|m| m.faults = vec![fault()]).is_empty(), "it was held back by the upstream");
+}
+
+#[test]
+fn an_open_load_that_is_served_shows_no_pool() {
+    let mut m = tomcat();
+    (m.counts, m.duration_ns) = (Counts { scheduled: 1_600, correct: 1_600, ..Counts::default() }, 4 * SECOND);
+    assert!(symptoms_with(&Load::arrivals(400.0, 1_000), vec![m.clone(); 6], &[]).is_empty());
+    m.duration_ns = 8 * SECOND;
+    shows(&symptoms_with(&Load::arrivals(400.0, 1_000), vec![m; 6], &[]), "pool-exhausted", &["about 100 requests"]);
+}
+
+#[test]
+fn steps_of_connecting_are_those_of_the_kernels_timer() {
+    let with = |ms: u64| symptoms(|m| m.generator.connect = Some(of((0..8u64).map(|i| if i == 0 { ms * MS } else { 50_000 }))));
+    for step in [1_030, 3_060, 7_100] {
+        shows(&with(step), "connect-steps", &["12.5 %"]);
+    }
+    assert!(with(500).is_empty() && with(2_200).is_empty());
+}
+
+fn pause(at_ms: u64, ms: u64) -> Pause {
+    Pause { at_ns: at_ms * MS, duration_ns: ms * MS, kind: "Pause Full".into() }
+}
+
+#[test]
+fn pauses_explain_the_latencies_they_lie_within() {
+    let mut m = healthy();
+    // The longest, 80 ms, ends 2.1 s after the start of the measurement: 7.1 s after that of the process.
+    (m.seconds[2].max_ns, m.seconds[2].max_at_ns) = (Some(80 * MS), Some(2_100 * MS));
+    let with = |pauses: &[Pause]| symptoms_with(&Load::closed(8), vec![m.clone(); 6], pauses);
+    shows(&with(&[pause(100, 500), pause(7_030, 65)]), "gc-pauses", &["6 of the 6", "80 ms", "Pause Full", "65 ms"]);
+    shows(&with(&[pause(7_020, 30), pause(7_055, 30)]), "gc-pauses", &["80 ms"]);
+    assert!(with(&[pause(7_200, 65)]).is_empty(), "another moment");
+    assert!(with(&[pause(7_060, 20)]).is_empty(), "too short to explain it");
+    assert!(with(&[pause(100, 500)]).is_empty(), "before it was measured");
+    assert!(symptoms_with(&Load::closed(8), vec![healthy(); 6], &[pause(5_000, 4_000)]).is_empty(), "nothing is long");
+    let marking = Pause { kind: "concurrent mark".into(), ..pause(5_000, 3_900) };
+    assert!(with(std::slice::from_ref(&marking)).is_empty(), "it is always there");
+    shows(&with(&[Pause { at_ns: 7_000 * MS, duration_ns: 110 * MS, ..marking }]), "gc-pauses", &["concurrent mark"]);
+}
+
+#[test]
+fn a_quota_counts_from_one_period_in_twenty() {
+    let with = |throttled_periods| {
+        symptoms(|m| m.usage.signs.quota = Some(Quota { periods: 40, throttled_periods, throttled_ns: throttled_periods * 50 * MS }))
+    };
+    shows(&with(20), "cpu-throttled", &["50.0 %", "1.0 s"]);
+    assert_eq!((with(1).len(), with(2).len()), (0, 1));
+}
+
+#[test]
+fn one_busy_thread_among_idle_cpus() {
+    let with = |ran: u64, waited: u64, others: u64| {
+        symptoms(|m| {
+            (m.usage.signs.busiest_thread_ns, m.usage.signs.busiest_thread_waited_ns) = (Some(ran * 40 * MS), Some(waited * 40 * MS));
+            m.usage.signs.other_threads_wanted_ns = Some(others * 40 * MS);
+        })
+    };
+    shows(&with(97, 0, 8), "one-core", &["2 CPUs", "97.0 %", "8.00 %"]);
+    shows(&with(70, 27, 5), "one-core", &["97.0 %"]);
+    assert!(with(97, 0, 93).is_empty(), "the others work as well");
+    assert!(with(80, 5, 5).is_empty(), "it has time left");
+}
+
+#[test]
+fn connections_beyond_those_the_load_needs_are_churn() {
+    let with = |opened, refused| {
+        symptoms(|m| {
+            m.generator.connections_opened = opened;
+            m.counts.refused = refused;
+        })
+    };
+    shows(&with(4_008, 0), "connection-churn", &["100 connections"]);
+    assert!(with(400, 0).is_empty());
+    assert!(with(3_000, 2_900).is_empty(), "refused ones are no churn");
+}
+
+#[test]
+fn a_log_counts_by_the_request() {
+    let with = |output, disk| symptoms(|m| (m.usage.signs.output_bytes, m.usage.signs.disk_bytes) = (Some(output), Some(disk)));
+    shows(&with(60 * 4_000, 0), "log-on-hot-path", &["60 bytes", "its output"]);
+    shows(&with(0, 500 * 4_000), "log-on-hot-path", &["500 bytes", "files"]);
+    assert!(with(10 * 4_000, 200 * 4_000).is_empty(), "a few pages and lines");
+    let mut m = healthy();
+    m.usage.signs.output_bytes = Some(60 * 4_000);
+    assert!(symptoms_with(&Load::closed(8), vec![m; 6], &[pause(1, 1)]).is_empty(), "the collector's own log");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever stands in a record, it is judged without a panic and drawn with finite numbers.
+    #[test]
+    fn any_readings_are_judged(
+        times in prop::collection::vec(0u64..20 * SECOND, 0..200),
+        numbers in prop::collection::vec(prop_oneof![Just(0), Just(u64::MAX / 4), 0u64..10 * SECOND], 16),
+        pauses in prop::collection::vec((0u64..20 * SECOND, 0u64..20 * SECOND), 0..20),
+    ) {
+        let mut m = healthy();
+        m.service = of(times.iter().copied());
+        m.generator.connect = Some(of(times));
+        m.counts = Counts { scheduled: numbers[0] , correct: numbers[1].min(1 << 40), ..Counts::default() };
+        m.usage.signs = Signs {
+            wall_ns: numbers[2],
+            busiest_thread_ns: Some(numbers[3]),
+            busiest_thread_waited_ns: Some(numbers[4]),
+            other_threads_wanted_ns: Some(numbers[15]),
+            output_bytes: Some(numbers[5]),
+            disk_bytes: Some(numbers[6]),
+            quota: Some(Quota { periods: numbers[7], throttled_periods: numbers[8], throttled_ns: numbers[9] }),
+        };
+        (m.began_after_ns, m.generator.in_flight_max, m.generator.connections_opened) = (numbers[10], numbers[11], numbers[12]);
+        (m.seconds[0].max_ns, m.seconds[0].max_at_ns) = (Some(numbers[13]), Some(numbers[14]));
+        let mut pauses: Vec<Pause> = pauses.into_iter().map(|(at_ns, duration_ns)| Pause { at_ns, duration_ns, kind: "x".into() }).collect();
+        pauses.sort_by_key(|p| p.at_ns);
+        for symptom in symptoms_with(&Load::closed(8), vec![m; 2], &pauses) {
+            prop_assert!(symptom.picture.series.iter().all(|(_, points)| points.iter().all(|(x, y)| x.is_finite() && y.is_finite())), "{:?}", symptom);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! What a garbage collector says of itself in a contender's log, where a variant lets it:
+//! a JVM's unified log (`-Xlog:gc,safepoint:stdout:timenanos`), Go's `GODEBUG=gctrace=1`.
+
+use model::record::Pause;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// So much of a log is read, at most, from its end.
+const READ_MAX: u64 = 16 << 20;
+/// So many pauses are kept, the longest.
+const PAUSES_MAX: usize = 2_000;
+/// Shorter ones are nobody's latency.
+const SHORTEST_NS: u64 = 50_000;
+/// What is longer, or later, is no pause but a misunderstanding: eleven days.
+const LONGEST_NS: f64 = 1e15;
+/// Names are cut there.
+const KIND_MAX: usize = 64;
+
+/// The pauses that a log tells of, in order of their beginning; none where it tells of none. `started_ns` is when
+/// the process was started (CLOCK_MONOTONIC).
+pub(crate) fn of_log(path: &Path, started_ns: u64) -> Vec<Pause> {
+    let mut bytes = Vec::new();
+    if let Ok(mut file) = File::open(path) {
+        let length = file.metadata().map(|m| m.len()).unwrap_or(0);
+        let _ = file.seek(SeekFrom::Start(length.saturating_sub(READ_MAX)));
+        let _ = file.take(READ_MAX).read_to_end(&mut bytes);
+    }
+    parse(&bytes, started_ns)
+}
+
+fn parse(log: &[u8], started_ns: u64) -> Vec<Pause> {
+    let mut pauses = Vec::new();
+    for line in log.split(|b| *b == b'\n') {
+        let Ok(line) = std::str::from_utf8(line) else { continue };
+        match line.strip_prefix("gc ") {
+            Some(cycle) => pauses.extend(go(cycle).into_iter().flatten()),
+            None => pauses.extend(jvm(line.trim_end(), started_ns)),
+        }
+        if pauses.len() >= 2 * PAUSES_MAX {
+            keep_longest(&mut pauses);
+        }
+    }
+    keep_longest(&mut pauses);
+    pauses.sort_by_key(|pause| pause.at_ns);
+    pauses
+}
+
+fn keep_longest(pauses: &mut Vec<Pause>) {
+    pauses.retain(|pause| pause.duration_ns >= SHORTEST_NS);
+    pauses.sort_by_key(|pause| std::cmp::Reverse(pause.duration_ns));
+    pauses.truncate(PAUSES_MAX);
+}
+
+/// `12.5` of a unit that is so many nanoseconds.
+fn nanoseconds(number: &str, unit: f64) -> Option<u64> {
+    let value = number.parse::<f64>().ok()? * unit;
+    (0.0..=LONGEST_NS).contains(&value).then_some(value.round() as u64)
+}
+
+fn kind(text: &str) -> String {
+    text.chars().take(KIND_MAX).collect()
+}
+
+/// `1 @0.012s 2%: 0.026+0.39+0.10 ms clock, ...`: the world stops, is marked while the program runs on with what
+/// processor is left, and stops again.
+fn go(cycle: &str) -> Option<[Pause; 3]> {
+    let (number, rest) = cycle.split_once(" @")?;
+    number.parse::<u64>().ok()?;
+    let (at, rest) = rest.split_once("s ")?;
+    let (_, clock) = rest.split_once("%: ")?;
+    let (clock, _) = clock.split_once(" ms clock")?;
+    let mut at_ns = nanoseconds(at, 1e9)?;
+    let mut durations = clock.split('+').map(|ms| nanoseconds(ms, 1e6));
+    let mut next = |kind: &str| {
+        let duration_ns = durations.next()??;
+        let pause = Pause { at_ns, duration_ns, kind: kind.into() };
+        at_ns += duration_ns;
+        Some(pause)
+    };
+    Some([next("sweep termination")?, next("concurrent mark")?, next("mark termination")?])
+}
+
+/// `[12.345s][info][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 24M->3M(256M) 2.345ms`, and
+/// `[...][safepoint] Safepoint "ICBufferFull", ..., Total: 2099584 ns`; each is written when the pause is over.
+fn jvm(line: &str, started_ns: u64) -> Option<Pause> {
+    let (decorations, text) = decorations(line)?;
+    let (duration_ns, kind) = if let Some((_, pause)) = text.strip_prefix("GC(").and_then(|rest| rest.split_once(") ")) {
+        let (what, duration) = pause.strip_prefix("Pause ")?.rsplit_once(' ')?;
+        let name = what.split_once(" (").map_or(what, |(name, _)| name);
+        (nanoseconds(duration.strip_suffix("ms")?, 1e6)?, kind(&format!("Pause {name}")))
+    } else {
+        let (name, rest) = text.strip_prefix("Safepoint \"")?.split_once('"')?;
+        let (_, total) = rest.rsplit_once("Total: ")?;
+        let total = total.split_once(" ns").map_or(total, |(total, _)| total);
+        (nanoseconds(total.trim(), 1.0)?, kind(&format!("safepoint {name}")))
+    };
+    let ended_ns = decorations.split("][").find_map(|decoration| after_start(decoration.trim(), started_ns))?;
+    Some(Pause { at_ns: ended_ns.saturating_sub(duration_ns), duration_ns, kind })
+}
+
+/// The decorations of a line without the outer brackets, and what follows them.
+fn decorations(line: &str) -> Option<(&str, &str)> {
+    let inner = line.strip_prefix('[')?;
+    let end = inner.find("] ")?;
+    Some((&inner[..end], inner[end + 2..].trim_start()))
+}
+
+/// The instant that a decoration tells, from the start of the process: `12.345s`, `12345ms` and `12345ns` since then, or,
+/// as `timenanos` has it, nanoseconds of the very clock that `started_ns` was read from.
+fn after_start(decoration: &str, started_ns: u64) -> Option<u64> {
+    if let Some(number) = decoration.strip_suffix("ns") {
+        let ns = number.parse::<u64>().ok()?;
+        let since = ns.checked_sub(started_ns).unwrap_or(ns);
+        return (since as f64 <= LONGEST_NS).then_some(since);
+    }
+    match decoration.strip_suffix("ms") {
+        Some(number) => nanoseconds(number, 1e6),
+        None => nanoseconds(decoration.strip_suffix('s')?, 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pauses(log: &str) -> Vec<(u64, u64, String)> {
+        parse(log.as_bytes(), 5_000_000_000).into_iter().map(|p| (p.at_ns, p.duration_ns, p.kind)).collect()
+    }
+
+    #[test]
+    fn a_jvm_tells_of_collections_and_safepoints() {
+        let log = "[0.005s][info][gc] Using G1\n\
+            [2.000s][info][gc,start    ] GC(3) Pause Young (Normal) (G1 Evacuation Pause)\n\
+            [2.010s][info][gc          ] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 24M->3M(256M) 10.000ms\n\
+            [2.011s][info][gc,phases   ] GC(3)   Evacuate Collection Set: 1.9ms\n\
+            [7100000000ns][safepoint   ] Safepoint \"G1CollectFull\", Time since last: 1 ns, Reaching safepoint: 1 ns, At safepoint: 1 ns, Total: 50000000 ns\n\
+            [9000ms] GC(4) Pause Full (System.gc()) 3M->3M(10M) 12.5ms\n";
+        assert_eq!(
+            pauses(log),
+            [
+                (2_000_000_000, 10_000_000, "Pause Young".into()),
+                (2_050_000_000, 50_000_000, "safepoint G1CollectFull".into()),
+                (8_987_500_000, 12_500_000, "Pause Full".into()),
+            ]
+        );
+    }
+
+    #[test]
+    fn go_tells_of_three_parts_of_each_cycle() {
+        let log =
+            "gc 1 @1.500s 2%: 0.060+30+0.10 ms clock, 0.05+0.1/0.3/0.5+0.2 ms cpu, 4->4->0 MB, 5 MB goal, 0 MB stacks, 0 MB globals, 2 P\n";
+        let expected = [
+            (1_500_000_000, 60_000, "sweep termination".into()),
+            (1_500_060_000, 30_000_000, "concurrent mark".into()),
+            (1_530_060_000, 100_000, "mark termination".into()),
+        ];
+        assert_eq!(pauses(log), expected);
+    }
+
+    #[test]
+    fn what_only_looks_like_it_is_nothing() {
+        for line in [
+            "gc ",
+            "gc 1 @",
+            "gc x @1s 0%: 1+1+1 ms clock",
+            "gc 1 @1s 0%: 1+1 ms clock",
+            "gc 1 @-1s 0%: 1+1+1 ms clock",
+            "gc 1 @NaNs 0%: inf+1+1 ms clock",
+            "GC(1) Pause Young 5.0ms",
+            "[] GC(1) Pause Young 5.0ms",
+            "[x] GC(1) Pause Young 5.0ms",
+            "[1s] GC(1) Pause 5ms",
+            "[1s] GC(1) Pause Young 5",
+            "[1s] GC(1) Pause Young 1e99ms",
+            "[99999999999999999999999ns] GC(1) Pause Young 5ms",
+            "[1s] Safepoint \"x\" 5 ns",
+            "[1s",
+            "] ",
+            "[1s] GC(",
+            "\u{0}",
+        ] {
+            assert!(pauses(line).is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_longest_are_kept() {
+        let log: String = (0..3 * PAUSES_MAX).map(|i| format!("[{i}s] GC({i}) Pause Young (x) {i}ms\n")).collect();
+        let found = parse(log.as_bytes(), 0);
+        assert_eq!(found.len(), PAUSES_MAX);
+        assert!(found.iter().all(|p| p.duration_ns >= 2 * PAUSES_MAX as u64 * 1_000_000) && found.is_sorted_by_key(|p| p.at_ns));
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_bytes_neither_panic_nor_take_memory(bytes in prop::collection::vec(any::<u8>(), 0..2_000), started in any::<u64>()) {
+            prop_assert!(parse(&bytes, started).len() <= PAUSES_MAX);
+        }
+
+        #[test]
+        fn lines_made_of_the_right_words_in_any_order_neither_panic_nor_grow(
+            words in prop::collection::vec(prop::sample::select(vec![
+                "[", "]", "] ", "][", "1.5s", "18446744073709551615ns", "-3ms", "GC(", ") ", "Pause ", "Young ", "(", "ms", "gc ", " @", "s ", "%: ", "+",
+                " ms clock", "1e308", "Safepoint \"", "\"", "Total: ", " ns", "\n", "é", "0.001",
+            ]), 0..200),
+            started in any::<u64>(),
+        ) {
+            for pause in parse(words.concat().as_bytes(), started) {
+                prop_assert!(pause.kind.chars().count() <= KIND_MAX && pause.duration_ns as f64 <= LONGEST_NS);
+            }
+        }
+
+        #[test]
+        fn what_a_jvm_prints_is_read_back(at_ms in 1_000u64..1_000_000, us in 100u64..900_000, name in "[A-Z][a-z]{1,10}") {
+            let log = format!("[{}.{:03}s][info][gc] GC(7) Pause {name} (Cause) 9M->1M(9M) {}.{:03}ms\n", at_ms / 1000, at_ms % 1000, us / 1000, us % 1000);
+            let found = parse(log.as_bytes(), u64::MAX);
+            prop_assert_eq!(found.len(), 1);
+            prop_assert!(found[0].duration_ns.abs_diff(us * 1000) <= 1 && (found[0].at_ns + found[0].duration_ns).abs_diff(at_ms * 1_000_000) <= 2);
+            prop_assert_eq!(&found[0].kind, &format!("Pause {name}"));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The CPU quota that a process runs under: that of its cgroup and of all above it, version 1 or 2.
+
+use model::record::Quota;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The `cpu.stat` files of a process's cgroup and of those above it; none where cgroups cannot be seen.
+pub(crate) fn stat_files(pid: u32) -> Vec<PathBuf> {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let places = places(&read(&format!("/proc/{pid}/cgroup")), &read("/proc/self/mountinfo"));
+    places.into_iter().map(|folder| folder.join("cpu.stat")).filter(|file| file.exists()).collect()
+}
+
+/// What a `cpu.stat` says so far; `None` where it knows of no quota.
+pub(crate) fn quota(file: &Path) -> Option<Quota> {
+    parse_quota(&fs::read_to_string(file).ok()?)
+}
+
+fn parse_quota(text: &str) -> Option<Quota> {
+    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse::<u64>().ok());
+    // Version 1 counts nanoseconds, version 2 microseconds.
+    let throttled_ns = value("throttled_time").or_else(|| value("throttled_usec")?.checked_mul(1_000))?;
+    Some(Quota { periods: value("nr_periods")?, throttled_periods: value("nr_throttled")?, throttled_ns })
+}
+
+/// The folders of a process's cgroup for CPU time, nearest first, up to where the hierarchy is mounted.
+fn places(cgroup: &str, mountinfo: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for line in cgroup.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let is_v2 = controllers.is_empty();
+        if !is_v2 && !controllers.split(',').any(|c| c == "cpu") {
+            continue;
+        }
+        let Some((root, mounted_at)) = mountinfo.lines().find_map(|mount| mounted(mount, is_v2)) else { continue };
+        // In a container the path may begin above what is mounted there.
+        let below = Path::new(path).strip_prefix(&root).or_else(|_| Path::new(path).strip_prefix("/")).unwrap_or(Path::new(""));
+        if below.components().any(|part| part == std::path::Component::ParentDir) {
+            continue;
+        }
+        found.extend(below.ancestors().map(|folder| mounted_at.join(folder)));
+    }
+    found
+}
+
+/// What part of the hierarchy a line of `mountinfo` mounts, and where, if it mounts the one that is looked for.
+fn mounted(line: &str, is_v2: bool) -> Option<(PathBuf, PathBuf)> {
+    let (mount, filesystem) = line.split_once(" - ")?;
+    let mut filesystem = filesystem.split(' ');
+    let (kind, options) = (filesystem.next()?, filesystem.nth(1)?);
+    let fits = if is_v2 { kind == "cgroup2" } else { kind == "cgroup" && options.split(',').any(|o| o == "cpu") };
+    let mut fields = mount.split(' ').skip(3);
+    let path = |text: &str| PathBuf::from(text.replace("\\040", " "));
+    fits.then_some((path(fields.next()?), path(fields.next()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const V1: &str = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n\
+        32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n\
+        34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n\
+        41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+
+    fn paths(cgroup: &str, mountinfo: &str) -> Vec<String> {
+        places(cgroup, mountinfo).iter().map(|p| p.display().to_string()).collect()
+    }
+
+    #[test]
+    fn the_cgroup_and_all_above_it_are_found() {
+        assert_eq!(
+            paths("4:memory:/m\n2:cpu,cpuacct:/a/b\n", V1),
+            ["/sys/fs/cgroup/cpu,cpuacct/a/b", "/sys/fs/cgroup/cpu,cpuacct/a", "/sys/fs/cgroup/cpu,cpuacct/"]
+        );
+        let v2 = "24 1 0:22 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n";
+        assert_eq!(paths("0::/user.slice/x\n", v2), ["/sys/fs/cgroup/user.slice/x", "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup/"]);
+    }
+
+    #[test]
+    fn in_a_container_the_mounted_part_is_taken_off_the_path() {
+        let mount = "24 1 0:22 /docker/abc /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        assert_eq!(paths("0::/docker/abc/x\n", mount), ["/sys/fs/cgroup/x", "/sys/fs/cgroup/"]);
+        assert!(paths("0::/../..\n", mount).is_empty());
+    }
+
+    #[test]
+    fn both_versions_are_read() {
+        let expected = Quota { periods: 20, throttled_periods: 7, throttled_ns: 5_000 };
+        assert_eq!(parse_quota("nr_periods 20\nnr_throttled 7\nthrottled_time 5000\n"), Some(expected));
+        let v2 = "usage_usec 1\nuser_usec 1\nsystem_usec 0\nnr_periods 20\nnr_throttled 7\nthrottled_usec 5\nnr_bursts 0\n";
+        assert_eq!(parse_quota(v2), Some(expected));
+        assert_eq!(parse_quota("usage_usec 1\n"), None);
+        assert_eq!(parse_quota("nr_periods x\nnr_throttled -1\nthrottled_usec 99999999999999999999\n"), None);
+    }
+}

@@ -1,0 +1,110 @@
+//! What hints at causes, read right before a measurement and right after it, so that nothing is read while it lasts.
+
+use crate::cgroup;
+use crate::procfs::{Reader, descendants};
+use model::record::{Quota, Signs};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// So many threads are looked at, at most: one file each.
+const THREADS_MAX: usize = 4_096;
+
+/// A reading of a process tree.
+pub struct Reading {
+    root: u32,
+    at_ns: u64,
+    log: PathBuf,
+    threads: BTreeMap<(u32, u32), (u64, u64)>,
+    output_bytes: Option<u64>,
+    disk_bytes: BTreeMap<u32, u64>,
+    quotas: Vec<(PathBuf, Quota)>,
+}
+
+impl Reading {
+    /// Reads a process and all that descend from it; `log` is where its output goes.
+    pub fn take(root: u32, log: &Path) -> Reading {
+        let mut reader = Reader::default();
+        let tree: Vec<u32> = std::iter::once(root).chain(descendants(root)).collect();
+        let quotas = cgroup::stat_files(root).into_iter().filter_map(|file| cgroup::quota(&file).map(|quota| (file, quota))).collect();
+        let mut threads = BTreeMap::new();
+        for pid in &tree {
+            for thread in reader.threads(*pid).into_iter().take(THREADS_MAX - threads.len()) {
+                if let Some(times) = reader.thread_times(*pid, thread) {
+                    threads.insert((*pid, thread), times);
+                }
+            }
+        }
+        Reading {
+            root,
+            at_ns: load::clock::now_ns(),
+            log: log.to_owned(),
+            threads,
+            output_bytes: std::fs::metadata(log).map(|m| m.len()).ok(),
+            disk_bytes: tree.iter().filter_map(|pid| Some((*pid, reader.disk_bytes(*pid)?))).collect(),
+            quotas,
+        }
+    }
+
+    /// What has changed since.
+    pub fn until_now(&self) -> Signs {
+        let ended_ns = load::clock::now_ns();
+        let now = Reading::take(self.root, &self.log);
+        let before = |id| self.threads.get(id).copied().unwrap_or_default();
+        let used = now.threads.iter().map(|(id, (ran, waited))| (ran.saturating_sub(before(id).0), waited.saturating_sub(before(id).1)));
+        let used: Vec<(u64, u64)> = used.collect();
+        let wanted = |(ran, waited): &(u64, u64)| ran + waited;
+        let busiest = used.iter().copied().max_by_key(wanted);
+        let all: u64 = used.iter().map(wanted).sum();
+        // What a process that began meanwhile has written counts from zero.
+        let disk = now.disk_bytes.iter().map(|(pid, bytes)| bytes.saturating_sub(self.disk_bytes.get(pid).copied().unwrap_or(0)));
+        let quotas = now.quotas.iter().filter_map(|(file, after)| {
+            let (_, before) = self.quotas.iter().find(|(f, _)| f == file)?;
+            Some(Quota {
+                periods: after.periods.saturating_sub(before.periods),
+                throttled_periods: after.throttled_periods.saturating_sub(before.throttled_periods),
+                throttled_ns: after.throttled_ns.saturating_sub(before.throttled_ns),
+            })
+        });
+        Signs {
+            wall_ns: ended_ns.saturating_sub(self.at_ns),
+            busiest_thread_ns: busiest.map(|(ran, _)| ran),
+            busiest_thread_waited_ns: busiest.map(|(_, waited)| waited),
+            other_threads_wanted_ns: busiest.map(|busiest| all - wanted(&busiest)),
+            output_bytes: now.output_bytes.zip(self.output_bytes).map(|(after, before)| after.saturating_sub(before)),
+            disk_bytes: (!now.disk_bytes.is_empty()).then(|| disk.sum()),
+            quota: quotas.max_by_key(|quota| (quota.throttled_periods, quota.throttled_ns, quota.periods)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_busy_thread_and_a_growing_log_are_seen() {
+        let path = std::env::temp_dir().join(format!("faceoff-signs-{}", std::process::id()));
+        let mut log = std::fs::File::create(&path).unwrap();
+        log.write_all(b"before").unwrap();
+        let before = Reading::take(std::process::id(), &path);
+        let burnt = 50_000_000;
+        let begin = load::clock::thread_cpu_ns();
+        while load::clock::thread_cpu_ns() - begin < burnt {
+            std::hint::black_box((0..10_000u64).sum::<u64>());
+        }
+        log.write_all(b"after").unwrap();
+        let signs = before.until_now();
+        let _ = std::fs::remove_file(&path);
+        assert_eq!(signs.output_bytes, Some(5));
+        assert!(signs.wall_ns >= burnt);
+        // The kernel brings the figure up to date at its ticks.
+        assert!(signs.busiest_thread_ns.is_none_or(|ran| ran + 20_000_000 >= burnt), "{signs:?}");
+    }
+
+    #[test]
+    fn a_process_that_is_not_there_gives_no_signs() {
+        let signs = Reading::take(u32::MAX >> 4, Path::new("/no/such/file")).until_now();
+        assert_eq!(Signs { wall_ns: 0, ..signs }, Signs::default());
+    }
+}
