@@ -103,6 +103,13 @@ pub struct Flags {
     /// Listens, but accepts no connection.
     #[arg(long, help_heading = "Faults of the process")]
     never_accept: bool,
+    /// Accepts one connection each DURATION and thread, and leaves the others in the queue.
+    #[arg(long, value_name = "DURATION", value_parser = units::period, conflicts_with_all = ["never_accept", "refuse_after"],
+          help_heading = "Faults of the process")]
+    accept_every: Option<u64>,
+    /// Most connections that wait to be accepted, of each listener; the kernel allows one more.
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(i32).range(0..), help_heading = "Faults of the process")]
+    pub backlog: i32,
     /// Reads requests, but answers none (save for the counters).
     #[arg(long, help_heading = "Faults of the process")]
     never_answer: bool,
@@ -173,6 +180,7 @@ impl Flags {
             },
             refuse_after: self.refuse_after,
             never_accept: self.never_accept,
+            accept_every: self.accept_every,
             never_answer: self.never_answer,
             exact: !self.no_exact,
         })

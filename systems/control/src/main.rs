@@ -72,7 +72,7 @@ fn run(flags: &Flags, start: u64) -> Result<(), String> {
         print(port);
         clock::sleep_until(start + ready_after);
     }
-    shared.listen().map_err(|error| format!("cannot listen on 127.0.0.1:{port}: {error}"))?;
+    shared.listen(flags.backlog).map_err(|error| format!("cannot listen on 127.0.0.1:{port}: {error}"))?;
 
     let serve = |thread| {
         let shared = Arc::clone(&shared);

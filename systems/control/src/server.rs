@@ -57,10 +57,10 @@ impl Shared {
         Shared { truth, prepared, counters, children, listeners, turns: zero(), requests: zero(), first_request: zero() }
     }
 
-    /// Listens on all listeners.
-    pub fn listen(&self) -> io::Result<()> {
+    /// Listens on all listeners, each with a queue of `backlog`.
+    pub fn listen(&self, backlog: i32) -> io::Result<()> {
         for listener in &self.listeners {
-            net::listen(listener, 4096)?;
+            net::listen(listener, backlog)?;
         }
         Ok(())
     }
@@ -279,19 +279,29 @@ impl Server {
             let shared = Arc::clone(&self.world.shared);
             let listener = &shared.listeners[self.world.thread];
             match net::accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
-                Ok(fd) => self.add(fd)?,
+                Ok(fd) => {
+                    self.add(fd)?;
+                    if let Some(every) = self.world.truth().accept_every {
+                        return self.accept_again(every);
+                    }
+                }
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
                 // The listener has been shut down.
                 Err(Errno::INVAL) => return Ok(epoll::delete(&self.epoll, listener)?),
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
-                    self.timers.set(clock::now() + ACCEPT_AGAIN, LISTENER);
-                    return self.heed_listener(EventFlags::empty());
+                    return self.accept_again(ACCEPT_AGAIN);
                 }
                 Err(error) => return Err(error.into()),
             }
         }
         Ok(())
+    }
+
+    /// Accepts nothing for so long.
+    fn accept_again(&mut self, after: u64) -> io::Result<()> {
+        self.timers.set(clock::now() + after, LISTENER);
+        self.heed_listener(EventFlags::empty())
     }
 
     fn heed_listener(&self, interest: EventFlags) -> io::Result<()> {

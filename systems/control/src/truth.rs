@@ -33,6 +33,8 @@ pub struct Truth {
     pub refuse_after: Option<NonZeroU64>,
     /// Connections are never accepted.
     pub never_accept: bool,
+    /// From one connection that a thread accepts to its next, in nanoseconds.
+    pub accept_every: Option<u64>,
     /// Requests are read, not answered.
     pub never_answer: bool,
     /// Deadlines are spun for, at the cost of a core.

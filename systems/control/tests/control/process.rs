@@ -1,6 +1,8 @@
 //! The process: how it starts, what it holds, how it ends and what it leaves behind.
 
 use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
 
 use crate::support::{Control, command, get};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
@@ -94,6 +96,26 @@ fn it_never_accepts() {
     let mut client = control.connect();
     client.send(get("/__control/stats"));
     assert!(client.is_silent());
+}
+
+#[test]
+fn it_accepts_one_connection_at_a_time() {
+    let control = Control::start("--accept-every 150ms");
+    let start = Instant::now();
+    let mut clients = [control.connect(), control.connect(), control.connect()];
+    for client in &mut clients {
+        assert_eq!(client.get("/").status, 200);
+    }
+    assert!(start.elapsed() >= Duration::from_millis(300), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_short_backlog_takes_one_connection_more() {
+    let control = Control::start("--never-accept --backlog 1");
+    let address = SocketAddr::from(([127, 0, 0, 1], control.port));
+    let connect = || TcpStream::connect_timeout(&address, Duration::from_millis(200));
+    let _waiting = [connect().unwrap(), connect().unwrap()];
+    assert_eq!(connect().map_err(|e| e.kind()).unwrap_err(), ErrorKind::TimedOut);
 }
 
 #[test]
