@@ -1,7 +1,6 @@
 //! One trial: a fresh start of one contender, warm-up, every cell, stop.
 
 use crate::clock;
-use crate::faults;
 use crate::participants::Ready;
 use crate::plan;
 use crate::{Progress, Watcher};
@@ -9,6 +8,7 @@ use load::{Measured, Plan, Target, Wait};
 use model::experiment::{Cell, CpuSets, Experiment, Load};
 use model::record::{Failure, Generator, Host, Measurement, Trial};
 use model::workload::Workload;
+use runner::circumstances::Reading;
 use runner::start::{Running, Surroundings, start};
 use runner::usage::{Sampler, tree_cpu_ns};
 use std::collections::BTreeMap;
@@ -112,7 +112,6 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
     let ticks = runner::machine::cpu_ticks();
     let passed = ticks.0.saturating_sub(ticks_before.0).max(1);
     trial.host.steal_share = ticks.1.saturating_sub(ticks_before.1) as f64 / passed as f64;
-    trial.faults.extend(faults::of_host(&trial.host));
     trial
 }
 
@@ -175,15 +174,18 @@ fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, sto
         stop,
         progress: None,
     };
+    let all_cpus = [cpus.contender.as_slice(), &cpus.generator, &cpus.upstream].concat();
+    let before = Reading::now(&all_cpus);
     let upstream_before = setup.upstream.map(tree_cpu_ns);
     let sampler = Sampler::start(running.process.pid, &setup.cpus.generator);
     let measured = on_generator_cpus(&plan, &setup.cpus.generator);
     let usage = sampler.stop();
     let upstream_after = setup.upstream.map(tree_cpu_ns);
+    let circumstances = before.until_now();
     let measured = measured?;
     // A closed load has nothing that a latency could count from: the record has its service times.
     let has_schedule = cell.load.has_schedule();
-    let mut measurement = Measurement {
+    Ok(Measurement {
         cell: cell.name.clone(),
         position,
         duration_ns: measured.duration_ns,
@@ -202,9 +204,12 @@ fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, sto
             spun_ns: measured.spun_ns,
             in_flight_max: measured.in_flight_max,
             connections_opened: measured.connections_opened,
+            sent_in_time: Some(measured.sent_in_time),
+            in_flight_mean: Some(measured.in_flight_mean),
+            sent_at_us: measured.sent_at_us,
+            correct_per_tenth: measured.correct_per_tenth,
         },
+        circumstances: Some(circumstances),
         faults: Vec::new(),
-    };
-    measurement.faults = faults::of_measurement(&measurement, &cell.load, setup.cpus);
-    Ok(measurement)
+    })
 }

@@ -5,6 +5,7 @@
 //! itself is gone, however it went.
 
 pub mod build;
+pub mod circumstances;
 pub mod cpus;
 pub mod guard;
 mod jdk;
