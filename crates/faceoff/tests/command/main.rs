@@ -8,3 +8,4 @@ mod hostile;
 mod interrupted;
 mod load;
 mod run;
+mod soundness;
