@@ -485,7 +485,7 @@ pub struct Circumstances {
     pub faceoff_cpu_ns: u64,
     /// Of all TCP connections; `None` where it cannot be read.
     pub tcp: Option<Tcp>,
-    /// Of the ports that connections are made from, afterwards.
+    /// Of the ports that connections are made from.
     pub ports: Option<Ports>,
     /// Of the machine.
     pub memory: Option<Memory>,
@@ -522,8 +522,10 @@ pub struct Tcp {
 /// Ephemeral ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ports {
-    /// TCP sockets in use or in TIME_WAIT.
-    pub taken: u64,
+    /// TCP sockets in use or in TIME_WAIT, before.
+    pub taken_before: u64,
+    /// And after, when the generator's connections are closed.
+    pub taken_after: u64,
     /// How many ports there are (`net.ipv4.ip_local_port_range`).
     pub range: u64,
 }

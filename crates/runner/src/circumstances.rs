@@ -14,6 +14,7 @@ pub struct Reading {
     cpus: Vec<CpuTime>,
     tcp: Option<Tcp>,
     memory: Option<Memory>,
+    ports: Option<(u64, u64)>,
 }
 
 impl Reading {
@@ -30,6 +31,7 @@ impl Reading {
             cpus: cpu_times.into_iter().filter(|time| cpus.contains(&time.cpu)).collect(),
             tcp: tcp(&read("/proc/net/snmp"), &read("/proc/net/netstat")),
             memory: memory(&read("/proc/meminfo"), &read("/proc/vmstat")),
+            ports: ports(&read("/proc/net/sockstat"), &read("/proc/sys/net/ipv4/ip_local_port_range")),
         }
     }
 
@@ -53,7 +55,7 @@ impl Reading {
                 listen_overflows: after.listen_overflows.saturating_sub(before.listen_overflows),
                 listen_drops: after.listen_drops.saturating_sub(before.listen_drops),
             }),
-            ports: ports(),
+            ports: self.ports.zip(now.ports).map(|((taken_before, _), (taken_after, range))| Ports { taken_before, taken_after, range }),
             memory: self.memory.zip(now.memory).map(|(before, after)| Memory {
                 available_bytes: after.available_bytes.min(before.available_bytes),
                 total_bytes: after.total_bytes,
@@ -114,19 +116,14 @@ fn memory(meminfo: &str, vmstat: &str) -> Option<Memory> {
     })
 }
 
-fn ports() -> Option<Ports> {
-    let sockets = fs::read_to_string("/proc/net/sockstat").ok()?;
-    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
-    parse_ports(&sockets, &range)
-}
-
-fn parse_ports(sockets: &str, range: &str) -> Option<Ports> {
+/// TCP sockets in use or in TIME_WAIT, and how many ephemeral ports there are.
+fn ports(sockets: &str, range: &str) -> Option<(u64, u64)> {
     // TCP: inuse 6 orphan 0 tw 68 alloc 9 mem 27
     let fields: Vec<&str> = sockets.lines().find_map(|line| line.strip_prefix("TCP:"))?.split_whitespace().collect();
     let of = |name: &str| fields.iter().skip_while(|f| **f != name).nth(1)?.parse::<u64>().ok();
     let mut ends = range.split_whitespace().map_while(|n| n.parse::<u64>().ok());
     let (first, last) = (ends.next()?, ends.next()?);
-    Some(Ports { taken: of("inuse")?.checked_add(of("tw")?)?, range: last.checked_sub(first)? + 1 })
+    Some((of("inuse")?.checked_add(of("tw")?)?, last.checked_sub(first)?.checked_add(1)?))
 }
 
 /// Current frequency of these CPUs in MHz, on average; `None` where it cannot be seen, as on most virtual machines.
@@ -154,9 +151,9 @@ mod tests {
         let read = Memory { available_bytes: 409_600, total_bytes: 1_024_000, swapped_pages: 5 };
         assert_eq!(memory(meminfo, "nr 1\npswpin 2\npswpout 3\n"), Some(read));
         let sockets = "sockets: used 32\nTCP: inuse 6 orphan 0 tw 68 alloc 1 mem 27\n";
-        assert_eq!(parse_ports(sockets, "32768\t60999\n"), Some(Ports { taken: 74, range: 28_232 }));
-        assert_eq!(parse_ports("TCP: inuse x", "1 2"), None);
-        assert_eq!(parse_ports(sockets, "9 1"), None);
+        assert_eq!(ports(sockets, "32768\t60999\n"), Some((74, 28_232)));
+        assert_eq!(ports("TCP: inuse x", "1 2"), None);
+        assert_eq!(ports(sockets, "9 1"), None);
     }
 
     #[test]

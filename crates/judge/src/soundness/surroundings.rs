@@ -16,7 +16,7 @@ const DESCRIPTORS_SHARE_MAX: f64 = 0.95;
 const PORTS_SHARE_MAX: f64 = 0.90;
 /// Segments that may be sent again, in shares and in all.
 const RETRANSMITTED_SHARE_MAX: f64 = 0.001;
-const RETRANSMITTED_MAX: u64 = 5;
+const RETRANSMITTED_MAX: u64 = 10;
 /// Memory that must be left.
 const MEMORY_SHARE_MIN: f64 = 0.05;
 /// So far may the wall clock move, and so long may the machine sleep.
@@ -48,8 +48,8 @@ pub(super) fn other_cpu(seen: &Seen<'_>) -> Option<Fault> {
             (&sets.upstream, measurement.upstream_cpu_ns.unwrap_or(0)),
             (&sets.generator, around.faceoff_cpu_ns),
         ];
-        let ours: u64 = ours.into_iter().filter(|(set, _)| overlaps(set, cpus)).map(|(_, ns)| ns).sum();
-        let other = busy - ours as f64 / 1e7;
+        let ours: f64 = ours.into_iter().filter(|(set, _)| overlaps(set, cpus)).map(|(_, ns)| ns as f64).sum();
+        let other = busy - ours / 1e7;
         // The kernel counts by looking 100 times a second: four standard deviations of that, and a tick at each end.
         let noise = 2.0 * all.sqrt() + 2.0;
         (other > noise && other > OTHER_SHARE_MAX * all).then(|| other / all)
@@ -88,21 +88,25 @@ pub(super) fn descriptors(seen: &Seen<'_>) -> Option<Fault> {
 }
 
 pub(super) fn ports(seen: &Seen<'_>) -> Option<Fault> {
-    let near = circumstances(seen)?.ports.filter(|ports| ports.taken as f64 >= PORTS_SHARE_MAX * ports.range as f64);
-    let near = near.map(|ports| format!("{} TCP sockets were in use or in TIME_WAIT, of {} ephemeral ports", ports.taken, ports.range));
+    let generators = seen.measurement.usage.generator_descriptors.map_or(0, |d| d.open);
+    let near = circumstances(seen)?.ports.and_then(|ports| {
+        let taken = ports.taken_before.saturating_add(generators).max(ports.taken_after);
+        let evidence = || format!("{taken} TCP sockets were in use or in TIME_WAIT, of {} ephemeral ports", ports.range);
+        (taken as f64 >= PORTS_SHARE_MAX * ports.range as f64).then(evidence)
+    });
     let refused = || seen.measurement.examples.iter().find(|text| text.contains("no ephemeral port is free")).cloned();
     fault("ports", near.or_else(refused)?, "widen net.ipv4.ip_local_port_range, or wait a minute for TIME_WAIT to pass")
 }
 
 pub(super) fn backlog(seen: &Seen<'_>) -> Option<Fault> {
-    let tcp = circumstances(seen)?.tcp.filter(|tcp| tcp.listen_overflows + tcp.listen_drops > 0)?;
+    let tcp = circumstances(seen)?.tcp.filter(|tcp| tcp.listen_overflows.max(tcp.listen_drops) > 0)?;
     let evidence = format!("a listener's queue was full {} times, and {} connections were dropped", tcp.listen_overflows, tcp.listen_drops);
     fault("backlog", evidence, "raise net.core.somaxconn and the listener's own backlog, or open fewer connections at once")
 }
 
 pub(super) fn retransmits(seen: &Seen<'_>) -> Option<Fault> {
     let tcp = circumstances(seen)?.tcp?;
-    if tcp.retransmitted < RETRANSMITTED_MAX || tcp.retransmitted as f64 <= RETRANSMITTED_SHARE_MAX * tcp.segments as f64 {
+    if tcp.retransmitted <= RETRANSMITTED_MAX || tcp.retransmitted as f64 <= RETRANSMITTED_SHARE_MAX * tcp.segments as f64 {
         return None;
     }
     let evidence = format!("{} of {} TCP segments were sent again", tcp.retransmitted, tcp.segments);
