@@ -185,15 +185,15 @@ fn readings_within_every_threshold_are_sound() {
 #[test]
 fn each_reading_beyond_its_threshold_is_a_fault() {
     shows(after(open(), |m| m.counts.scheduled += 1), "counts", "do not add up");
-    shows(after(open(), |m| m.generator.cpu_ns = 9_100_000_000), "generator-cpu", "91 %");
+    shows(after(open(), |m| m.generator.cpu_ns = 9_100_000_000), "generator-cpu", "91.0 %");
     let mut late = Histogram::new();
     (0..1_000).for_each(|_| late.record(300_000));
     shows(after(open(), |m| m.generator.lag = Some(late.clone())), "generator-lag", "late (median)");
     shows(after(open(), |m| m.generator.sent_in_time = Some(989)), "rate-not-achieved", "989 of the 1000 requests");
     shows(after(open(), |m| m.generator.in_flight_max = 10), "in-flight-limit", "10 requests were under way");
-    shows(after(open(), |m| m.generator.in_flight_mean = Some(0.22)), "littles-law", "0.22");
-    shows(after(Load::closed(4), |m| m.generator.in_flight_mean = Some(3.7)), "littles-law", "not 4 (");
-    shows(after(open(), |m| m.upstream_cpu_ns = Some(SECOND)), "upstream-binds", "upstream and generator together used 99 %");
+    shows(after(open(), |m| m.generator.in_flight_mean = Some(0.22)), "littles-law", "0.220");
+    shows(after(Load::closed(4), |m| m.generator.in_flight_mean = Some(3.7)), "littles-law", "not 4.00 (");
+    shows(after(open(), |m| m.upstream_cpu_ns = Some(SECOND)), "upstream-binds", "upstream and generator together used 99.0 %");
     shows(after(open(), |m| m.usage.mhz_at = vec![3_000.0, 2_700.0]), "frequency", "3000 MHz");
     shows(after(open(), |m| m.usage.descriptors = Some(Descriptors { open: 95, limit: 100 })), "descriptors", "a process of the contender");
     shows(
@@ -205,12 +205,12 @@ fn each_reading_beyond_its_threshold_is_a_fault() {
     shows(after(open(), |m| m.examples = vec![refused.into()]), "descriptors", "out of descriptors");
     shows(after(open(), |m| m.usage.allowed_cpus = vec![0, 1]), "left-cpu-set", "CPU 0");
     shows(around(|c| c.cpus[0].busy_ticks = 960), "other-cpu", "of the CPUs of the generator");
-    shows(around(|c| c.cpus[1].busy_ticks = 170), "other-cpu", "other processes used 7 % of the CPUs of the contender");
+    shows(around(|c| c.cpus[1].busy_ticks = 170), "other-cpu", "other processes used 7.00 % of the CPUs of the contender");
     shows(around(|c| c.ports.as_mut().unwrap().taken_after = 900), "ports", "900 TCP sockets");
     shows(around(|c| c.ports.as_mut().unwrap().taken_before = 806), "ports", "900 TCP sockets");
     shows(around(|c| c.tcp.as_mut().unwrap().listen_overflows = 1), "backlog", "full 1 times");
     shows(around(|c| c.tcp.as_mut().unwrap().retransmitted = 11), "retransmits", "11 of 10000");
-    shows(around(|c| c.memory.as_mut().unwrap().available_bytes = 4), "memory", "4 % of the memory");
+    shows(around(|c| c.memory.as_mut().unwrap().available_bytes = 4), "memory", "4.00 % of the memory");
     shows(around(|c| c.memory.as_mut().unwrap().swapped_pages = 1), "memory", "1 pages");
     shows(around(|c| c.wall_clock_moved_ns = -51_000_000), "clock-step", "back by 51 ms");
     shows(around(|c| c.wall_clock_moved_ns = 51_000_000), "clock-step", "forward by 51 ms");
@@ -275,7 +275,7 @@ fn arrivals_in_clumps_are_found_and_those_of_a_ramp_are_not() {
 fn what_changes_half_way_is_not_stationary() {
     let drop =
         |m: &mut Measurement| m.generator.correct_per_tenth = (0..100u32).map(|t| if t < 50 { 10 + t % 2 } else { 8 + t % 2 }).collect();
-    shows(after(Load::closed(4), drop), "not-stationary", "105 in the first half to 85 in the second (-19");
+    shows(after(Load::closed(4), drop), "not-stationary", "105 in the first half to 85.0 in the second (-19");
     // 10 % and no more.
     let little =
         |m: &mut Measurement| m.generator.correct_per_tenth = (0..100u32).map(|t| if t < 50 { 100 + t % 2 } else { 91 + t % 2 }).collect();
