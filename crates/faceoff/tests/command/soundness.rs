@@ -191,9 +191,14 @@ fn a_contender_that_slows_down_half_way_is_not_stationary() {
             while !done.load(Ordering::Relaxed) {
                 // From its third second on, it stands still for four fifths of its time.
                 let slowed = controls(&folder, Duration::from_millis(2200), &mut born);
-                slowed.iter().for_each(|pid| drop(kill_process(*pid, Signal::STOP)));
+                let send = |signal| {
+                    for pid in &slowed {
+                        let _ = kill_process(*pid, signal);
+                    }
+                };
+                send(Signal::STOP);
                 std::thread::sleep(Duration::from_millis(80));
-                slowed.iter().for_each(|pid| drop(kill_process(*pid, Signal::CONT)));
+                send(Signal::CONT);
                 std::thread::sleep(Duration::from_millis(20));
             }
         });
