@@ -84,7 +84,7 @@ impl Show {
                 let took = self.trial_began.elapsed();
                 self.trials_took.push(took);
                 self.left -= 1;
-                let how = match (&trial.failure, trial.faults.first()) {
+                let how = match (&trial.failure, judge::soundness::of_trial(trial).first()) {
                     (Some(failure), _) => format!("FAILED ({}): {}", failure.stage, failure.cause),
                     (None, Some(fault)) => format!("fault: {}: {}", fault.kind, fault.evidence),
                     (None, None) => "done".into(),

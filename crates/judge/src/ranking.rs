@@ -55,9 +55,9 @@ fn rests_on(record: &Record, verdict: &Verdict) -> bool {
     }
 }
 
-/// The kinds of faults for which nobody is ranked; `None` where the run is sound. `of_run` are faults of the run as a whole.
-pub(crate) fn unsound(record: &Record, judged: &[Judged], differing: &[(Verdict, String)], of_run: &[FaultAt]) -> Option<String> {
-    let mut kinds: BTreeSet<&str> = of_run.iter().map(|f| f.kind.as_str()).collect();
+/// The kinds of faults for which nobody is ranked; `None` where the run is sound.
+pub(crate) fn unsound(record: &Record, judged: &[Judged], differing: &[(Verdict, String)]) -> Option<String> {
+    let mut kinds: BTreeSet<&str> = BTreeSet::new();
     if differing.iter().any(|(verdict, _)| rests_on(record, verdict)) {
         kinds.insert("aa-differs");
     }

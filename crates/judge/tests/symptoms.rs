@@ -31,6 +31,7 @@ fn healthy() -> Measurement {
         max_at_ns: Some(at * SECOND + 500 * MS),
     };
     Measurement {
+        circumstances: None,
         cell: "c".into(),
         position: 1,
         began_after_ns: 5 * SECOND,
@@ -57,7 +58,18 @@ fn healthy() -> Measurement {
             ..Usage::default()
         },
         upstream_cpu_ns: None,
-        generator: Generator { lag: None, cpu_ns: 1, spun_ns: 0, in_flight_max: 8, connections_opened: 8, connect: Some(of([100_000; 8])) },
+        generator: Generator {
+            lag: None,
+            cpu_ns: 1,
+            spun_ns: 0,
+            in_flight_max: 8,
+            connections_opened: 8,
+            sent_in_time: None,
+            in_flight_mean: None,
+            sent_at_us: vec![],
+            correct_per_tenth: vec![],
+            connect: Some(of([100_000; 8])),
+        },
         faults: vec![],
     }
 }
@@ -88,11 +100,13 @@ fn record(load: &Load, measurements: Vec<Measurement>, pauses: &[Pause]) -> Reco
         source: None,
         baseline: name.clone(),
         contenders: vec![],
+        aa: false,
         upstream: None,
         cells: vec![Cell { name: "c".into(), workload: "w".into(), load: load.clone(), timeout: Duration::from_secs(1) }],
         design: Design {
             blocks: measurements.len() as u32,
             spare_blocks: 0,
+            looks: vec![],
             margin: 0.05,
             confidence: 0.95,
             seed: 1,
@@ -112,6 +126,7 @@ fn record(load: &Load, measurements: Vec<Measurement>, pauses: &[Pause]) -> Reco
         folder: "r".into(),
         header: Header {
             checks: BTreeMap::new(),
+            instrument: None,
             schema: model::record::SCHEMA.into(),
             id: "r".into(),
             recorded_at: String::new(),

@@ -109,7 +109,19 @@ fn trial(contender: &str, block: u32, ms: f64) -> Trial {
         seconds: vec![],
         usage: Usage { cpu_ns: (ms * 1e8) as u64, wall_ns: 10_000 * MS, rss_max_bytes: 50_000_000, threads_max: 7, ..Usage::default() },
         upstream_cpu_ns: None,
-        generator: Generator { lag: None, cpu_ns: 1, spun_ns: 0, in_flight_max: 1, connections_opened: 1, connect: None },
+        generator: Generator {
+            lag: None,
+            cpu_ns: 1,
+            spun_ns: 0,
+            in_flight_max: 1,
+            connections_opened: 1,
+            connect: None,
+            sent_in_time: None,
+            in_flight_mean: None,
+            sent_at_us: vec![],
+            correct_per_tenth: vec![],
+        },
+        circumstances: None,
         faults: vec![],
     };
     Trial {

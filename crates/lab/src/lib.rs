@@ -6,7 +6,6 @@
 //! calls may judge in between and stop.
 
 mod clock;
-mod faults;
 pub mod instrument;
 mod participants;
 mod pauses;
@@ -22,7 +21,7 @@ use model::catalog::Catalog;
 use model::experiment::{CpuSets, Experiment};
 use model::name::ContenderName;
 use model::problem::Problems;
-use model::record::{self, Answers, Event, Header, Line, Participant, Record, Session, Skipped, Trial, Upstream};
+use model::record::{self, Answers, Event, Fault, Header, Line, Participant, Record, Session, Skipped, Trial, Upstream};
 use model::workload::Workload;
 use participants::Gathered;
 use runner::needs::Tools;
@@ -374,7 +373,7 @@ impl<'a> Lab<'a> {
         let mut trial = trial;
         let lost = self.running_upstream.as_mut().and_then(|u| u.process.ended().map(|e| e.status.clone()));
         if let Some(status) = &lost {
-            trial.faults.push(faults::upstream_lost(status));
+            trial.faults.push(upstream_lost(status));
         }
         self.write(&Line::Trial(Box::new(trial.clone())))?;
         tidy(&work, trial.failure.is_none());
@@ -412,6 +411,15 @@ impl<'a> Lab<'a> {
 /// How long an upstream may be warmed: longer than any contender, for it serves them all.
 pub fn upstream_warmup(experiment: &Experiment) -> Duration {
     (experiment.design.warmup * 2).clamp(Duration::from_secs(2), Duration::from_secs(60))
+}
+
+/// The upstream went away during a trial.
+fn upstream_lost(status: &str) -> Fault {
+    Fault {
+        kind: "upstream-lost".into(),
+        evidence: format!("the upstream ended with {status} during the trial"),
+        hint: "see its log in the record's folder under starts/".into(),
+    }
 }
 
 /// Keeps of a start's folder what may be asked for later: the log, of a clean trial only when it says something.

@@ -1,7 +1,6 @@
 //! One trial: a fresh start of one contender, warm-up, every cell, stop.
 
 use crate::clock;
-use crate::faults;
 use crate::participants::Ready;
 use crate::pauses;
 use crate::plan;
@@ -11,7 +10,8 @@ use load::{Plan, Target, Wait};
 use model::experiment::{Cell, CpuSets, Experiment};
 use model::record::{Failure, Generator, Host, Measurement, Trial};
 use model::workload::Workload;
-use runner::signs::Reading;
+use runner::circumstances;
+use runner::signs;
 use runner::start::{Running, Surroundings, start};
 use runner::usage::{Sampler, tree_cpu_ns};
 use std::collections::BTreeMap;
@@ -117,7 +117,6 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
     let ticks = runner::machine::cpu_ticks();
     let passed = ticks.0.saturating_sub(ticks_before.0).max(1);
     trial.host.steal_share = ticks.1.saturating_sub(ticks_before.1) as f64 / passed as f64;
-    trial.faults.extend(faults::of_host(&trial.host));
     trial
 }
 
@@ -163,17 +162,20 @@ fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, sto
         stop,
         progress: None,
     };
+    let all_cpus = [cpus.contender.as_slice(), &cpus.generator, &cpus.upstream].concat();
+    let machine_before = circumstances::Reading::now(&all_cpus);
     let upstream_before = setup.upstream.map(tree_cpu_ns);
-    let before = Reading::take(running.process.pid, running.process.log());
+    let tree_before = signs::Reading::take(running.process.pid, running.process.log());
     let sampler = Sampler::start(running.process.pid, &setup.cpus.generator);
     let measured = warmup::on_cpus(&plan, &setup.cpus.generator);
     let mut usage = sampler.stop();
-    usage.signs = before.until_now();
+    usage.signs = tree_before.until_now();
     let upstream_after = setup.upstream.map(tree_cpu_ns);
+    let circumstances = machine_before.until_now();
     let measured = measured?;
     // A closed load has nothing that a latency could count from: the record has its service times.
     let has_schedule = cell.load.has_schedule();
-    let mut measurement = Measurement {
+    Ok(Measurement {
         cell: cell.name.clone(),
         position,
         began_after_ns: measured.began_ns.saturating_sub(running.process.started_ns),
@@ -194,9 +196,12 @@ fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, sto
             in_flight_max: measured.in_flight_max,
             connections_opened: measured.connections_opened,
             connect: Some(measured.connect),
+            sent_in_time: Some(measured.sent_in_time),
+            in_flight_mean: Some(measured.in_flight_mean),
+            sent_at_us: measured.sent_at_us,
+            correct_per_tenth: measured.correct_per_tenth,
         },
+        circumstances: Some(circumstances),
         faults: Vec::new(),
-    };
-    measurement.faults = faults::of_measurement(&measurement, &cell.load, setup.cpus);
-    Ok(measurement)
+    })
 }

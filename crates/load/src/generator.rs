@@ -14,7 +14,7 @@ use model::experiment::{Load, Overflow, Pause};
 use model::units::show_duration;
 use rustix::io::Errno;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::sync::atomic::Ordering;
 
 /// Nearer than this to the next instant, the loop asks again instead of sleeping.
@@ -45,6 +45,9 @@ const SENT_AGAIN_MAX: u8 = 10;
 const STREAMS: u32 = 100;
 /// Connections that arrivals may open whatever the protocol.
 const CONNECTIONS_USUAL: u32 = 1_024;
+
+/// Instants of sending that are kept of a schedule.
+const SENT_AT_MAX: u64 = 1_000;
 
 const NONE: u32 = u32::MAX;
 
@@ -248,6 +251,8 @@ impl<'a, W: World> Generator<'a, W> {
         let before = std::mem::replace(&mut self.tally, Tally::heard(self.start_ns, has_schedule, listeners));
         (self.tally.connections_opened, self.tally.connect) = (before.connections_opened, before.connect);
         let planned_ns = self.plan.load.ends_after().map_or(self.plan.duration, |end| end.min(self.plan.duration)).as_nanos() as u64;
+        let chosen = self.looked_at(planned_ns);
+        self.tally.expect(planned_ns, chosen);
         let interrupted = match self.plan.load {
             Load::Closed { .. } => self.run_closed(planned_ns),
             Load::Arrivals { rate_per_s, stages, spacing, overflow, .. } => {
@@ -270,6 +275,25 @@ impl<'a, W: World> Generator<'a, W> {
         measured.spun_ns = self.spun_ns;
         measured.interrupted = interrupted;
         measured
+    }
+
+    /// The requests whose instants of sending are kept, falling: a random [`SENT_AT_MAX`] of those that are expected.
+    fn looked_at(&self, planned_ns: u64) -> Vec<u64> {
+        let Some(expected) = self.plan.load.expected_until(planned_ns as f64 / 1e9) else { return Vec::new() };
+        let expected = expected.min(self.plan.requests.map_or(f64::MAX, |most| most as f64));
+        // Poisson arrivals may be more than expected: each has the same chance, also the last.
+        let numbers = self.share.part((expected + 6.0 * expected.sqrt()).ceil() as u64 + 1);
+        let most = self.share.part(SENT_AT_MAX);
+        if numbers <= most {
+            return (0..numbers).rev().collect();
+        }
+        let mut random = ChaCha8Rng::seed_from_u64(self.plan.seed);
+        random.set_stream(2 << 32 | u64::from(self.share.thread));
+        let mut chosen = BTreeSet::new();
+        while (chosen.len() as u64) < most {
+            chosen.insert((uniform(&mut random) * numbers as f64) as u64);
+        }
+        chosen.into_iter().rev().collect()
     }
 
     /// Long enough for the last request to time out, as far as that is not too long.

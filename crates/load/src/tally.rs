@@ -8,6 +8,9 @@ use std::sync::mpsc::{Sender, SyncSender};
 
 /// Most examples of failed requests that are kept in words.
 const EXAMPLES_MAX: usize = 5;
+/// So many tenths of a second are kept: more than an hour is for seconds.
+const TENTHS_MAX: usize = 36_000;
+const TENTH_NS: u64 = 100_000_000;
 
 /// What a run measured.
 #[derive(Clone, Debug)]
@@ -39,6 +42,14 @@ pub struct Measured {
     pub cpu_ns: u64,
     /// Most requests under way at once.
     pub in_flight_max: u64,
+    /// Requests under way, on average.
+    pub in_flight_mean: f64,
+    /// Requests sent within the planned time.
+    pub sent_in_time: u64,
+    /// When the chosen requests of a schedule were sent, in microseconds from the start.
+    pub sent_at_us: Vec<u64>,
+    /// Right answers in each tenth of a second, of the first [`TENTHS_MAX`].
+    pub correct_per_tenth: Vec<u32>,
     /// Connections opened.
     pub connections_opened: u64,
     /// How long connecting took, each connection that was made, also those of a closed load before its clock starts.
@@ -92,6 +103,13 @@ impl Measured {
         self.cpu_ns += other.cpu_ns;
         self.spun_ns += other.spun_ns;
         self.in_flight_max += other.in_flight_max;
+        self.in_flight_mean += other.in_flight_mean;
+        self.sent_in_time += other.sent_in_time;
+        self.sent_at_us.extend(other.sent_at_us);
+        self.correct_per_tenth.resize(self.correct_per_tenth.len().max(other.correct_per_tenth.len()), 0);
+        for (ours, theirs) in self.correct_per_tenth.iter_mut().zip(other.correct_per_tenth) {
+            *ours += theirs;
+        }
         self.connections_opened += other.connections_opened;
         self.resumed += other.resumed;
         self.threads += other.threads;
@@ -151,6 +169,17 @@ pub struct Tally {
     last_answer_ns: u64,
     in_flight: u64,
     in_flight_max: u64,
+    /// Requests under way times how long they were, in nanoseconds, until `in_flight_since_ns`.
+    in_flight_area: u128,
+    in_flight_since_ns: u64,
+    planned_end_ns: u64,
+    sent_in_time: u64,
+    /// Numbers of the requests whose instants are kept, the last first.
+    chosen: Vec<u64>,
+    sent_at_us: Vec<u64>,
+    correct_per_tenth: Vec<u32>,
+    correct_before: u64,
+    tenths: u64,
     /// How long answers take, smoothed.
     typical_service_ns: u64,
     pub(crate) connect: Histogram,
@@ -187,6 +216,15 @@ impl Tally {
             last_answer_ns: start_ns,
             in_flight: 0,
             in_flight_max: 0,
+            in_flight_area: 0,
+            in_flight_since_ns: start_ns,
+            planned_end_ns: u64::MAX,
+            sent_in_time: 0,
+            chosen: Vec::new(),
+            sent_at_us: Vec::new(),
+            correct_per_tenth: Vec::with_capacity(TENTHS_MAX),
+            correct_before: 0,
+            tenths: 0,
             typical_service_ns: 0,
             connect: Histogram::new(),
             handshake: Histogram::new(),
@@ -197,9 +235,24 @@ impl Tally {
         }
     }
 
+    /// Says until when requests are to be sent, and of which the instants are to be kept: their numbers in the order
+    /// of sending, from 0, falling.
+    pub(crate) fn expect(&mut self, planned_ns: u64, chosen: Vec<u64>) {
+        self.planned_end_ns = self.start_ns + planned_ns;
+        self.sent_at_us.reserve(chosen.len());
+        self.chosen = chosen;
+    }
+
     /// A request goes out for the first time.
     #[inline]
     pub fn sent(&mut self, scheduled_ns: u64, sent_ns: u64) {
+        self.add_area(sent_ns);
+        self.sent_in_time += u64::from(sent_ns < self.planned_end_ns);
+        // The lags are as many as the requests before.
+        if self.chosen.last() == Some(&self.lag.len()) {
+            self.chosen.pop();
+            self.sent_at_us.push(sent_ns.saturating_sub(self.start_ns) / 1_000);
+        }
         self.in_flight += 1;
         self.in_flight_max = self.in_flight_max.max(self.in_flight);
         self.lag.record(sent_ns.saturating_sub(scheduled_ns));
@@ -276,8 +329,15 @@ impl Tally {
         self.typical_service_ns
     }
 
+    #[inline]
+    fn add_area(&mut self, until_ns: u64) {
+        self.in_flight_area += u128::from(self.in_flight) * u128::from(until_ns.saturating_sub(self.in_flight_since_ns));
+        self.in_flight_since_ns = self.in_flight_since_ns.max(until_ns);
+    }
+
     fn settled(&mut self, at_ns: u64) {
         self.turn_to(at_ns);
+        self.add_area(at_ns);
         self.in_flight = self.in_flight.saturating_sub(1);
     }
 
@@ -296,12 +356,23 @@ impl Tally {
         }
     }
 
-    /// Closes the seconds that have passed.
+    /// Closes the tenths and the seconds that have passed.
     #[inline]
     pub(crate) fn turn_to(&mut self, at_ns: u64) {
-        while at_ns.saturating_sub(self.start_ns) >= (self.seconds.len() as u64 + 1) * 1_000_000_000 {
-            self.close_second();
+        while at_ns.saturating_sub(self.start_ns) >= (self.tenths + 1) * TENTH_NS {
+            self.close_tenth();
+            if self.tenths.is_multiple_of(10) {
+                self.close_second();
+            }
         }
+    }
+
+    fn close_tenth(&mut self) {
+        self.tenths += 1;
+        if self.correct_per_tenth.len() < TENTHS_MAX {
+            self.correct_per_tenth.push((self.counts.correct - self.correct_before) as u32);
+        }
+        self.correct_before = self.counts.correct;
     }
 
     fn close_second(&mut self) {
@@ -358,6 +429,7 @@ impl Tally {
         };
         self.turn_to(end_ns);
         self.close_rest(end_ns);
+        self.add_area(end_ns);
         Measured {
             began_ns: self.start_ns,
             duration_ns: (end_ns - self.start_ns).max(1),
@@ -372,6 +444,10 @@ impl Tally {
             seconds: self.seconds,
             cpu_ns: 0,
             in_flight_max: self.in_flight_max,
+            in_flight_mean: self.in_flight_area as f64 / (end_ns - self.start_ns).max(1) as f64,
+            sent_in_time: self.sent_in_time,
+            sent_at_us: self.sent_at_us,
+            correct_per_tenth: self.correct_per_tenth,
             connections_opened: self.connections_opened,
             connect: self.connect,
             handshake: self.handshake,

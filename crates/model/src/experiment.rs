@@ -204,6 +204,25 @@ impl Load {
         }
     }
 
+    /// How many arrivals are expected until an instant: the area under the rate. `None` for a load without a rate.
+    pub fn expected_until(&self, seconds: f64) -> Option<f64> {
+        let Load::Arrivals { rate_per_s, stages, .. } = self else { return None };
+        let (mut expected, mut rate, mut left) = (0.0, *rate_per_s, seconds.max(0.0));
+        for stage in stages {
+            let long = stage.over.as_secs_f64();
+            let within = left.min(long);
+            if long > 0.0 {
+                let reached = rate + (stage.to_per_s - rate) * within / long;
+                expected += (rate + reached) / 2.0 * within;
+            }
+            (rate, left) = (stage.to_per_s, left - within);
+            if left <= 0.0 {
+                return Some(expected);
+            }
+        }
+        Some(expected + rate * left)
+    }
+
     /// For people: `arrivals at 200/s, evenly spaced`.
     pub fn describe(&self) -> String {
         match self {

@@ -208,7 +208,7 @@ pub struct Trial {
     pub stop: Option<Stopped>,
     /// The contender's own failure, if any: a result.
     pub failure: Option<Failure>,
-    /// What makes this trial unfit to judge from.
+    /// What only the lab saw that makes this trial unfit to judge from; the judge finds the rest in the readings.
     pub faults: Vec<Fault>,
     /// Host readings over the trial.
     pub host: Host,
@@ -359,7 +359,10 @@ pub struct Measurement {
     pub upstream_cpu_ns: Option<u64>,
     /// The instrument's own.
     pub generator: Generator,
-    /// What makes this measurement unfit to judge from.
+    /// What the machine did meanwhile; `None` in older records.
+    #[serde(default)]
+    pub circumstances: Option<Circumstances>,
+    /// What only the lab saw that makes this measurement unfit to judge from.
     pub faults: Vec<Fault>,
 }
 
@@ -493,6 +496,18 @@ pub struct Usage {
     /// What hints at causes; read before and after the measurement.
     #[serde(default)]
     pub signs: Signs,
+    /// The process that came nearest to its limit of descriptors.
+    #[serde(default)]
+    pub descriptors: Option<Descriptors>,
+    /// Faceoff itself, which makes the requests.
+    #[serde(default)]
+    pub generator_descriptors: Option<Descriptors>,
+    /// Every CPU that a process or thread of the tree was allowed to run on, as seen about once a second.
+    #[serde(default)]
+    pub allowed_cpus: Vec<usize>,
+    /// Mean frequency of these CPUs in MHz, about once a second; empty where it cannot be seen.
+    #[serde(default)]
+    pub mhz_at: Vec<f64>,
 }
 
 /// What changed from right before a measurement to right after it; `None` where it cannot be read.
@@ -525,6 +540,82 @@ pub struct Quota {
     pub throttled_ns: u64,
 }
 
+/// Descriptors of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Descriptors {
+    /// Open ones, at their most.
+    pub open: u64,
+    /// How many it may open.
+    pub limit: u64,
+}
+
+/// What the machine did from right before a measurement to right after it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Circumstances {
+    /// Time between the two readings.
+    pub wall_ns: u64,
+    /// By CPU, those of contender, generator and upstream.
+    pub cpus: Vec<CpuTime>,
+    /// CPU time of faceoff itself.
+    pub faceoff_cpu_ns: u64,
+    /// Of all TCP connections; `None` where it cannot be read.
+    pub tcp: Option<Tcp>,
+    /// Of the ports that connections are made from.
+    pub ports: Option<Ports>,
+    /// Of the machine.
+    pub memory: Option<Memory>,
+    /// How far the wall clock moved against the monotonic one.
+    pub wall_clock_moved_ns: i64,
+    /// How long the machine slept.
+    pub slept_ns: i64,
+}
+
+/// How a CPU spent its time, in the kernel's ticks of 10 ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTime {
+    /// Its number.
+    pub cpu: usize,
+    /// In programs and in the kernel on their behalf; without interrupts.
+    pub busy_ticks: u64,
+    /// Altogether, idle time included.
+    pub ticks: u64,
+}
+
+/// What TCP counted meanwhile, on the whole machine (network namespace).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tcp {
+    /// Segments sent.
+    pub segments: u64,
+    /// Of these, sent again.
+    pub retransmitted: u64,
+    /// Connections that found the queue of a listener full.
+    pub listen_overflows: u64,
+    /// Connections that a listener dropped, for that or another reason.
+    pub listen_drops: u64,
+}
+
+/// Ephemeral ports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ports {
+    /// TCP sockets in use or in TIME_WAIT, before.
+    pub taken_before: u64,
+    /// And after, when the generator's connections are closed.
+    pub taken_after: u64,
+    /// How many ports there are (`net.ipv4.ip_local_port_range`).
+    pub range: u64,
+}
+
+/// Memory of the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// What programs could still have, the less of before and after.
+    pub available_bytes: u64,
+    /// All there is.
+    pub total_bytes: u64,
+    /// Pages that were swapped in or out meanwhile.
+    pub swapped_pages: u64,
+}
+
 /// The instrument's own figures.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Generator {
@@ -542,6 +633,18 @@ pub struct Generator {
     /// How long connecting took, each connection that came to stand; `None` in older records.
     #[serde(default)]
     pub connect: Option<Histogram>,
+    /// Requests sent before the end of the planned time; `None` in older records.
+    #[serde(default)]
+    pub sent_in_time: Option<u64>,
+    /// Requests under way, on average over the measurement; `None` in older records.
+    #[serde(default)]
+    pub in_flight_mean: Option<f64>,
+    /// When requests were sent, in microseconds from the start: a random thousand of them. Arrivals only.
+    #[serde(default)]
+    pub sent_at_us: Vec<u64>,
+    /// Right answers in each tenth of a second, of the first minutes.
+    #[serde(default)]
+    pub correct_per_tenth: Vec<u32>,
 }
 
 impl Generator {

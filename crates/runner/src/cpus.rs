@@ -2,12 +2,19 @@
 
 use model::experiment::CpuSets;
 use model::problem::Problems;
+use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// The CPUs that this process may use.
 pub fn usable() -> Vec<usize> {
-    let Ok(set) = sched_getaffinity(None) else { return vec![0] };
-    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+    allowed(None).unwrap_or_else(|| vec![0])
+}
+
+/// The CPUs that a thread may use, this one where none is named; `None` when it has gone.
+pub(crate) fn allowed(thread: Option<u32>) -> Option<Vec<usize>> {
+    let thread = thread.map(|id| Pid::from_raw(id as i32));
+    let set = if thread == Some(None) { None } else { sched_getaffinity(thread.flatten()).ok() }?;
+    Some((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
 }
 
 /// Splits the CPUs there are: the contender apart from generator and upstream.

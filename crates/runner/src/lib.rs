@@ -6,6 +6,7 @@
 
 pub mod build;
 mod cgroup;
+pub mod circumstances;
 pub mod cpus;
 pub mod guard;
 mod jdk;

@@ -1,5 +1,6 @@
 //! What the kernel says of processes.
 
+use model::record::CpuTime;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
@@ -57,7 +58,7 @@ impl Reader {
     /// Context switches of all living threads: voluntary, involuntary.
     pub fn switches(&mut self, pid: u32) -> (u64, u64) {
         let mut sum = (0, 0);
-        for thread in numbers_in(&format!("/proc/{pid}/task")) {
+        for thread in threads(pid) {
             if read(&format!("/proc/{pid}/task/{thread}/status"), &mut self.buffer).is_some() {
                 sum.0 += self.status_value("voluntary_ctxt_switches").unwrap_or(0);
                 sum.1 += self.status_value("nonvoluntary_ctxt_switches").unwrap_or(0);
@@ -102,6 +103,33 @@ impl Reader {
         // user nice system idle iowait irq softirq steal; guest time is within user.
         Some((ticks.iter().take(8).sum(), *ticks.get(7)?))
     }
+
+    /// How each CPU has spent its time. Interrupts are no program's: the kernel charges them to nobody, or to whom they met.
+    pub fn cpu_times(&mut self) -> Vec<CpuTime> {
+        let _ = read("/proc/stat", &mut self.buffer);
+        parse_cpu_times(&self.buffer)
+    }
+
+    /// How many descriptors a process may open.
+    pub fn descriptor_limit(&mut self, pid: u32) -> Option<u64> {
+        read(&format!("/proc/{pid}/limits"), &mut self.buffer)?;
+        let text = std::str::from_utf8(&self.buffer).ok()?;
+        match text.lines().find_map(|l| l.strip_prefix("Max open files"))?.split_whitespace().next()? {
+            "unlimited" => Some(u64::MAX),
+            limit => limit.parse().ok(),
+        }
+    }
+}
+
+fn parse_cpu_times(stat: &[u8]) -> Vec<CpuTime> {
+    let text = String::from_utf8_lossy(stat);
+    let of_line = |line: &str| {
+        let (cpu, ticks) = line.strip_prefix("cpu")?.split_once(' ')?;
+        let ticks: Vec<u64> = ticks.split_whitespace().map_while(|t| t.parse().ok()).take(8).collect();
+        let sum = |ticks: &[u64]| ticks.iter().fold(0u64, |sum, t| sum.saturating_add(*t));
+        Some(CpuTime { cpu: cpu.parse().ok()?, busy_ticks: sum(ticks.get(..3)?), ticks: sum(&ticks) })
+    };
+    text.lines().take_while(|l| l.starts_with("cpu")).filter_map(of_line).collect()
 }
 
 fn parse_stat(bytes: &[u8]) -> Option<Stat> {
@@ -131,6 +159,11 @@ pub(crate) fn cpu_ns(pid: u32) -> Option<u64> {
     // SAFETY: `time` is a valid place to write to; an unknown clock is an error, nothing else.
     let result = unsafe { libc::clock_gettime(clock, &mut time) };
     (result == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// The threads of a process.
+pub(crate) fn threads(pid: u32) -> Vec<u32> {
+    numbers_in(&format!("/proc/{pid}/task"))
 }
 
 fn numbers_in(folder: &str) -> Vec<u32> {
@@ -180,12 +213,23 @@ mod tests {
     }
 
     #[test]
+    fn cpus_are_read_one_by_one() {
+        let stat = b"cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 2 3 40 5 6 7 8 0 0\ncpu12 1 0 0 1 0 0 0 0\ncpu13 x\nintr 5\n";
+        let [a, b] = parse_cpu_times(stat)[..] else { panic!() };
+        assert_eq!(a, CpuTime { cpu: 0, busy_ticks: 6, ticks: 72 });
+        assert_eq!(b, CpuTime { cpu: 12, busy_ticks: 1, ticks: 2 });
+        assert!(parse_cpu_times(b"garbage").is_empty());
+    }
+
+    #[test]
     fn this_process_is_seen() {
         let (mut reader, me) = (Reader::default(), std::process::id());
         assert!(reader.resident_bytes(me).unwrap() > 100_000);
         assert!(reader.peak_resident_bytes(me).unwrap() >= reader.resident_bytes(me).unwrap() / 2);
         assert!(reader.stat(me).unwrap().threads >= 1);
         assert!(descriptors(me).unwrap() >= 3);
+        assert!(reader.descriptor_limit(me).unwrap() >= descriptors(me).unwrap());
+        assert!(threads(me).contains(&me));
         let before = cpu_ns(me).unwrap();
         std::hint::black_box((0..2_000_000u64).sum::<u64>());
         assert!(cpu_ns(me).unwrap() > before);

@@ -1,8 +1,10 @@
 //! What a process tree uses, sampled while a load runs.
 
-use crate::procfs::{Reader, cpu_ns, descendants, descriptors};
-use model::record::Usage;
-use std::collections::BTreeMap;
+use crate::circumstances::mhz;
+use crate::cpus::allowed;
+use crate::procfs::{Reader, cpu_ns, descendants, descriptors, threads};
+use model::record::{Descriptors, Usage};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -77,14 +79,25 @@ struct Watch {
     reader: Reader,
     alive: Vec<u32>,
     seen: BTreeMap<u32, Seen>,
+    /// Limits of descriptors, by process.
+    limits: BTreeMap<u32, u64>,
+    allowed: BTreeSet<usize>,
     begin_ns: u64,
     usage: Usage,
 }
 
 impl Watch {
     fn new(root: u32) -> Watch {
-        let mut watch =
-            Watch { root, reader: Reader::default(), alive: Vec::new(), seen: BTreeMap::new(), begin_ns: 0, usage: Usage::default() };
+        let mut watch = Watch {
+            root,
+            reader: Reader::default(),
+            alive: Vec::new(),
+            seen: BTreeMap::new(),
+            limits: BTreeMap::new(),
+            allowed: BTreeSet::new(),
+            begin_ns: 0,
+            usage: Usage::default(),
+        };
         watch.look();
         watch
     }
@@ -111,6 +124,13 @@ impl Watch {
                 };
                 self.seen.insert(*pid, seen);
             }
+            // Both can be changed at any time.
+            if let Some(limit) = self.reader.descriptor_limit(*pid) {
+                self.limits.insert(*pid, limit);
+            }
+            for thread in threads(*pid).into_iter().take(THREADS_MANY as usize) {
+                self.allowed.extend(allowed(Some(thread)).unwrap_or_default());
+            }
         }
     }
 
@@ -132,14 +152,24 @@ impl Watch {
                 threads += stat.threads;
             }
             rss += self.reader.resident_bytes(*pid).unwrap_or(0);
-            open += descriptors(*pid).unwrap_or(0);
+            let theirs = descriptors(*pid).unwrap_or(0);
+            open += theirs;
+            if let Some(limit) = self.limits.get(pid) {
+                keep_fullest(&mut self.usage.descriptors, Descriptors { open: theirs, limit: *limit });
+            }
             if !many || count.is_multiple_of(LOOK_AGAIN) {
                 let switches = self.reader.switches(*pid);
                 // Switches of threads that ended are gone from the sum: it never runs backwards here.
                 seen.switches_last = (switches.0.max(seen.switches_last.0), switches.1.max(seen.switches_last.1));
             }
         }
+        if count == 1 || (count > 0 && count.is_multiple_of(LOOK_AGAIN)) {
+            let allowed: Vec<usize> = self.allowed.iter().copied().collect();
+            self.usage.mhz_at.extend(mhz(&allowed));
+        }
         let usage = &mut self.usage;
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
+        keep_fullest(&mut usage.generator_descriptors, Descriptors { open: descriptors(std::process::id()).unwrap_or(0), limit });
         usage.t_ns.push(now_ns - self.begin_ns);
         usage.cpu_ns_at.push(self.seen.values().map(|s| s.cpu_last - s.cpu_first).sum());
         usage.rss_bytes_at.push(rss);
@@ -159,8 +189,16 @@ impl Watch {
         usage.system_ns = self.seen.values().map(|s| s.system_last.saturating_sub(s.system_first)).sum();
         usage.switches_voluntary = self.seen.values().map(|s| s.switches_last.0 - s.switches_first.0).sum();
         usage.switches_involuntary = self.seen.values().map(|s| s.switches_last.1 - s.switches_first.1).sum();
+        usage.allowed_cpus = self.allowed.into_iter().collect();
         usage.rss_peak_bytes = self.alive.iter().filter_map(|pid| self.reader.peak_resident_bytes(*pid)).sum();
         self.usage
+    }
+}
+
+fn keep_fullest(fullest: &mut Option<Descriptors>, now: Descriptors) {
+    let share = |d: Descriptors| d.open as f64 / d.limit.max(1) as f64;
+    if fullest.is_none_or(|before| share(now) > share(before)) {
+        *fullest = Some(now);
     }
 }
 
@@ -181,6 +219,8 @@ mod tests {
         child.wait().unwrap();
         assert!(usage.cpu_ns >= 300_000_000, "{usage:?}");
         assert!(usage.t_ns.len() >= 3 && usage.t_ns.is_sorted() && usage.cpu_ns_at.is_sorted(), "{usage:?}");
+        assert_eq!(usage.allowed_cpus, crate::cpus::usable());
+        assert!(usage.descriptors.is_some_and(|d| d.open >= 3 && d.open <= d.limit), "{usage:?}");
         assert!(usage.rss_max_bytes > 0 && usage.threads_max >= 2 && usage.rss_peak_bytes > 0 && usage.descriptors_max >= 3, "{usage:?}");
     }
 }

@@ -9,6 +9,7 @@ mod interrupted;
 mod load;
 mod run;
 mod selftest;
+mod soundness;
 mod stopping;
-mod warmup;
 mod symptoms;
+mod warmup;

@@ -1,0 +1,74 @@
+//! Whether the contender was what was measured.
+
+use super::{Seen, fault, percent};
+use crate::{exclusion, measurement};
+use model::experiment::{CpuSets, Load};
+use model::record::{Fault, Measurement, Record};
+use model::units::show_number;
+use std::collections::BTreeSet;
+
+/// CPUs that are busier than this are taken as fully used.
+const BUSY_SHARE: f64 = 0.95;
+/// Throughputs that lie within this ratio of each other tie.
+const TIE: f64 = 1.01;
+/// So many contenders do not tie by chance.
+const TIE_FEWEST: usize = 3;
+/// A contender that uses more of its CPUs than this may be what limits.
+const TIE_BUSY_SHARE: f64 = 0.90;
+
+/// How much of its CPUs a contender used.
+fn own_share(measurement: &Measurement, cpus: &CpuSets) -> f64 {
+    let usage = &measurement.usage;
+    usage.cpu_ns as f64 / usage.wall_ns.max(1) as f64 / cpus.contender.len().max(1) as f64
+}
+
+pub(super) fn upstream(seen: &Seen<'_>) -> Option<Fault> {
+    let (measurement, cpus) = (seen.measurement, seen.cpus);
+    let upstream = measurement.upstream_cpu_ns.filter(|_| cpus.contender != cpus.upstream)?;
+    let shares_with_generator = cpus.upstream.iter().any(|c| cpus.generator.contains(c));
+    let used = upstream as f64 + if shares_with_generator { measurement.generator.busy_ns() as f64 } else { 0.0 };
+    let behind = used / measurement.duration_ns.max(1) as f64 / cpus.upstream.len().max(1) as f64;
+    let own = own_share(measurement, cpus);
+    if behind <= BUSY_SHARE || own >= BUSY_SHARE {
+        return None;
+    }
+    let who = if shares_with_generator { "upstream and generator together" } else { "the upstream" };
+    let evidence = format!("{who} used {} of their CPUs, the contender {} of its own", percent(behind), percent(own));
+    fault("upstream-binds", evidence, "what was measured here is the upstream: give it more CPUs, or take a faster one")
+}
+
+/// Cells of a closed load in which all contenders come to one throughput though none is at its limit.
+pub(super) fn ties(record: &Record) -> Vec<(String, Fault)> {
+    let header = &record.header;
+    let closed = header.experiment.cells.iter().filter(|cell| matches!(cell.load, Load::Closed { .. }));
+    closed.filter_map(|cell| Some((cell.name.clone(), tie(record, &cell.name)?))).collect()
+}
+
+fn tie(record: &Record, cell: &str) -> Option<Fault> {
+    let mut systems = BTreeSet::new();
+    let (mut throughputs, mut busiest) = (Vec::new(), 0.0f64);
+    for participant in &record.header.contenders {
+        // The baseline a second time is no other contender.
+        if participant.name.variants.last().is_some_and(|variant| variant == "aa") || !systems.insert(&participant.name) {
+            continue;
+        }
+        let trials = record.trials.iter().filter(|t| t.contender == participant.name && exclusion(t).is_none());
+        let all: Vec<&Measurement> = trials.filter_map(|t| measurement(t, cell)).filter(|m| m.counts.correct > 0).collect();
+        let rates: Vec<f64> = all.iter().map(|m| m.counts.correct as f64 / m.duration_ns.max(1) as f64 * 1e9).collect();
+        throughputs.push(stats::mean(&rates)?);
+        let shares: Vec<f64> = all.iter().map(|m| own_share(m, &record.header.cpus)).collect();
+        busiest = busiest.max(stats::mean(&shares)?);
+    }
+    let (low, high) = throughputs.iter().fold((f64::INFINITY, 0.0f64), |(low, high), t| (low.min(*t), high.max(*t)));
+    if throughputs.len() < TIE_FEWEST || high > TIE * low || busiest >= TIE_BUSY_SHARE {
+        return None;
+    }
+    let evidence = format!(
+        "all {} contenders answered {} to {} requests a second, though none used more than {} of its CPUs",
+        throughputs.len(),
+        show_number(low),
+        show_number(high),
+        percent(busiest)
+    );
+    fault("all-tie", evidence, "the generator, the upstream or a delay was measured, not they: load them more, or compare CPU per request")
+}

@@ -1,0 +1,145 @@
+//! What makes a measurement unfit to judge from: readings in, faults out. Thresholds and their reasons stand in
+//! METHOD.md, "Faults". A contender's own errors are results, never faults.
+
+mod binding;
+mod generator;
+mod series;
+mod surroundings;
+
+use model::experiment::{Cell, CpuSets, Experiment};
+use model::judgement::FaultAt;
+use model::metric::Metric;
+use model::record::{Fault, Measurement, Record, Trial};
+use model::units::show_number;
+use std::borrow::Cow;
+
+/// One measurement, with what it was meant to be.
+struct Seen<'a> {
+    measurement: &'a Measurement,
+    cell: &'a Cell,
+    experiment: &'a Experiment,
+    cpus: &'a CpuSets,
+}
+
+type Check = fn(&Seen<'_>) -> Option<Fault>;
+
+/// Every check of a measurement, in reading order.
+const CHECKS: [Check; 19] = [
+    generator::counts,
+    generator::cpu,
+    generator::lag,
+    generator::rate,
+    generator::in_flight_limit,
+    generator::arrivals,
+    generator::littles_law,
+    series::not_stationary,
+    binding::upstream,
+    surroundings::other_cpu,
+    surroundings::frequency,
+    surroundings::descriptors,
+    surroundings::ports,
+    surroundings::backlog,
+    surroundings::retransmits,
+    surroundings::memory,
+    surroundings::clock_step,
+    surroundings::suspended,
+    surroundings::left_cpu_set,
+];
+
+/// What a fault of a kind spoils. Memory and threads are the contender's own, whoever else was busy; so is CPU per request, save where
+/// the clock rate or the state changed under it.
+pub fn spoils(kind: &str, metric: Metric) -> bool {
+    let of_speed = metric.is_latency() || metric == Metric::Throughput;
+    match kind {
+        "generator-lag" | "in-flight-limit" | "arrivals" => metric.is_latency(),
+        "all-tie" => metric == Metric::Throughput,
+        "steal" => of_speed || metric == Metric::StartUp,
+        "upstream-binds" | "generator-cpu" | "rate-not-achieved" | "other-cpu" | "backlog" | "retransmits" | "clock-step" => of_speed,
+        "descriptors" | "ports" => of_speed || metric == Metric::FailedShare,
+        "frequency" | "not-stationary" => of_speed || metric == Metric::CpuPerRequest,
+        _ => true,
+    }
+}
+
+/// Whether a fault of this kind spoils every metric.
+pub(crate) fn spoils_all(kind: &str) -> bool {
+    Metric::ALL.into_iter().all(|metric| spoils(kind, metric))
+}
+
+/// All faults of a record: those that stand in it, and those that its readings show.
+pub(crate) struct Faults {
+    /// By trial: its own, and those of each of its measurements.
+    trials: Vec<(Vec<Fault>, Vec<Vec<Fault>>)>,
+    /// Of a cell over all trials.
+    cells: Vec<(String, Fault)>,
+}
+
+impl Faults {
+    pub fn of(record: &Record) -> Faults {
+        let experiment = &record.header.experiment;
+        let of_measurement = |measurement: &Measurement| {
+            let Some(cell) = experiment.cells.iter().find(|c| c.name == measurement.cell) else { return measurement.faults.clone() };
+            let seen = Seen { measurement, cell, experiment, cpus: &record.header.cpus };
+            with_found(&measurement.faults, CHECKS.iter().filter_map(|check| check(&seen)))
+        };
+        let trials = record.trials.iter().map(|trial| (of_trial(trial), trial.measurements.iter().map(of_measurement).collect()));
+        Faults { trials: trials.collect(), cells: binding::ties(record) }
+    }
+
+    /// The record with all of them in it, those of a cell in each of its measurements.
+    pub fn within<'r>(&self, record: &'r Record) -> Cow<'r, Record> {
+        let has_more = |(trial, (own, of_cells)): (&Trial, &(Vec<Fault>, Vec<Vec<Fault>>))| {
+            own.len() > trial.faults.len() || trial.measurements.iter().zip(of_cells).any(|(m, found)| found.len() > m.faults.len())
+        };
+        if self.cells.is_empty() && !record.trials.iter().zip(&self.trials).any(has_more) {
+            return Cow::Borrowed(record);
+        }
+        let mut record = record.clone();
+        for (trial, (own, of_cells)) in record.trials.iter_mut().zip(&self.trials) {
+            trial.faults.clone_from(own);
+            for (measurement, found) in trial.measurements.iter_mut().zip(of_cells) {
+                let of_cell = self.cells.iter().filter(|(cell, _)| *cell == measurement.cell).map(|(_, fault)| fault.clone());
+                measurement.faults = found.iter().cloned().chain(of_cell).collect();
+            }
+        }
+        Cow::Owned(record)
+    }
+
+    /// All with their places, in the order of the record.
+    pub fn list(&self, record: &Record) -> Vec<FaultAt> {
+        let at = |place: String, fault: &Fault| FaultAt {
+            place,
+            kind: fault.kind.clone(),
+            evidence: fault.evidence.clone(),
+            hint: fault.hint.clone(),
+        };
+        let mut all: Vec<FaultAt> = self.cells.iter().map(|(cell, fault)| at(format!("all blocks, cell {cell}"), fault)).collect();
+        for (trial, (own, of_cells)) in record.trials.iter().zip(&self.trials) {
+            let place = format!("block {}, {}", trial.block, trial.contender);
+            all.extend(own.iter().map(|fault| at(place.clone(), fault)));
+            for (measurement, found) in trial.measurements.iter().zip(of_cells) {
+                all.extend(found.iter().map(|fault| at(format!("{place}, cell {}", measurement.cell), fault)));
+            }
+        }
+        all
+    }
+}
+
+/// The faults of a whole trial, without those of its measurements.
+pub fn of_trial(trial: &Trial) -> Vec<Fault> {
+    with_found(&trial.faults, surroundings::steal(&trial.host))
+}
+
+/// Older records hold faults that are computed now: each kind once.
+fn with_found(recorded: &[Fault], found: impl IntoIterator<Item = Fault>) -> Vec<Fault> {
+    let is_new = |fault: &Fault| !recorded.iter().any(|known| known.kind == fault.kind);
+    recorded.iter().cloned().chain(found.into_iter().filter(is_new)).collect()
+}
+
+fn fault(kind: &str, evidence: String, hint: &str) -> Option<Fault> {
+    Some(Fault { kind: kind.into(), evidence, hint: hint.into() })
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", show_number(share * 100.0))
+}

@@ -1,0 +1,154 @@
+//! Whether the machine let both work.
+
+use super::{Seen, fault, percent};
+use model::record::{Circumstances, Descriptors, Fault, Host};
+use model::units::{show_duration, show_number};
+use std::time::Duration;
+
+/// CPU time that the hypervisor may take.
+const STEAL_SHARE_MAX: f64 = 0.05;
+/// CPU time that others may take of a set of CPUs.
+const OTHER_SHARE_MAX: f64 = 0.05;
+/// The clock rate may change so much from the first half to the second.
+const FREQUENCY_MAX: f64 = 0.10;
+/// Descriptors and ports may be used up to this share.
+const DESCRIPTORS_SHARE_MAX: f64 = 0.95;
+const PORTS_SHARE_MAX: f64 = 0.90;
+/// Segments that may be sent again, in shares and in all.
+const RETRANSMITTED_SHARE_MAX: f64 = 0.001;
+const RETRANSMITTED_MAX: u64 = 10;
+/// Memory that must be left.
+const MEMORY_SHARE_MIN: f64 = 0.05;
+/// So far may the wall clock move, and so long may the machine sleep.
+const CLOCK_MOVED_MAX_NS: u64 = 50_000_000;
+
+fn circumstances<'a>(seen: &'a Seen<'_>) -> Option<&'a Circumstances> {
+    seen.measurement.circumstances.as_ref()
+}
+
+pub(super) fn steal(host: &Host) -> Option<Fault> {
+    if host.steal_share <= STEAL_SHARE_MAX {
+        return None;
+    }
+    let evidence = format!("the hypervisor took {} of the CPU time", percent(host.steal_share));
+    fault("steal", evidence, "measure when the host is quieter, or on a machine of your own")
+}
+
+pub(super) fn other_cpu(seen: &Seen<'_>) -> Option<Fault> {
+    let (around, sets) = (circumstances(seen)?, seen.cpus);
+    let measurement = seen.measurement;
+    let overlaps = |a: &[usize], b: &[usize]| a.iter().any(|cpu| b.contains(cpu));
+    let others = |cpus: &[usize]| {
+        let times = || around.cpus.iter().filter(|time| cpus.contains(&time.cpu));
+        let busy: f64 = times().map(|time| time.busy_ticks as f64).sum();
+        let all: f64 = times().map(|time| time.ticks as f64).sum();
+        // Whoever may have run there is taken to have done all its work there: nobody is accused in vain.
+        let ours = [
+            (&sets.contender, measurement.usage.cpu_ns),
+            (&sets.upstream, measurement.upstream_cpu_ns.unwrap_or(0)),
+            (&sets.generator, around.faceoff_cpu_ns),
+        ];
+        let ours: f64 = ours.into_iter().filter(|(set, _)| overlaps(set, cpus)).map(|(_, ns)| ns as f64).sum();
+        let other = busy - ours / 1e7;
+        // The kernel counts by looking 100 times a second: four standard deviations of that, and a tick at each end.
+        let noise = 2.0 * all.sqrt() + 2.0;
+        (other > noise && other > OTHER_SHARE_MAX * all).then(|| other / all)
+    };
+    let names = [("the contender", &sets.contender), ("the generator", &sets.generator)];
+    let (whose, share) = names.into_iter().find_map(|(whose, cpus)| Some((whose, others(cpus)?)))?;
+    let evidence = format!("other processes used {} of the CPUs of {whose}", percent(share));
+    fault("other-cpu", evidence, "end what else runs (`top` shows it), or choose other CPUs with `cpus` of [place]")
+}
+
+pub(super) fn frequency(seen: &Seen<'_>) -> Option<Fault> {
+    let mhz = &seen.measurement.usage.mhz_at;
+    let (first, second) = mhz.split_at(mhz.len() / 2);
+    let (first, second) = (stats::mean(first)?, stats::mean(second)?);
+    if (second / first).max(first / second) <= 1.0 + FREQUENCY_MAX {
+        return None;
+    }
+    let evidence =
+        format!("the contender's CPUs ran at {} MHz in the first half and at {} in the second", show_number(first), show_number(second));
+    fault("frequency", evidence, "fix the clock rate (governor `performance`, no turbo), or cool the machine")
+}
+
+pub(super) fn descriptors(seen: &Seen<'_>) -> Option<Fault> {
+    let is_near = |d: &Descriptors| d.open as f64 >= DESCRIPTORS_SHARE_MAX * d.limit as f64;
+    let usage = &seen.measurement.usage;
+    // A limit that was written is what is studied.
+    let contender = usage.descriptors.filter(|_| seen.experiment.place.descriptors.is_none());
+    let near = [("the generator", usage.generator_descriptors), ("a process of the contender", contender)];
+    let near = near.into_iter().find_map(|(who, d)| d.filter(is_near).map(|d| format!("{who} held {} of {} descriptors", d.open, d.limit)));
+    let refused = || seen.measurement.examples.iter().find(|text| text.contains("the generator is out of descriptors")).cloned();
+    fault(
+        "descriptors",
+        near.or_else(refused)?,
+        "raise the limit (`ulimit -n`), or set `descriptors` of [place] where it is what is studied",
+    )
+}
+
+pub(super) fn ports(seen: &Seen<'_>) -> Option<Fault> {
+    let generators = seen.measurement.usage.generator_descriptors.map_or(0, |d| d.open);
+    let near = circumstances(seen)?.ports.and_then(|ports| {
+        let taken = ports.taken_before.saturating_add(generators).max(ports.taken_after);
+        let evidence = || format!("{taken} TCP sockets were in use or in TIME_WAIT, of {} ephemeral ports", ports.range);
+        (taken as f64 >= PORTS_SHARE_MAX * ports.range as f64).then(evidence)
+    });
+    let refused = || seen.measurement.examples.iter().find(|text| text.contains("no ephemeral port is free")).cloned();
+    fault("ports", near.or_else(refused)?, "widen net.ipv4.ip_local_port_range, or wait a minute for TIME_WAIT to pass")
+}
+
+pub(super) fn backlog(seen: &Seen<'_>) -> Option<Fault> {
+    let tcp = circumstances(seen)?.tcp.filter(|tcp| tcp.listen_overflows.max(tcp.listen_drops) > 0)?;
+    let evidence = format!("a listener's queue was full {} times, and {} connections were dropped", tcp.listen_overflows, tcp.listen_drops);
+    fault("backlog", evidence, "raise net.core.somaxconn and the listener's own backlog, or open fewer connections at once")
+}
+
+pub(super) fn retransmits(seen: &Seen<'_>) -> Option<Fault> {
+    let tcp = circumstances(seen)?.tcp?;
+    if tcp.retransmitted <= RETRANSMITTED_MAX || tcp.retransmitted as f64 <= RETRANSMITTED_SHARE_MAX * tcp.segments as f64 {
+        return None;
+    }
+    let evidence = format!("{} of {} TCP segments were sent again", tcp.retransmitted, tcp.segments);
+    fault("retransmits", evidence, "look for a full listen queue or a lossy link (`nstat`, `ss -ti`)")
+}
+
+pub(super) fn memory(seen: &Seen<'_>) -> Option<Fault> {
+    let memory = circumstances(seen)?.memory?;
+    let left = memory.available_bytes as f64 / memory.total_bytes.max(1) as f64;
+    let evidence = match () {
+        () if memory.swapped_pages > 0 => format!("{} pages were swapped", memory.swapped_pages),
+        () if left < MEMORY_SHARE_MIN => format!("{} of the memory was left", percent(left)),
+        () => return None,
+    };
+    fault("memory", evidence, "free memory, or give the contenders less")
+}
+
+pub(super) fn clock_step(seen: &Seen<'_>) -> Option<Fault> {
+    let moved = circumstances(seen)?.wall_clock_moved_ns;
+    if moved.unsigned_abs() <= CLOCK_MOVED_MAX_NS {
+        return None;
+    }
+    let way = if moved > 0 { "forward" } else { "back" };
+    let evidence = format!("the wall clock was set {way} by {}", show_duration(Duration::from_nanos(moved.unsigned_abs())));
+    fault("clock-step", evidence, "let the clock settle (`chronyc tracking`, `timedatectl`) before measuring")
+}
+
+pub(super) fn suspended(seen: &Seen<'_>) -> Option<Fault> {
+    let slept = circumstances(seen)?.slept_ns;
+    if slept <= CLOCK_MOVED_MAX_NS as i64 {
+        return None;
+    }
+    let evidence = format!("the machine slept for {}", show_duration(Duration::from_nanos(slept.unsigned_abs())));
+    fault("suspended", evidence, "keep the machine awake while it measures (`systemd-inhibit faceoff run ...`)")
+}
+
+pub(super) fn left_cpu_set(seen: &Seen<'_>) -> Option<Fault> {
+    let strays: Vec<String> =
+        seen.measurement.usage.allowed_cpus.iter().filter(|cpu| !seen.cpus.contender.contains(cpu)).map(usize::to_string).collect();
+    if strays.is_empty() {
+        return None;
+    }
+    let evidence = format!("a thread of the contender may run on CPU {}, which is not its own", strays.join(", "));
+    fault("left-cpu-set", evidence, "keep it from setting its own affinity (`taskset`, worker_cpu_affinity, GOMAXPROCS and the like)")
+}

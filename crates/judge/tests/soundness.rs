@@ -1,0 +1,397 @@
+//! Faults from readings: each threshold from both sides, on measurements that are made up.
+
+use model::experiment::{Cell, CpuSets, Design, Experiment, Load, Place, Spacing, Stage};
+use model::judgement::{FaultAt, Judgement, Outcome};
+use model::metric::Metric;
+use model::name::ContenderName;
+use model::record::{
+    Circumstances, Counts, CpuTime, Descriptors, Event, Fault, Generator, Header, Host, Machine, Measurement, Memory, Participant, Ports,
+    Record, Session, Tcp, Trial, Usage,
+};
+use proptest::prelude::*;
+use stats::Histogram;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const SECOND: u64 = 1_000_000_000;
+
+fn name(text: &str) -> ContenderName {
+    text.parse().unwrap()
+}
+
+/// Six blocks of `names`, all alike and all sound: a load of 10 s that is answered 1,000 times in 2 ms each.
+fn record(names: &[&str], load: Load) -> Record {
+    let closed = matches!(load, Load::Closed { .. });
+    let experiment = Experiment {
+        name: "x".into(),
+        question: "Which?".into(),
+        source: None,
+        baseline: name(names[0]),
+        contenders: names[1..].iter().map(|n| name(n)).collect(),
+        aa: false,
+        upstream: None,
+        cells: vec![Cell { name: "c".into(), workload: "w".into(), load, timeout: Duration::from_secs(1) }],
+        design: Design {
+            blocks: 6,
+            spare_blocks: 0,
+            looks: vec![],
+            margin: 0.05,
+            confidence: 0.95,
+            seed: 1,
+            warmup: Duration::ZERO,
+            measure: Duration::from_secs(10),
+            budget: Duration::from_secs(60),
+        },
+        place: Place::default(),
+        claims: vec![],
+        quick: None,
+        published: None,
+        analysis: None,
+    };
+    let participant = |n: &&str| Participant {
+        name: name(n),
+        summary: String::new(),
+        facts: BTreeMap::new(),
+        versions: BTreeMap::new(),
+        artifacts: vec![],
+    };
+    let trials = (1..=6).flat_map(|block| names.iter().map(move |n| trial(n, block, closed))).collect();
+    Record {
+        folder: "r".into(),
+        header: Header {
+            checks: Default::default(),
+            instrument: None,
+            schema: model::record::SCHEMA.into(),
+            id: "r".into(),
+            recorded_at: "2026-01-01T00:00:00Z".into(),
+            faceoff: "0".into(),
+            plan: vec![names.iter().map(|n| name(n)).collect(); 6],
+            contenders: names.iter().map(participant).collect(),
+            upstream: None,
+            skipped: vec![],
+            machine: Machine::default(),
+            cpus: CpuSets { contender: vec![1], generator: vec![0], upstream: vec![0] },
+            experiment,
+            quick: false,
+        },
+        answers: vec![],
+        upstreams: vec![],
+        trials,
+        sessions: vec![Session { event: Event::Finished, at: String::new() }],
+        torn_lines: 0,
+    }
+}
+
+fn trial(contender: &str, block: u32, closed: bool) -> Trial {
+    let mut times = Histogram::new();
+    (0..1_000).for_each(|i| times.record(2_000_000 + i));
+    let samples = || (0..=100u64).map(|tenth| tenth * SECOND / 10);
+    let measurement = Measurement {
+        began_after_ns: 0,
+        cell: "c".into(),
+        position: 1,
+        duration_ns: 10 * SECOND,
+        latency: (!closed).then(|| times.clone()),
+        service: times,
+        counts: Counts { scheduled: 1_000, correct: 1_000, ..Counts::default() },
+        statuses: BTreeMap::new(),
+        received_bytes: 1,
+        examples: vec![],
+        seconds: vec![],
+        usage: Usage {
+            cpu_ns: SECOND,
+            wall_ns: 10 * SECOND,
+            rss_max_bytes: 1,
+            threads_max: 1,
+            t_ns: samples().collect(),
+            // A tenth of a CPU, a little more and a little less in turn.
+            cpu_ns_at: samples().map(|t| t / 10 + (t / (SECOND / 10) % 2) * 1_000_000).collect(),
+            descriptors: Some(Descriptors { open: 94, limit: 100 }),
+            generator_descriptors: Some(Descriptors { open: 94, limit: 100 }),
+            allowed_cpus: vec![1],
+            mhz_at: vec![3_000.0, 3_000.0, 2_750.0, 2_750.0],
+            ..Usage::default()
+        },
+        upstream_cpu_ns: None,
+        generator: Generator {
+            connect: None,
+            lag: None,
+            cpu_ns: 8_900_000_000,
+            spun_ns: 0,
+            in_flight_max: 9,
+            connections_opened: 1,
+            sent_in_time: Some(991),
+            in_flight_mean: Some(if closed { 4.0 } else { 0.2 }),
+            sent_at_us: if closed { vec![] } else { (0..1_000).map(|i| i * 10_000).collect() },
+            correct_per_tenth: (0..100).map(|tenth| 10 + tenth % 2).collect(),
+        },
+        circumstances: Some(Circumstances {
+            wall_ns: 10 * SECOND,
+            // The contender used 100 ticks of CPU 1, faceoff 890 of CPU 0.
+            cpus: vec![CpuTime { cpu: 0, busy_ticks: 950, ticks: 1_000 }, CpuTime { cpu: 1, busy_ticks: 160, ticks: 1_000 }],
+            faceoff_cpu_ns: 8_900_000_000,
+            tcp: Some(Tcp { segments: 10_000, retransmitted: 10, listen_overflows: 0, listen_drops: 0 }),
+            ports: Some(Ports { taken_before: 0, taken_after: 899, range: 1_000 }),
+            memory: Some(Memory { available_bytes: 6, total_bytes: 100, swapped_pages: 0 }),
+            wall_clock_moved_ns: -50_000_000,
+            slept_ns: 1_000,
+        }),
+        faults: vec![],
+    };
+    Trial {
+        pauses: vec![],
+        contender: name(contender),
+        block,
+        position: 1,
+        started_at: String::new(),
+        command: vec![],
+        artifact_sha256: vec![],
+        ready_after_ns: Some(500_000_000),
+        warmed_with: 1,
+        warmup: None,
+        measurements: vec![measurement],
+        stop: None,
+        failure: None,
+        faults: vec![],
+        host: Host { steal_share: 0.05, load_average: 9.0 },
+    }
+}
+
+fn open() -> Load {
+    Load::arrivals(100.0, 10)
+}
+
+/// What a change of the first trial's measurement brings to light.
+fn after(load: Load, change: impl Fn(&mut Measurement)) -> Vec<FaultAt> {
+    let mut record = record(&["a", "b"], load);
+    change(&mut record.trials[0].measurements[0]);
+    judge::judge(&record).faults
+}
+
+fn around(change: impl Fn(&mut Circumstances)) -> Vec<FaultAt> {
+    after(open(), |m| change(m.circumstances.as_mut().unwrap()))
+}
+
+#[track_caller]
+fn shows(faults: Vec<FaultAt>, kind: &str, evidence: &str) {
+    let [fault] = &faults[..] else { panic!("one fault was to be found: {faults:#?}") };
+    assert_eq!((fault.kind.as_str(), fault.place.as_str()), (kind, "block 1, a, cell c"));
+    assert!(fault.evidence.contains(evidence), "{fault:#?}");
+    assert!(!fault.hint.is_empty());
+}
+
+#[test]
+fn readings_within_every_threshold_are_sound() {
+    for load in [open(), Load::closed(4)] {
+        let judgement = judge::judge(&record(&["a", "b"], load));
+        assert!(judgement.faults.is_empty(), "{:#?}", judgement.faults);
+    }
+}
+
+#[test]
+fn each_reading_beyond_its_threshold_is_a_fault() {
+    shows(after(open(), |m| m.counts.scheduled += 1), "counts", "do not add up");
+    shows(after(open(), |m| m.generator.cpu_ns = 9_100_000_000), "generator-cpu", "91.0 %");
+    let mut late = Histogram::new();
+    (0..1_000).for_each(|_| late.record(300_000));
+    shows(after(open(), |m| m.generator.lag = Some(late.clone())), "generator-lag", "late (median)");
+    shows(after(open(), |m| m.generator.sent_in_time = Some(989)), "rate-not-achieved", "989 of the 1000 requests");
+    shows(after(open(), |m| m.generator.in_flight_max = 10), "in-flight-limit", "10 requests were under way");
+    shows(after(open(), |m| m.generator.in_flight_mean = Some(0.22)), "littles-law", "0.220");
+    shows(after(Load::closed(4), |m| m.generator.in_flight_mean = Some(3.7)), "littles-law", "not 4.00 (");
+    shows(after(open(), |m| m.upstream_cpu_ns = Some(SECOND)), "upstream-binds", "upstream and generator together used 99.0 %");
+    shows(after(open(), |m| m.usage.mhz_at = vec![3_000.0, 2_700.0]), "frequency", "3000 MHz");
+    shows(after(open(), |m| m.usage.descriptors = Some(Descriptors { open: 95, limit: 100 })), "descriptors", "a process of the contender");
+    shows(
+        after(open(), |m| m.usage.generator_descriptors = Some(Descriptors { open: 95, limit: 100 })),
+        "descriptors",
+        "the generator held",
+    );
+    let refused = "connecting failed: the generator is out of descriptors";
+    shows(after(open(), |m| m.examples = vec![refused.into()]), "descriptors", "out of descriptors");
+    shows(after(open(), |m| m.usage.allowed_cpus = vec![0, 1]), "left-cpu-set", "CPU 0");
+    shows(around(|c| c.cpus[0].busy_ticks = 960), "other-cpu", "of the CPUs of the generator");
+    shows(around(|c| c.cpus[1].busy_ticks = 170), "other-cpu", "other processes used 7.00 % of the CPUs of the contender");
+    shows(around(|c| c.ports.as_mut().unwrap().taken_after = 900), "ports", "900 TCP sockets");
+    shows(around(|c| c.ports.as_mut().unwrap().taken_before = 806), "ports", "900 TCP sockets");
+    shows(around(|c| c.tcp.as_mut().unwrap().listen_overflows = 1), "backlog", "full 1 times");
+    shows(around(|c| c.tcp.as_mut().unwrap().retransmitted = 11), "retransmits", "11 of 10000");
+    shows(around(|c| c.memory.as_mut().unwrap().available_bytes = 4), "memory", "4.00 % of the memory");
+    shows(around(|c| c.memory.as_mut().unwrap().swapped_pages = 1), "memory", "1 pages");
+    shows(around(|c| c.wall_clock_moved_ns = -51_000_000), "clock-step", "back by 51 ms");
+    shows(around(|c| c.wall_clock_moved_ns = 51_000_000), "clock-step", "forward by 51 ms");
+    shows(around(|c| c.slept_ns = 60_000_000), "suspended", "slept for 60 ms");
+}
+
+#[test]
+fn a_thief_spoils_a_trials_start_too_and_no_cpu_time() {
+    let mut record = record(&["a", "b"], open());
+    record.trials.iter_mut().for_each(|trial| trial.host.steal_share = 0.06);
+    let judgement = judge::judge(&record);
+    assert_eq!(
+        (judgement.faults.len(), judgement.faults[0].kind.as_str(), judgement.faults[0].place.as_str()),
+        (12, "steal", "block 1, a")
+    );
+    let spoilt = |metric| judgement.verdicts.iter().find(|v| v.metric == metric).unwrap().spoilt;
+    assert_eq!([Metric::StartUp, Metric::LatencyP50, Metric::Throughput, Metric::CpuPerRequest].map(spoilt), [6, 6, 6, 0]);
+}
+
+#[test]
+fn a_limit_of_descriptors_that_was_written_is_no_fault() {
+    let mut record = record(&["a", "b"], open());
+    record.header.experiment.place.descriptors = Some(100);
+    record.trials[0].measurements[0].usage.descriptors = Some(Descriptors { open: 100, limit: 100 });
+    assert!(judge::judge(&record).faults.is_empty());
+}
+
+#[test]
+fn whoever_fails_requests_voids_nothing() {
+    let faults = after(open(), |m| {
+        m.counts =
+            Counts { scheduled: 1_000, correct: 500, wrong: 100, declined: 100, refused: 100, broken: 100, timed_out: 100, ..m.counts };
+        m.generator.in_flight_mean = Some(5.0);
+    });
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn arrivals_in_clumps_are_found_and_those_of_a_ramp_are_not() {
+    let clumps = |m: &mut Measurement| m.generator.sent_at_us = (0..1_000).map(|i| i / 250 * 2_500_000).collect();
+    shows(after(open(), clumps), "arrivals", "1000 instants");
+    let late = |m: &mut Measurement| m.generator.sent_at_us = (0..1_000).map(|i| 1_500_000 + i * 8_500).collect();
+    shows(after(open(), late), "arrivals", "A²");
+    // From 0 to 200 a second: the n-th of 1,000 comes after 10·sqrt(n/1000) s.
+    let ramp = Load::Arrivals {
+        rate_per_s: 0.0,
+        stages: vec![Stage { to_per_s: 200.0, over: Duration::from_secs(10) }],
+        spacing: Spacing::Even,
+        in_flight_max: 10,
+        overflow: Default::default(),
+    };
+    let even = after(ramp.clone(), |_| ());
+    assert!(even.iter().any(|f| f.kind == "arrivals" && f.place == "block 1, a, cell c"), "even arrivals are no ramp: {even:#?}");
+    let mut of_ramp = record(&["a", "b"], ramp);
+    for measurement in of_ramp.trials.iter_mut().flat_map(|t| &mut t.measurements) {
+        measurement.generator.sent_at_us = (0..1_000).map(|n| (1e7 * (f64::from(n) / 1e3).sqrt()) as u64).collect();
+    }
+    assert!(judge::judge(&of_ramp).faults.is_empty());
+}
+
+#[test]
+fn what_changes_half_way_is_not_stationary() {
+    let drop =
+        |m: &mut Measurement| m.generator.correct_per_tenth = (0..100u32).map(|t| if t < 50 { 10 + t % 2 } else { 8 + t % 2 }).collect();
+    shows(after(Load::closed(4), drop), "not-stationary", "105 in the first half to 85.0 in the second (-19");
+    // 10 % and no more.
+    let little =
+        |m: &mut Measurement| m.generator.correct_per_tenth = (0..100u32).map(|t| if t < 50 { 100 + t % 2 } else { 91 + t % 2 }).collect();
+    assert!(after(Load::closed(4), little).is_empty());
+    // CPU per request, at a rate that stays: it doubles in the last third.
+    let dearer = |m: &mut Measurement| {
+        m.usage.cpu_ns_at = m.usage.t_ns.iter().map(|t| t / 10 + t.saturating_sub(7 * SECOND) / 10).collect();
+    };
+    shows(after(open(), dearer), "not-stationary", "CPU time per request went from");
+    // Twice as much to do costs twice as much.
+    let busier = |m: &mut Measurement| {
+        m.generator.correct_per_tenth = (0..100).map(|t| if t < 50 { 10 } else { 20 }).collect();
+        m.usage.cpu_ns_at = m.usage.t_ns.iter().map(|t| t / 10 + t.saturating_sub(5 * SECOND) / 10).collect();
+        m.usage.cpu_ns = 2 * SECOND;
+    };
+    assert!(after(open(), busier).is_empty());
+    // A few tenths tell nothing.
+    let short = |m: &mut Measurement| m.generator.correct_per_tenth = (0..20).map(|t| if t < 10 { 10 } else { 1 }).collect();
+    assert!(after(Load::closed(4), short).is_empty());
+}
+
+#[test]
+fn all_that_tie_at_one_throughput_were_not_measured() {
+    let of = |names: &[&str], load: Load| judge::judge(&record(names, load));
+    let judgement = of(&["a", "b", "c"], Load::closed(4));
+    let [fault] = &judgement.faults[..] else { panic!("{:#?}", judgement.faults) };
+    assert_eq!((fault.kind.as_str(), fault.place.as_str()), ("all-tie", "all blocks, cell c"));
+    assert!(fault.evidence.contains("all 3 contenders answered 100 to 100 requests a second"), "{fault:?}");
+    let outcome = |metric| judgement.verdicts.iter().find(|v| v.metric == metric).map(|v| (v.outcome, v.spoilt)).unwrap();
+    assert_eq!(outcome(Metric::Throughput), (Outcome::Undecided, 6));
+    assert_eq!(outcome(Metric::CpuPerRequest), (Outcome::Equivalent, 0), "that was measured");
+    let none = |judgement: Judgement| assert!(judgement.faults.is_empty(), "{:#?}", judgement.faults);
+    none(of(&["a", "b"], Load::closed(4)));
+    none(of(&["a", "b", "c"], open()));
+    none(of(&["a", "b", "a:aa"], Load::closed(4)));
+    let mut busy = record(&["a", "b", "c"], Load::closed(4));
+    let of_b = |t: &&mut Trial| t.contender == name("b");
+    for measurement in busy.trials.iter_mut().filter(of_b).flat_map(|t| &mut t.measurements) {
+        measurement.usage.cpu_ns = 9_500_000_000;
+        measurement.circumstances = None;
+    }
+    none(judge::judge(&busy));
+    let mut faster = record(&["a", "b", "c"], Load::closed(4));
+    for measurement in faster.trials.iter_mut().filter(of_b).flat_map(|t| &mut t.measurements) {
+        measurement.counts = Counts { scheduled: 1_020, correct: 1_020, ..Counts::default() };
+    }
+    none(judge::judge(&faster));
+}
+
+#[test]
+fn a_fault_that_an_older_record_holds_is_not_found_twice() {
+    let mut record = record(&["a", "b"], open());
+    let known = Fault { kind: "generator-cpu".into(), evidence: "as it was told then".into(), hint: "h".into() };
+    record.trials[0].measurements[0].generator.cpu_ns = 9_900_000_000;
+    record.trials[0].measurements[0].circumstances = None;
+    record.trials[0].measurements[0].faults.push(known);
+    let faults = judge::judge(&record).faults;
+    assert_eq!(faults.len(), 1, "{faults:#?}");
+    assert_eq!(faults[0].evidence, "as it was told then");
+}
+
+#[test]
+fn a_measurement_of_an_older_record_is_read_and_has_fewer_checks() {
+    let record = record(&["a", "b"], open());
+    let mut line = serde_json::to_value(&record.trials[0].measurements[0]).unwrap();
+    line.as_object_mut().unwrap().remove("circumstances");
+    for field in ["sent_in_time", "in_flight_mean", "sent_at_us", "correct_per_tenth"] {
+        line["generator"].as_object_mut().unwrap().remove(field);
+    }
+    for field in ["descriptors", "generator_descriptors", "allowed_cpus", "mhz_at"] {
+        line["usage"].as_object_mut().unwrap().remove(field);
+    }
+    let older: Measurement = serde_json::from_value(line).unwrap();
+    assert!(after(open(), |m| *m = older.clone()).is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn no_reading_makes_a_check_panic(
+        numbers in prop::collection::vec(any::<u64>(), 12),
+        moved in any::<(i64, i64)>(),
+        tenths in prop::collection::vec(any::<u32>(), 0..60),
+        samples in prop::collection::vec(any::<(u64, u64)>(), 0..40),
+        mhz in prop::collection::vec(-1e6..1e6, 0..5),
+        closed in any::<bool>(),
+    ) {
+        let load = if closed { Load::closed(4) } else { open() };
+        after(load, |m| {
+            m.duration_ns = numbers[0];
+            m.generator.sent_in_time = Some(numbers[1]);
+            m.generator.in_flight_mean = Some(numbers[2] as f64);
+            m.generator.sent_at_us.clone_from(&numbers);
+            m.generator.correct_per_tenth.clone_from(&tenths);
+            m.usage.cpu_ns = numbers[3];
+            m.usage.wall_ns = numbers[4];
+            m.usage.t_ns = samples.iter().map(|s| s.0).collect();
+            m.usage.cpu_ns_at = samples.iter().map(|s| s.1).collect();
+            m.usage.mhz_at.clone_from(&mhz);
+            m.usage.descriptors = Some(Descriptors { open: numbers[5], limit: numbers[6] });
+            m.circumstances = Some(Circumstances {
+                wall_ns: numbers[7],
+                cpus: vec![CpuTime { cpu: 0, busy_ticks: numbers[8], ticks: numbers[9] }],
+                faceoff_cpu_ns: numbers[10],
+                tcp: Some(Tcp { segments: numbers[0], retransmitted: numbers[1], listen_overflows: numbers[2] >> 1, listen_drops: numbers[3] >> 1 }),
+                ports: Some(Ports { taken_before: numbers[4], taken_after: numbers[8], range: numbers[5] }),
+                memory: Some(Memory { available_bytes: numbers[6], total_bytes: numbers[7], swapped_pages: 0 }),
+                wall_clock_moved_ns: moved.0,
+                slept_ns: moved.1,
+            });
+        });
+    }
+}
