@@ -84,6 +84,7 @@ pub fn judge(record: &Record) -> Judgement {
         looks: Vec::new(),
         noise: Vec::new(),
         symptoms: Vec::new(),
+        audit: record.header.article.as_ref().map(audit::audit),
         unsound,
         incomplete: failed_trial || failed_contender || !record.missing().is_empty(),
     }

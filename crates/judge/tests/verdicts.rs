@@ -62,6 +62,7 @@ fn record(ratios: &[f64]) -> Record {
         folder: "r".into(),
         header: Header {
             checks: Default::default(),
+            article: None,
             schema: model::record::SCHEMA.into(),
             id: "r".into(),
             recorded_at: "2026-01-01T00:00:00Z".into(),

@@ -1,8 +1,9 @@
 //! The page: one file, readable offline. Its data has the type of `web/src/page.ts`.
 
 use crate::answer::{answer, notes};
+use crate::judged;
 use model::experiment::Published;
-use model::judgement::{Judgement, Verdict};
+use model::judgement::Judgement;
 use model::record::{Measurement, Participant, Record, Trial};
 use model::units::{show_bytes, show_number};
 use serde_json::{Value, json};
@@ -19,12 +20,12 @@ pub fn html(record: &Record, judgement: &Judgement) -> String {
     PAGE.replacen(MARKER, &format!(r#"id="page-data">{safe}</script>"#), 1)
 }
 
-fn ms(ns: u64) -> f64 {
+pub(crate) fn ms(ns: u64) -> f64 {
     round(ns as f64 / 1e6)
 }
 
 /// Four significant digits: what a picture can show, and a page can carry.
-fn round(value: f64) -> f64 {
+pub(crate) fn round(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
     }
@@ -48,21 +49,10 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
         "source": experiment.source,
         "answer": answer(record, judgement),
         "notes": notes(record, judgement),
-        "claims": judgement.claims.iter().map(|c| {
-            let about = c.claim.metric.describe();
-            json!({
-                "text": c.claim.text, "contender": c.claim.contender, "metric": about.name, "label": about.label,
-                "expects": c.claim.expects, "outcome": c.outcome, "reason": c.reason,
-                "cells": c.cells.iter().map(|cell| json!({
-                    "cell": cell.cell, "outcome": cell.outcome, "ratio": cell.verdict.ratio,
-                    "ratio_low": cell.verdict.interval.map(|i| i.low), "ratio_high": cell.verdict.interval.map(|i| i.high),
-                    "margin": cell.verdict.margin, "phrase": phrase(&cell.verdict),
-                })).collect::<Vec<_>>(),
-            })
-        }).collect::<Vec<_>>(),
+        "claims": judgement.claims.iter().map(judged::claim).collect::<Vec<_>>(),
         "contenders": header.contenders.iter().map(|p| contender(record, judgement, p)).collect::<Vec<_>>(),
         "cells": cells,
-        "verdicts": judgement.verdicts.iter().map(verdict).collect::<Vec<_>>(),
+        "verdicts": judgement.verdicts.iter().map(judged::verdict).collect::<Vec<_>>(),
         "table": judgement.rows.iter().map(|row| {
             let mut value = serde_json::to_value(row).expect("a row is plain data");
             value["errors"] = row.errors.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect();
@@ -74,11 +64,19 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
             "points": c.points.iter().map(|(q, v)| json!([q, round(*v)])).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "trials": record.trials.iter().map(|t| trial(judgement, t)).collect::<Vec<_>>(),
-        "faults": judgement.faults.iter().map(|f| json!({"kind": f.kind, "where": f.place, "evidence": f.evidence, "hint": f.hint})).collect::<Vec<_>>(),
+        "faults": judged::faults(&judgement.faults),
+        "fault_counts": judged::fault_counts(&judgement.faults).into_iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect::<Vec<_>>(),
+        "stopping": judged::stopping(record, judgement),
+        "noise": judgement.noise.iter().map(|n| judged::noise(n, experiment.design.margin)).collect::<Vec<_>>(),
+        "warmups": judgement.warmups.iter().map(judged::warm_up).collect::<Vec<_>>(),
+        "symptoms": judgement.symptoms.iter().map(judged::symptom).collect::<Vec<_>>(),
+        "audit": header.article.as_ref().zip(judgement.audit.as_ref()).map(|(article, audit)| judged::audit(article, audit)),
+        "instrument": Vec::<Value>::new(),
         "skipped": header.skipped.iter().map(|s| json!({"contender": s.contender, "reason": s.reason}))
             .chain(record.dropped().map(|(name, f)| json!({"contender": name, "reason": format!("{}: {}", f.stage, f.cause)}))).collect::<Vec<_>>(),
         "machine": machine(record),
         "design": experiment.describe_design().into_iter().map(|(name, value)| fact(name, value))
+            .chain(judged::looks_fact(judgement))
             .chain(header.checks.iter().map(|(workload, checks)| fact("checked", format!("{workload}: {checks}")))).collect::<Vec<_>>(),
         "repeat": [
             format!("faceoff run {}{}", experiment.name, if header.quick { " --quick" } else { "" }),
@@ -90,28 +88,12 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
     })
 }
 
-fn fact(name: &str, value: impl Into<String>) -> Value {
+pub(crate) fn fact(name: &str, value: impl Into<String>) -> Value {
     json!({"name": name, "value": value.into()})
-}
-
-fn phrase(verdict: &Verdict) -> String {
-    verdict.phrase()
 }
 
 fn published(published: &Published) -> Value {
     json!({"title": published.title, "columns": published.columns, "rows": published.rows, "note": published.note})
-}
-
-fn verdict(v: &Verdict) -> Value {
-    let about = v.metric.describe();
-    json!({
-        "cell": v.cell.as_deref().unwrap_or("start"), "contender": v.contender, "baseline": v.baseline,
-        "metric": about.name, "label": about.label, "unit": about.unit, "lower_is_better": about.lower_is_better,
-        "outcome": v.outcome, "phrase": phrase(v),
-        "ratio": v.ratio, "ratio_low": v.interval.map(|i| i.low), "ratio_high": v.interval.map(|i| i.high),
-        "value": v.value, "baseline_value": v.baseline_value, "margin": v.margin,
-        "used": v.used, "excluded": v.excluded, "reason": v.reason,
-    })
 }
 
 fn contender(record: &Record, judgement: &Judgement, p: &Participant) -> Value {
@@ -159,6 +141,7 @@ fn trial(judgement: &Judgement, t: &Trial) -> Value {
         "contender": t.contender, "block": t.block, "position": t.position,
         "valid": excluded.is_none(), "reason": excluded.map_or("", |e| e.reason.as_str()),
         "ready_ms": t.ready_after_ns.map(ms),
+        "warmup": t.warmup.as_ref().map(judged::windows),
         "stop": t.stop.as_ref().map_or("never started".to_owned(), |s| format!("{} after {} ms", s.status, show_number(s.after_ns as f64 / 1e6))),
         "measurements": t.measurements.iter().map(measurement).collect::<Vec<_>>(),
     })

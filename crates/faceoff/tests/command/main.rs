@@ -7,4 +7,5 @@ mod folder;
 mod hostile;
 mod interrupted;
 mod load;
+mod page;
 mod run;
