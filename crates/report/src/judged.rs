@@ -1,7 +1,7 @@
 //! What the judgement gives to the page's data.
 
 use crate::page::{fact, ms, round};
-use model::article::{Article, Row, Table};
+use model::article::{Article, Figure, Row, Table};
 use model::audit::Audit;
 use model::judgement::{ClaimVerdict, FaultAt, Judgement, Noise, Picture, PlannedLook, Symptom, Verdict, WarmUp};
 use model::record::{Event, Record, Warmup};
@@ -149,9 +149,10 @@ pub fn audit(article: &Article, audit: &Audit) -> Value {
     let tables = article.tables.iter().zip(&audit.tables).map(|(table, audit)| {
         let columns = columns(table);
         let rows = table.rows.iter().map(|row| {
+            let printed = printed(row);
             json!({
                 "name": row.name,
-                "figures": columns.iter().map(|column| column_of(row).into_iter().find(|(c, _)| c == column).map(|(_, text)| text)).collect::<Vec<_>>(),
+                "figures": columns.iter().map(|column| printed.iter().find(|p| p.column == *column).map(|p| &p.text)).collect::<Vec<_>>(),
                 "findings": audit.findings.iter().filter(|f| f.row == row.name).collect::<Vec<_>>(),
                 "notes": audit.notes.iter().filter(|n| n.row == row.name).map(|n| &n.what).collect::<Vec<_>>(),
             })
@@ -167,23 +168,32 @@ pub fn audit(article: &Article, audit: &Audit) -> Value {
     })
 }
 
-/// The columns of a table, in the order in which its rows have them.
+/// The columns of a table, in the order in which people read them.
 fn columns(table: &Table) -> Vec<String> {
-    let mut columns: Vec<String> = Vec::new();
-    for (column, _) in table.rows.iter().flat_map(column_of) {
-        if !columns.contains(&column) {
-            columns.push(column);
+    let mut columns: Vec<Printed> = Vec::new();
+    for printed in table.rows.iter().flat_map(printed) {
+        if !columns.iter().any(|c| c.column == printed.column) {
+            columns.push(printed);
         }
     }
-    columns
+    columns.sort_by(|a, b| a.place.total_cmp(&b.place));
+    columns.into_iter().map(|c| c.column).collect()
 }
 
-/// What a row has: the name of a column and what was printed there.
-fn column_of(row: &Row) -> Vec<(String, String)> {
+/// A figure of a row.
+struct Printed {
+    place: f64,
+    column: String,
+    text: String,
+}
+
+fn printed(row: &Row) -> Vec<Printed> {
     let (load, latency) = (&row.load, &row.latency);
     let number = |n: Option<u64>| n.map(|n| n.to_string());
-    let figure = |f: &Option<model::article::Figure>| f.as_ref().map(|f| f.text().to_owned());
-    let known = [
+    let figure = |f: &Option<Figure>| f.as_ref().map(|f| f.text().to_owned());
+    const QUANTILES: f64 = 14.0;
+    const LAST: f64 = QUANTILES + 1.0;
+    let first = [
         ("connections", number(load.connections)),
         ("depth", number(load.depth)),
         ("users", number(load.users)),
@@ -199,16 +209,26 @@ fn column_of(row: &Row) -> Vec<(String, String)> {
         ("deviation", figure(&latency.deviation)),
         ("min", figure(&latency.min)),
     ];
-    let quantiles = latency.quantiles.iter().map(|(percent, f)| (format!("p{percent}"), f.text().to_owned()));
     let last = [
         ("max", figure(&latency.max)),
         ("transfer /s", figure(&row.transfer)),
         ("received", figure(&row.received)),
         ("bytes an answer", figure(&row.bytes_per_answer)),
     ];
-    let named = |(name, text): (&str, Option<String>)| text.map(|text| (name.to_owned(), text));
-    let known = known.into_iter().filter_map(named).chain(quantiles);
-    known.chain(last.into_iter().filter_map(named)).chain(row.other.iter().cloned()).collect()
+    let placed = |from: f64| {
+        move |(i, (column, text)): (usize, (&str, Option<String>))| {
+            text.map(|text| Printed { place: from + i as f64, column: column.to_owned(), text })
+        }
+    };
+    let quantile = |(percent, f): &(f64, Figure)| Printed {
+        place: QUANTILES + percent / 100.0,
+        column: format!("p{percent}"),
+        text: f.text().to_owned(),
+    };
+    let other = |(column, text): &(String, String)| Printed { place: f64::INFINITY, column: column.clone(), text: text.clone() };
+    let first = first.into_iter().enumerate().filter_map(placed(0.0));
+    let last = last.into_iter().enumerate().filter_map(placed(LAST));
+    first.chain(latency.quantiles.iter().map(quantile)).chain(last).chain(row.other.iter().map(other)).collect()
 }
 
 /// The designed looks in a sentence, for the facts of the design.
