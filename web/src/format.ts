@@ -56,7 +56,8 @@ export const percent = (share: number): string => withUnit(share * 100, "%");
 /** A confidence such as 0.9987: "99.87 %", as many digits as tell it from certainty. */
 export function confidence(share: number): string {
   const error = (1 - share) * 100;
-  if (!(error > 0)) return withUnit(100, "%");
+  if (Number.isNaN(error)) return NONE;
+  if (error <= 0) return withUnit(100, "%");
   const decimals = Math.min(9, Math.max(0, 1 - Math.floor(Math.log10(error))));
   return `${Number((100 - error).toFixed(decimals))}\u00a0%`;
 }
