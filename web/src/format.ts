@@ -51,7 +51,7 @@ export function interval(ratio: number | null, low: number | null, high: number 
 }
 
 /** A margin such as 0.05: "5 %". */
-export const percent = (share: number): string => withUnit(share * 100, "%");
+export const percent = (share: number): string => withUnit(Number((share * 100).toPrecision(9)), "%");
 
 /** A confidence such as 0.9987: "99.87 %", as many digits as tell it from certainty. */
 export function confidence(share: number): string {

@@ -449,7 +449,7 @@ export function hostile(): Page {
     seconds: { t_s: [1, 2, 3], rate_per_s: [0, 0, 0], p50_ms: [null, null, null], p99_ms: [null, 0, null], max_ms: [null, null, 1e300] },
     usage: { t_s: [0.1, 0.1, 0.1], cpu_percent: [0, 1e300, -1], memory_mb: [0, 0, 0], threads: [0, 0, 0], descriptors: [1e12, 0, 0] },
   };
-  const many = Array.from({ length: 400 }, (_, i) => i);
+  const many = Array.from({ length: 120 }, (_, i) => i);
   const wild: (Windows | null)[] = [
     null,
     { class: "flat", steady_after_s: null, t_s: [], rate_per_s: [], cpu_us: [], p50_ms: [], max_ms: [] },

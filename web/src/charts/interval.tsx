@@ -47,14 +47,15 @@ export interface Estimate {
 /** The narrower of the two intervals of a verdict. */
 export const other = (e: Judged<unknown>): Range | null => (e.decided_by === "t" ? e.bootstrap : e.decided_by === "bootstrap" ? e.t : null);
 
-/** What decided, and what checks it: "97.5 % interval by t; sign flip p 0.0005". */
+/** What decided, and what checks it: "97.5 % by t; sign flip p 0.0005". */
 export function Ground({ of }: { of: Judged<unknown> }) {
   if (of.ratio_low === null) return null;
   const by = of.decided_by && (of.decided_by === "t" ? " by t" : " by bootstrap");
   const needed = of.outcome === "undecided" && of.blocks_needed !== null && !of.reason.includes(String(of.blocks_needed)) && of.blocks_needed;
   return (
     <p class="small ground">
-      {confidence(of.confidence)} interval{by}
+      {confidence(of.confidence)}
+      {by ?? " interval"}
       {of.sign_flip_p !== null && `; sign flip p\u00a0${probability(of.sign_flip_p)}`}
       {needed && `; about ${needed} blocks would settle it`}
     </p>

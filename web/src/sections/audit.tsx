@@ -151,7 +151,7 @@ function Measured({ table }: { table: Row[] }) {
                 <th scope="row">
                   <Name name={row.contender} />
                 </th>
-                <td>
+                <td class="of-cell">
                   <bdi>{row.cell}</bdi>
                 </td>
                 {COLUMNS.map(([heading, value]) => (

@@ -14,6 +14,9 @@ const CLASSES: Record<WarmUpClass, string> = {
 };
 const word = (c: WarmUpClass): string => CLASSES[c] ?? String(c);
 
+/** What need not be said of every start. */
+const usual = (c: WarmUpClass): boolean => c === "flat" || c === "warm_up";
+
 type Measure = "cpu_us" | "rate_per_s" | "p50_ms" | "max_ms";
 const MEASURES: { value: Measure; text: string; unit: string }[] = [
   { value: "cpu_us", text: "CPU per request", unit: "µs" },
@@ -30,7 +33,7 @@ interface Start {
 export function WarmUpSection({ warmups, trials }: { warmups: WarmUp[]; trials: Trial[] }) {
   const [measure, setMeasure] = useState<Measure>("cpu_us");
   const starts = useMemo(() => trials.flatMap((trial): Start[] => (trial.warmup && trial.warmup.t_s.length > 0 ? [{ trial, windows: trial.warmup }] : [])), [trials]);
-  const names = [...new Set(starts.map((s) => s.trial.contender))];
+  const names = [...new Set([...warmups.map((w) => w.contender), ...starts.map((s) => s.trial.contender)])].filter((name) => starts.some((s) => s.trial.contender === name));
   const { unit } = MEASURES.find((m) => m.value === measure)!;
   return (
     <Section
@@ -45,7 +48,7 @@ export function WarmUpSection({ warmups, trials }: { warmups: WarmUp[]; trials: 
           <div class="picks">
             <Pick label="Every start" value={measure} onPick={(m) => setMeasure(m as Measure)} options={MEASURES} />
           </div>
-          <p class="small">Shaded until the steady state; a log scale that a contender's starts share.</p>
+          <p class="small">Block by block, shaded until the steady state; time and a log scale that a contender's starts share.</p>
           {names.map((name) => (
             <Courses key={name} name={name} measure={measure} unit={unit} starts={starts.filter((s) => s.trial.contender === name)} />
           ))}
@@ -139,8 +142,7 @@ function Courses({ name, measure, unit, starts }: { name: string; measure: Measu
                   label={`${name}, block ${trial.block}: ${word(w.class)}${steady}`}
                 />
                 <span class="small">
-                  {trial.block}: {word(w.class)}
-                  {w.steady_after_s !== null && `, ${withUnit(w.steady_after_s, "s")}`}
+                  {trial.block}: {[...(usual(w.class) ? [] : [word(w.class)]), ...(w.steady_after_s === null ? [] : [withUnit(w.steady_after_s, "s")])].join(", ")}
                 </span>
               </li>
             );

@@ -172,7 +172,7 @@ describe("how it was judged", () => {
     const here = page.verdicts.filter((v) => v.cell === "arrivals-200");
     const grounds = all("#verdicts .ground").map((e) => e.textContent!.replaceAll("\u00a0", " "));
     expect(grounds).toHaveLength(here.length);
-    here.forEach((v, i) => expect(grounds[i]).toMatch(new RegExp(`^97.8 % interval by ${v.decided_by}; sign flip p 0\\.`)));
+    here.forEach((v, i) => expect(grounds[i]).toMatch(new RegExp(`^97.8 % by ${v.decided_by}; sign flip p 0\\.`)));
     expect(all("#verdicts .interval .other")).toHaveLength(here.length);
     expect(said("main")).not.toContain("95 % interval");
   });
