@@ -1,6 +1,6 @@
 //! What the judgement gives to the page's data.
 
-use crate::page::{fact, ms, round};
+use crate::page::{ms, round};
 use model::article::{Article, Figure, Row, Table};
 use model::audit::Audit;
 use model::judgement::{ClaimVerdict, FaultAt, Judgement, Noise, Picture, PlannedLook, Symptom, Verdict, WarmUp};
@@ -19,12 +19,12 @@ fn estimate(v: &Verdict) -> Value {
     })
 }
 
-/// Which of the two intervals is the wider one; `None` where there is none, or only one was made.
+/// Which of the two intervals is the wider one, that is, the one that decided.
 fn decided_by(v: &Verdict) -> Option<&'static str> {
-    let (interval, t, bootstrap) = (v.interval?, v.interval_t?, v.interval_bootstrap?);
-    match interval {
-        i if i == t => Some("t"),
-        i if i == bootstrap => Some("bootstrap"),
+    let interval = v.interval?;
+    match Some(interval) {
+        i if i == v.interval_t => Some("t"),
+        i if i == v.interval_bootstrap => Some("bootstrap"),
         _ => None,
     }
 }
@@ -65,7 +65,7 @@ pub fn stopping(record: &Record, judgement: &Judgement) -> Value {
     let design = &record.header.experiment.design;
     let run = record.trials.iter().map(|t| t.block).max().unwrap_or(0);
     json!({
-        "planned": design.blocks, "run": run, "early": stopped_early(record, judgement),
+        "planned": design.blocks, "run": run, "early": stopped_early(record.ended(), &judgement.looks),
         "confidence": design.confidence, "margin": design.margin,
         "looks": judgement.looks.iter().map(look).collect::<Vec<_>>(),
     })
@@ -76,9 +76,9 @@ fn look(l: &PlannedLook) -> Value {
 }
 
 /// Whether the run came to its end before its last look.
-pub fn stopped_early(record: &Record, judgement: &Judgement) -> bool {
-    let cut = matches!(record.ended(), None | Some(Event::Interrupted | Event::UpstreamLost | Event::BudgetSpent));
-    !cut && judgement.looks.iter().any(|l| l.taken) && judgement.looks.last().is_some_and(|l| !l.taken)
+pub fn stopped_early(ended: Option<Event>, looks: &[PlannedLook]) -> bool {
+    let cut = matches!(ended, None | Some(Event::Interrupted | Event::UpstreamLost | Event::BudgetSpent));
+    !cut && looks.iter().any(|l| l.taken) && looks.last().is_some_and(|l| !l.taken)
 }
 
 pub fn noise(n: &Noise, margin: f64) -> Value {
@@ -231,10 +231,100 @@ fn printed(row: &Row) -> Vec<Printed> {
     first.chain(latency.quantiles.iter().map(quantile)).chain(last).chain(row.other.iter().map(other)).collect()
 }
 
-/// The designed looks in a sentence, for the facts of the design.
-pub fn looks_fact(judgement: &Judgement) -> Option<Value> {
-    let blocks: Vec<String> = judgement.looks.iter().map(|l| l.blocks.to_string()).collect();
-    let (last, before) = blocks.split_last()?;
-    let when = if before.is_empty() { last.clone() } else { format!("{} and {last}", before.join(", ")) };
-    Some(fact("looks", format!("after {when} blocks, the error spent over them; the run stops at one that settles every claim")))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::judgement::Outcome;
+    use model::metric::Metric;
+    use model::record::{WarmUpClass, WarmUpWindow};
+
+    fn of(low: f64, high: f64) -> Option<Interval> {
+        Some(Interval { low, high })
+    }
+
+    fn compared(interval: Option<Interval>, t: Option<Interval>, bootstrap: Option<Interval>) -> Verdict {
+        Verdict {
+            cell: None,
+            contender: "b".parse().unwrap(),
+            baseline: "a".parse().unwrap(),
+            metric: Metric::StartUp,
+            outcome: Outcome::Undecided,
+            reason: "r".into(),
+            ratio: Some(1.0),
+            interval,
+            interval_t: t,
+            interval_bootstrap: bootstrap,
+            confidence: 0.975,
+            sign_flip_p: Some(0.03125),
+            blocks_needed: Some(19),
+            interval_equivalence: None,
+            difference: None,
+            value: Some(2.0),
+            baseline_value: Some(2.0),
+            margin: 0.05,
+            used: 6,
+            excluded: 0,
+            spoilt: 0,
+        }
+    }
+
+    #[test]
+    fn both_intervals_are_there_and_the_one_that_decided_is_named() {
+        let (wide, narrow) = (of(0.5, 2.0), of(0.75, 1.5));
+        let by = |t, bootstrap| verdict(&compared(wide, t, bootstrap))["decided_by"].clone();
+        assert_eq!([by(wide, narrow), by(narrow, wide), by(wide, None)], ["t", "bootstrap", "t"]);
+        let value = verdict(&compared(wide, narrow, wide));
+        assert_eq!((&value["t"], &value["bootstrap"]), (&json!([0.75, 1.5]), &json!([0.5, 2.0])));
+        assert_eq!((&value["confidence"], &value["sign_flip_p"], &value["blocks_needed"]), (&json!(0.975), &json!(0.03125), &json!(19)));
+        assert_eq!((&value["cell"], &value["outcome"]), (&json!("start"), &json!("undecided")));
+        assert_eq!(verdict(&compared(None, None, None))["decided_by"], Value::Null);
+    }
+
+    #[test]
+    fn a_run_that_was_cut_short_did_not_stop_early() {
+        let look = |blocks, taken| PlannedLook { blocks, confidence: 0.98, confidence_equivalence: 0.96, taken };
+        let looks = [look(6, true), look(12, false)];
+        assert!(stopped_early(Some(Event::Finished), &looks));
+        assert!(!stopped_early(Some(Event::Interrupted), &looks) && !stopped_early(None, &looks));
+        assert!(!stopped_early(Some(Event::Finished), &[look(6, true), look(12, true)]));
+        assert!(!stopped_early(Some(Event::Finished), &[look(6, false), look(12, false)]));
+        assert!(!stopped_early(Some(Event::Finished), &[]));
+    }
+
+    #[test]
+    fn windows_stand_in_columns_with_nothing_where_nothing_was_answered() {
+        let window = |at_ns, correct| WarmUpWindow {
+            at_ns,
+            load_ns: 500_000_000,
+            correct,
+            cpu_ns: 3_000_000,
+            p50_ns: None,
+            max_ns: Some(2_000_000),
+        };
+        let start =
+            Warmup { class: WarmUpClass::NeverSteady, steady_after_ns: None, windows: vec![window(0, 0), window(1_000_000_000, 100)] };
+        let expected = json!({
+            "class": "never_steady", "steady_after_s": null, "t_s": [0.0, 1.0], "rate_per_s": [0.0, 200.0], "cpu_us": [null, 30.0],
+            "p50_ms": [null, null], "max_ms": [2.0, 2.0],
+        });
+        assert_eq!(windows(&start), expected);
+    }
+
+    #[test]
+    fn faults_are_counted_by_kind_most_first() {
+        let fault = |kind: &str| FaultAt { place: String::new(), kind: kind.into(), evidence: String::new(), hint: String::new() };
+        assert_eq!(fault_counts(&["a", "b", "b"].map(fault)), [("b", 2), ("a", 1)]);
+    }
+
+    #[test]
+    fn columns_of_a_published_table_stand_in_reading_order() {
+        let row = |name: &str| Row { name: name.into(), ..Row::default() };
+        let mut rows = [row("one"), row("two")];
+        rows[0].latency.max = Some(Figure::time("9ms").unwrap());
+        rows[0].other = vec![("CPU".into(), "7 %".into())];
+        rows[1].latency.quantiles = vec![(50.0, Figure::time("2ms").unwrap()), (99.0, Figure::time("3ms").unwrap())];
+        rows[1].throughput = Some(Figure::count("100").unwrap());
+        let table = Table { rows: rows.into(), ..Table::default() };
+        assert_eq!(columns(&table), ["throughput /s", "p50", "p99", "max", "CPU"]);
+    }
 }

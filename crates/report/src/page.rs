@@ -76,7 +76,6 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
             .chain(record.dropped().map(|(name, f)| json!({"contender": name, "reason": format!("{}: {}", f.stage, f.cause)}))).collect::<Vec<_>>(),
         "machine": machine(record),
         "design": experiment.describe_design().into_iter().map(|(name, value)| fact(name, value))
-            .chain(judged::looks_fact(judgement))
             .chain(header.checks.iter().map(|(workload, checks)| fact("checked", format!("{workload}: {checks}")))).collect::<Vec<_>>(),
         "repeat": [
             format!("faceoff run {}{}", experiment.name, if header.quick { " --quick" } else { "" }),
@@ -88,7 +87,7 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
     })
 }
 
-pub(crate) fn fact(name: &str, value: impl Into<String>) -> Value {
+fn fact(name: &str, value: impl Into<String>) -> Value {
     json!({"name": name, "value": value.into()})
 }
 

@@ -3,7 +3,7 @@
 use crate::answer::answer;
 use crate::judged::{fault_counts, stopped_early};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
-use model::judgement::{ClaimOutcome, Judgement, Noise, Outcome, Verdict, show_confidence};
+use model::judgement::{ClaimOutcome, ClaimVerdict, Judgement, Noise, Outcome, Verdict, show_confidence};
 use model::metric::Metric;
 use model::record::Record;
 use model::units::show_number;
@@ -26,7 +26,7 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
             ClaimOutcome::Refuted => "refuted",
             ClaimOutcome::Undecided => "undecided",
         };
-        let _ = writeln!(text, "  {mark:<10} {}: {}", claim.claim.text, claim.reason);
+        let _ = writeln!(text, "  {mark:<10} {}: {}{}", claim.claim.text, claim.reason, tested(claim));
     }
     if record.torn_lines > 0 {
         let _ = writeln!(text, "\nlines of the record that a crash cut short, and that are left out: {}", record.torn_lines);
@@ -57,9 +57,17 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
     text
 }
 
+/// ` (p 0.012; 0.036 with Holm's correction)`
+fn tested(claim: &ClaimVerdict) -> String {
+    let Some(p) = claim.p else { return String::new() };
+    let show = |p: f64| if p < 1e-4 { "below 0.0001".to_owned() } else { show_number(p) };
+    let adjusted = claim.p_adjusted.filter(|a| *a != p).map_or(String::new(), |a| format!("; {} with Holm's correction", show(a)));
+    format!(" (p {}{adjusted})", show(p))
+}
+
 /// `Stopped after 9 of 12 blocks: nothing was left open at this look.`
 fn looks(record: &Record, judgement: &Judgement) -> Option<String> {
-    let last_taken = judgement.looks.iter().rfind(|l| l.taken).filter(|_| stopped_early(record, judgement))?;
+    let last_taken = judgement.looks.iter().rfind(|l| l.taken).filter(|_| stopped_early(record.ended(), &judgement.looks))?;
     let planned = judgement.looks.last()?.blocks;
     Some(format!("Stopped after {} of {planned} blocks: nothing was left open at this look.", last_taken.blocks))
 }
