@@ -84,7 +84,7 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
       expect(Math.min(...curves)).toBeGreaterThan(100);
       const courses = await tab.$$eval("svg.course", (all) => all.map((svg) => svg.getBoundingClientRect().width));
       expect(courses).toHaveLength(72);
-      expect(Math.min(...courses)).toBeGreaterThan(100);
+      expect(Math.min(...courses)).toBeGreaterThan(75);
 
       const inked = await tab.$$eval("canvas", (all) =>
         all.map((c) => {
