@@ -3,7 +3,7 @@
 CARGO ?= cargo
 FACEOFF = target/release/faceoff
 
-.PHONY: build page demo systems check test test-all conformance lint bench clean
+.PHONY: build page demo systems check test test-all conformance lint bench reality clean
 
 build: page ## the command, in target/release/faceoff
 	$(CARGO) build --release --locked -p faceoff
@@ -45,6 +45,10 @@ lint: page ## formatting and lints of every language
 bench: build ## our load generator beside its peers; FIGURES="closed --quick" for some of it
 	$(CARGO) build --release --locked -p bench -p control
 	target/release/bench $(FIGURES)
+
+reality: build ## verdicts against known truth, twenty runs (resumable, about half an hour)
+	$(CARGO) build --release --locked -p bench -p control
+	target/release/reality
 
 clean: ## what builds and runs have left
 	rm -rf target conformance/java/target web/dist web/node_modules .faceoff

@@ -3,10 +3,11 @@
 mod figures;
 mod machine;
 mod report;
+mod simulation;
 mod stall;
 mod tools;
 
-use clap::{Parser, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 use figures::{Bench, Effort, Name};
 use machine::Machine;
 use report::{Figure, summary};
@@ -15,8 +16,10 @@ use std::process::ExitCode;
 
 /// faceoff's load generator beside its peers, interleaved, as ratios with 95 % intervals
 #[derive(Parser)]
-#[command(name = "bench", max_term_width = 100)]
+#[command(name = "bench", max_term_width = 100, args_conflicts_with_subcommands = true)]
 struct Options {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// What to measure [default: all]
     figures: Vec<Name>,
     /// Short and few repeats: shows that everything runs, and roughly where it stands
@@ -34,6 +37,12 @@ struct Options {
     /// Print every value as JSON
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Holds the rule of verdicts against simulated experiments whose truth is known
+    Simulate(simulation::Options),
 }
 
 impl Options {
@@ -67,6 +76,9 @@ impl Options {
 
 fn main() -> ExitCode {
     let options = Options::parse();
+    if let Some(Command::Simulate(options)) = options.command {
+        return simulation::run(&options);
+    }
     machine::raise_descriptors();
     let bench = match Bench::new(options.effort(), options.seed) {
         Ok(bench) => bench,

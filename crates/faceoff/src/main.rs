@@ -19,7 +19,7 @@ use std::process::ExitCode;
     name = "faceoff",
     version,
     max_term_width = 100,
-    after_help = "Begin with:\n  faceoff list                              what is here\n  faceoff doctor                            which tools are missing, and how to get them\n  faceoff run reverse-proxy --quick         a first answer within minutes\n\nExit codes: 0 done (what is skipped is said), 1 a tool or a trial failed, 2 usage, 3 a claim refuted\n(with --strict) or a table flagged by audit, 4 the measurement is unsound, 130 and 143 interrupted."
+    after_help = "Begin with:\n  faceoff list                              what is here\n  faceoff doctor                            which tools are missing, and how to get them\n  faceoff run reverse-proxy --quick         a first answer within minutes\n\nExit codes: 0 done (what is skipped is said), 1 a tool or a trial failed, 2 usage, 3 a claim refuted\n(with --strict), a table flagged by audit or a truth missed by selftest, 4 the measurement is unsound, 130 and 143 interrupted."
 )]
 struct Cli {
     /// The folder with systems/, workloads/ and experiments/ [default: this folder or the nearest above it]
@@ -51,6 +51,8 @@ enum Command {
     Wrk(commands::load::wrk::Options),
     /// Check published tables and outputs of load generators for what cannot be
     Audit(commands::audit::Options),
+    /// Measure a server whose truth is known, and say whether this machine and faceoff find it
+    Selftest(commands::selftest::Options),
     /// Remove what faceoff keeps: build stamps and logs, processes that a killed run left
     Clean(commands::clean::Options),
 }
@@ -91,6 +93,7 @@ fn main() -> ExitCode {
         Command::Load(options) => commands::load::run(options),
         Command::Wrk(options) => commands::load::wrk::run(options),
         Command::Audit(options) => commands::audit::run(&catalog, options),
+        Command::Selftest(options) => catalog().map_err(Into::into).and_then(|c| commands::selftest::run(&c, options)),
         Command::Clean(options) => catalog().map_err(Into::into).and_then(|c| commands::clean::run(&c, options)),
     };
     match result {

@@ -1,23 +1,62 @@
 //! Whether the claims of an experiment hold.
 
-use crate::verdict::{one, values};
+use crate::verdict::{Bench, Judged, values};
 use model::experiment::{Claim, Expectation, FEWEST_BLOCKS};
 use model::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Outcome, Verdict};
 use model::record::Record;
+use model::units::show_number;
+use stats::holm;
 
-/// Judges every claim of the experiment.
-pub(crate) fn all(record: &Record, verdicts: &[Verdict]) -> Vec<ClaimVerdict> {
-    record.header.experiment.claims.iter().map(|claim| judge(record, claim, verdicts)).collect()
+/// Rounding of a p-value that lies on its threshold.
+const ROUNDING: f64 = 1e-9;
+
+/// Judges every claim of the experiment, with Holm's correction for all that are tested.
+pub(crate) fn all(bench: &Bench<'_>, verdicts: &[Judged]) -> Vec<ClaimVerdict> {
+    let experiment = &bench.record.header.experiment;
+    let mut claims: Vec<ClaimVerdict> = experiment.claims.iter().map(|claim| judge(bench, claim, verdicts)).collect();
+    let mut tested: Vec<&mut ClaimVerdict> = claims.iter_mut().filter(|c| !is_absolute(&c.claim)).collect();
+    // A claim without a p-value belongs to the family all the same: how many there are is written before the run.
+    let adjusted = holm(&tested.iter().map(|c| c.p.unwrap_or(1.0)).collect::<Vec<_>>());
+    let threshold = 1.0 - experiment.design.confidence;
+    let family = tested.len();
+    for (claim, adjusted) in tested.iter_mut().zip(adjusted) {
+        let Some(p) = claim.p else { continue };
+        claim.p_adjusted = Some(adjusted);
+        if claim.outcome == ClaimOutcome::Undecided || adjusted <= threshold + ROUNDING {
+            continue;
+        }
+        let word = if claim.outcome == ClaimOutcome::Confirmed { "hold" } else { "be refuted" };
+        claim.reason = if p <= threshold + ROUNDING {
+            format!(
+                "it would {word} alone (p = {}), but {family} claims are tested: corrected by Holm, p = {}, above {}",
+                show_number(p),
+                show_number(adjusted),
+                show_number(threshold)
+            )
+        } else {
+            format!(
+                "it would {word} in one cell alone, but it speaks of {}: p = {}, above {}",
+                claim.cells.len(),
+                show_number(adjusted),
+                show_number(threshold)
+            )
+        };
+        claim.outcome = ClaimOutcome::Undecided;
+    }
+    claims
 }
 
-fn judge(record: &Record, claim: &Claim, verdicts: &[Verdict]) -> ClaimVerdict {
+/// Whether a claim speaks of what is seen, with nothing to test.
+fn is_absolute(claim: &Claim) -> bool {
+    matches!(claim.expects, Expectation::Zero | Expectation::AboveZero)
+}
+
+fn judge(bench: &Bench<'_>, claim: &Claim, verdicts: &[Judged]) -> ClaimVerdict {
+    let record = bench.record;
     let experiment = &record.header.experiment;
-    let verdict = |outcome, reason: String, cells| ClaimVerdict { claim: claim.clone(), outcome, reason, p: None, p_adjusted: None, cells };
-    if let Some(skipped) = record.header.skipped.iter().find(|s| s.contender == claim.contender) {
-        return verdict(ClaimOutcome::Undecided, format!("{} took no part: {}", claim.contender, first_line(&skipped.reason)), vec![]);
-    }
-    if let Some((_, failure)) = record.dropped().find(|(name, _)| **name == claim.contender) {
-        return verdict(ClaimOutcome::Undecided, format!("{} took no part: {}", claim.contender, failure.cause), vec![]);
+    let verdict = |outcome, reason: String, p, cells| ClaimVerdict { claim: claim.clone(), outcome, reason, p, p_adjusted: None, cells };
+    if let Some(why) = record.absence(&claim.contender) {
+        return verdict(ClaimOutcome::Undecided, format!("{} took no part: {}", claim.contender, first_line(why)), None, vec![]);
     }
     let names: Vec<Option<&str>> = if claim.metric.describe().of_trial {
         vec![None]
@@ -26,20 +65,19 @@ fn judge(record: &Record, claim: &Claim, verdicts: &[Verdict]) -> ClaimVerdict {
         all.filter(|c| claim.cells.is_empty() || claim.cells.iter().any(|n| n == c)).map(Some).collect()
     };
     let margin = claim.margin.unwrap_or(experiment.design.margin);
-    let cells: Vec<ClaimCell> = names
+    let (cells, p_values): (Vec<ClaimCell>, Vec<Option<f64>>) = names
         .into_iter()
         .map(|cell| {
-            let same = |v: &&Verdict| {
+            let same = |j: &&Judged| {
+                let v = &j.verdict;
                 v.contender == claim.contender && v.metric == claim.metric && v.cell.as_deref() == cell && v.margin == margin
             };
-            let verdict = verdicts.iter().find(same).cloned().unwrap_or_else(|| one(record, &claim.contender, claim.metric, cell, margin));
-            let outcome = match claim.expects {
-                Expectation::Zero | Expectation::AboveZero => of_zero(record, claim, cell),
-                _ => of_comparison(claim, &verdict),
-            };
-            ClaimCell { cell: cell.unwrap_or("start").to_owned(), outcome, verdict }
+            let known = verdicts.iter().find(same).cloned();
+            let Judged { verdict, p, .. } = known.unwrap_or_else(|| bench.one(&claim.contender, claim.metric, cell, margin));
+            let outcome = if is_absolute(claim) { of_zero(record, claim, cell) } else { of_comparison(claim, &verdict) };
+            (ClaimCell { cell: cell.unwrap_or("start").to_owned(), outcome, verdict }, p)
         })
-        .collect();
+        .unzip();
     let with = |outcome| cells.iter().filter(|c| c.outcome == outcome).map(|c| c.cell.as_str()).collect::<Vec<_>>();
     let (refuted, undecided) = (with(ClaimOutcome::Refuted), with(ClaimOutcome::Undecided));
     let (outcome, reason) = match () {
@@ -55,7 +93,18 @@ fn judge(record: &Record, claim: &Claim, verdicts: &[Verdict]) -> ClaimVerdict {
             (ClaimOutcome::Undecided, format!("open in {}: {why}", undecided.join(", ")))
         }
     };
-    verdict(outcome, reason, cells)
+    let p = if is_absolute(claim) { None } else { combined(outcome, &cells, &p_values) };
+    verdict(outcome, reason, p, cells)
+}
+
+/// A claim holds in every cell or not at all, so its p is the greatest; one cell refutes it, so the smallest counts as often
+/// as there are cells (Bonferroni).
+fn combined(outcome: ClaimOutcome, cells: &[ClaimCell], p_values: &[Option<f64>]) -> Option<f64> {
+    if outcome != ClaimOutcome::Refuted {
+        return p_values.iter().copied().collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max);
+    }
+    let refuting = cells.iter().zip(p_values).filter(|(cell, _)| cell.outcome == ClaimOutcome::Refuted).filter_map(|(_, p)| *p);
+    refuting.reduce(f64::min).map(|p| (p * cells.len() as f64).min(1.0))
 }
 
 fn of_comparison(claim: &Claim, verdict: &Verdict) -> ClaimOutcome {
@@ -75,7 +124,8 @@ fn of_comparison(claim: &Claim, verdict: &Verdict) -> ClaimOutcome {
 
 /// Zero, or above it, in every trial: what is seen once is seen.
 fn of_zero(record: &Record, claim: &Claim, cell: Option<&str>) -> ClaimOutcome {
-    let seen: Vec<f64> = values(record, &claim.contender, claim.metric, cell).into_iter().filter_map(|(_, v)| v.ok()).collect();
+    let seen: Vec<f64> =
+        values(record, &claim.contender, claim.metric, cell).into_iter().filter_map(|(_, v)| v.ok()).map(|side| side.value).collect();
     let holds = |v: &f64| (*v > 0.0) == (claim.expects == Expectation::AboveZero);
     match () {
         () if !seen.iter().all(holds) => ClaimOutcome::Refuted,

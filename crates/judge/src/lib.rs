@@ -1,18 +1,22 @@
 //! From a record to verdicts. Runs nothing, reads nothing but the record.
 //!
 //! The rule stands in METHOD.md: per metric, cell and contender, the blocks'
-//! log-ratios to the baseline, their t interval, and a margin.
+//! log-ratios to the baseline, the wider of two intervals, and a margin.
 
 pub mod audit;
 mod claims;
+pub mod looks;
+mod ranking;
+pub mod rule;
 mod summary;
 mod verdict;
 
 pub use verdict::value;
 
-use model::judgement::{Excluded, FaultAt, Judgement, Outcome, SCHEMA, Verdict};
+use model::judgement::{Excluded, FaultAt, Judgement, SCHEMA};
 use model::metric::Metric;
 use model::record::{Measurement, Record, Trial};
+use verdict::Bench;
 
 /// Why a trial is left out of every verdict; `None` when it is used.
 pub fn exclusion(trial: &Trial) -> Option<String> {
@@ -48,8 +52,8 @@ pub fn measurement<'t>(trial: &'t Trial, cell: &str) -> Option<&'t Measurement> 
 /// Judges a record.
 pub fn judge(record: &Record) -> Judgement {
     let experiment = &record.header.experiment;
-    let verdicts = verdict::all(record);
-    let claims = claims::all(record, &verdicts);
+    let mut bench = Bench::new(record);
+    let mut judged = bench.all();
     let mut excluded = Vec::new();
     let mut faults = Vec::new();
     for trial in &record.trials {
@@ -64,8 +68,15 @@ pub fn judge(record: &Record) -> Judgement {
             faults.push(FaultAt { place, kind: fault.kind.clone(), evidence: fault.evidence.clone(), hint: fault.hint.clone() });
         }
     }
-    let judged: Vec<&Verdict> = verdicts.iter().filter(|v| v.metric != Metric::FailedShare).collect();
-    let unsound = !faults.is_empty() && !judged.is_empty() && judged.iter().all(|v| v.outcome == Outcome::Undecided && v.spoilt > 0);
+    let noise = ranking::noise(&judged);
+    let differing = ranking::differing(&judged);
+    faults.extend(differing.iter().map(ranking::aa_differs));
+    // No fault yet is of the run as a whole, but for the baseline that differs from itself.
+    let unsound = ranking::unsound(record, &judged, &differing, &[]);
+    bench.differs = ranking::places(&differing);
+    bench.unsound = unsound.clone().unwrap_or_default();
+    judged.iter_mut().for_each(|j| bench.restrain(j));
+    let claims = claims::all(&bench, &judged);
     let failed_trial = record.trials.iter().any(|t| t.failure.is_some());
     let failed_contender = record.dropped().next().is_some() || record.header.skipped.iter().any(|s| s.failed);
     Judgement {
@@ -73,19 +84,19 @@ pub fn judge(record: &Record) -> Judgement {
         record: record.header.id.clone(),
         experiment: experiment.name.clone(),
         baseline: experiment.baseline.clone(),
-        verdicts,
+        verdicts: judged.into_iter().map(|j| j.verdict).collect(),
         claims,
         excluded,
         faults,
         rows: summary::rows(record),
         curves: summary::curves(record),
         starts: summary::starts(record),
-        warmups: Vec::new(),
-        looks: Vec::new(),
-        noise: Vec::new(),
+        warmups: summary::warmups(record),
+        looks: bench.looks.all,
+        noise,
         symptoms: Vec::new(),
         audit: record.header.article.as_ref().map(audit::audit),
-        unsound,
+        unsound: unsound.is_some(),
         incomplete: failed_trial || failed_contender || !record.missing().is_empty(),
     }
 }

@@ -2,10 +2,11 @@
 //! Nothing is decided by these: verdicts compare trial with trial.
 
 use crate::{exclusion, measurement};
-use model::judgement::{Curve, Row, StartUp};
+use model::judgement::{Curve, Row, StartUp, WarmUp};
 use model::name::ContenderName;
-use model::record::{Measurement, Record, Trial};
+use model::record::{Measurement, Record, Trial, WarmUpWindow, Warmup};
 use stats::{Histogram, mean, median, smallest_sample, supported_quantiles};
+use std::collections::BTreeMap;
 
 /// Every used measurement of a cell and contender, for each pair that has one.
 fn groups(record: &Record) -> impl Iterator<Item = (&str, &ContenderName, Vec<&Measurement>)> {
@@ -94,4 +95,37 @@ pub(crate) fn starts(record: &Record) -> Vec<StartUp> {
         })
     };
     record.header.contenders.iter().filter_map(|p| of(&p.name)).collect()
+}
+
+pub(crate) fn warmups(record: &Record) -> Vec<WarmUp> {
+    record.header.contenders.iter().filter_map(|p| warmup(record, &p.name)).collect()
+}
+
+fn warmup(record: &Record, name: &ContenderName) -> Option<WarmUp> {
+    let all: Vec<&Warmup> = record.trials.iter().filter(|t| t.contender == *name).filter_map(|t| t.warmup.as_ref()).collect();
+    let mut classes = BTreeMap::new();
+    all.iter().for_each(|w| *classes.entry(w.class).or_insert(0) += 1);
+    let typical = |of: &dyn Fn(&Warmup) -> Option<f64>| median(&all.iter().filter_map(|w| of(w)).collect::<Vec<_>>());
+    let cold = |w: &Warmup| w.windows.get(..1).map(<[_]>::to_vec);
+    let steady = |w: &Warmup| w.steady_after_ns.map(|since| w.windows.iter().filter(|x| x.at_ns >= since).copied().collect::<Vec<_>>());
+    (!all.is_empty()).then(|| WarmUp {
+        contender: name.clone(),
+        classes: classes.into_iter().collect(),
+        steady_after_s: typical(&|w| w.steady_after_ns.map(|ns| ns as f64 / 1e9)),
+        cold_cpu_us: typical(&|w| cpu_us(&cold(w)?)),
+        steady_cpu_us: typical(&|w| cpu_us(&steady(w)?)),
+        cold_throughput_per_s: typical(&|w| throughput_per_s(&cold(w)?)),
+        steady_throughput_per_s: typical(&|w| throughput_per_s(&steady(w)?)),
+        cold_max_ms: typical(&|w| Some(w.windows.first()?.max_ns? as f64 / 1e6)),
+    })
+}
+
+fn cpu_us(windows: &[WarmUpWindow]) -> Option<f64> {
+    let correct = windows.iter().map(|w| w.correct).sum::<u64>();
+    (correct > 0).then(|| windows.iter().map(|w| w.cpu_ns).sum::<u64>() as f64 / 1e3 / correct as f64)
+}
+
+fn throughput_per_s(windows: &[WarmUpWindow]) -> Option<f64> {
+    let load_ns = windows.iter().map(|w| w.load_ns).sum::<u64>();
+    (load_ns > 0).then(|| windows.iter().map(|w| w.correct).sum::<u64>() as f64 * 1e9 / load_ns as f64)
 }

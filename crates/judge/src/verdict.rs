@@ -1,13 +1,14 @@
 //! The verdict on one metric of one contender in one cell.
 
+use crate::looks::{Looks, looks};
+use crate::rule::{Finding, Pair, Question, Second, Side, by_difference, by_ratio};
 use crate::{exclusion, measurement, spoils};
-use model::experiment::{Design, FEWEST_BLOCKS};
 use model::judgement::{Outcome, Verdict};
 use model::metric::Metric;
 use model::name::ContenderName;
-use model::record::{Measurement, Record, Trial};
-use model::units::show_number;
-use stats::{Interval, paired_difference, paired_ratio, pairs_needed, smallest_sample};
+use model::record::{Measurement, Record, Trial, Usage};
+use stats::smallest_sample;
+use std::collections::BTreeMap;
 
 /// A metric's value in its unit; `None` where the measurement does not support it.
 pub fn value(metric: Metric, trial: &Trial, measurement: Option<&Measurement>) -> Option<f64> {
@@ -35,9 +36,41 @@ pub fn value(metric: Metric, trial: &Trial, measurement: Option<&Measurement>) -
     }
 }
 
-/// What one contender's trials give for a metric in a cell: block, value, and
+/// A metric's whole seconds, where it has a value a second; none or too few of them leave the trial's value as it is.
+fn seconds(metric: Metric, measurement: Option<&Measurement>) -> Vec<Second> {
+    let Some(m) = measurement else { return Vec::new() };
+    let whole = m.seconds.iter().take((m.duration_ns / 1_000_000_000) as usize);
+    let all_have = |pick: fn(&model::record::Second) -> Option<u64>| -> Vec<Second> {
+        whole.clone().map(|s| pick(s).map(|ns| Second::from(ns as f64))).collect::<Option<_>>().unwrap_or_default()
+    };
+    match metric {
+        Metric::Throughput => whole.map(|s| Second::from(s.correct as f64)).collect(),
+        Metric::CpuPerRequest => {
+            let used = cpu_by_second(&m.usage);
+            whole.zip(used).map(|(s, cpu_ns)| Second { amount: cpu_ns, weight: s.correct as f64 }).collect()
+        }
+        Metric::LatencyP50 => all_have(|s| s.p50_ns),
+        Metric::LatencyP99 => all_have(|s| s.p99_ns),
+        _ => Vec::new(),
+    }
+}
+
+/// CPU time of each whole second, between samples as if used evenly.
+fn cpu_by_second(usage: &Usage) -> Vec<f64> {
+    let samples: Vec<(f64, f64)> = usage.t_ns.iter().zip(&usage.cpu_ns_at).map(|(t, cpu)| (*t as f64, *cpu as f64)).collect();
+    let until = |ns: f64| {
+        let after = samples.iter().position(|(t, _)| *t >= ns)?;
+        let (t, cpu) = samples[after];
+        let (t_before, cpu_before) = samples[after.saturating_sub(1)];
+        Some(if t > t_before { cpu_before + (cpu - cpu_before) * (ns - t_before) / (t - t_before) } else { cpu })
+    };
+    let marks: Vec<f64> = (0u32..).map_while(|second| until(f64::from(second) * 1e9)).collect();
+    marks.windows(2).map(|pair| pair[1] - pair[0]).collect()
+}
+
+/// What one contender's trials give for a metric in a cell: block, value with its seconds, and
 /// whether a fault spoilt it.
-pub(crate) fn values(record: &Record, name: &ContenderName, metric: Metric, cell: Option<&str>) -> Vec<(u32, Result<f64, bool>)> {
+pub(crate) fn values(record: &Record, name: &ContenderName, metric: Metric, cell: Option<&str>) -> Vec<(u32, Result<Side, bool>)> {
     let trials = record.trials.iter().filter(|t| t.contender == *name);
     trials
         .map(|trial| {
@@ -46,166 +79,166 @@ pub(crate) fn values(record: &Record, name: &ContenderName, metric: Metric, cell
             let found = match (exclusion(trial).is_some(), is_spoilt) {
                 (_, true) => Err(true),
                 (true, _) => Err(false),
-                _ => value(metric, trial, measured).ok_or(false),
+                _ => value(metric, trial, measured).map(|value| Side { value, seconds: seconds(metric, measured) }).ok_or(false),
             };
             (trial.block, found)
         })
         .collect()
 }
 
-/// Every verdict of a record, in reading order.
-pub(crate) fn all(record: &Record) -> Vec<Verdict> {
-    let experiment = &record.header.experiment;
-    let others = record.header.contenders.iter().map(|p| &p.name).filter(|n| **n != experiment.baseline);
-    let mut verdicts = Vec::new();
-    let of_cells = Metric::ALL.into_iter().filter(|m| !m.describe().of_trial);
-    let of_trial = Metric::ALL.into_iter().filter(|m| m.describe().of_trial);
-    let places =
-        experiment.cells.iter().flat_map(|c| of_cells.clone().map(move |m| (Some(c.name.as_str()), m))).chain(of_trial.map(|m| (None, m)));
-    for (cell, metric) in places {
-        for contender in others.clone() {
-            verdicts.push(one(record, contender, metric, cell, experiment.design.margin));
-        }
-    }
-    verdicts
+/// A verdict, with what claims and the noise floor need of its numbers.
+#[derive(Clone)]
+pub(crate) struct Judged {
+    pub verdict: Verdict,
+    /// See [`Finding::p`]; `None` once somebody is barred or nothing is ranked.
+    pub p: Option<f64>,
+    pub log_deviation: Option<f64>,
 }
 
-/// Compares one contender with the baseline.
-pub(crate) fn one(record: &Record, contender: &ContenderName, metric: Metric, cell: Option<&str>, margin: f64) -> Verdict {
-    let design = &record.header.experiment.design;
-    let baseline = &record.header.experiment.baseline;
-    let theirs = values(record, contender, metric, cell);
-    let of_baseline = values(record, baseline, metric, cell);
-    let mut pairs = Vec::new();
-    let (mut excluded, mut spoilt) = (0, 0);
-    for block in 1..=record.header.plan.len() as u32 {
-        let find = |list: &[(u32, Result<f64, bool>)]| list.iter().find(|(b, _)| *b == block).map(|(_, v)| *v);
-        match (find(&theirs), find(&of_baseline)) {
-            (Some(Ok(a)), Some(Ok(b))) => pairs.push((a, b)),
-            (None, None) => {}
-            (a, b) => {
-                excluded += 1;
-                spoilt += usize::from(a == Some(Err(true)) || b == Some(Err(true)));
+impl Judged {
+    /// Takes back what was decided.
+    pub fn withdraw(&mut self, reason: String) {
+        self.verdict.outcome = Outcome::Undecided;
+        self.verdict.reason = reason;
+        self.verdict.blocks_needed = None;
+        self.p = None;
+    }
+}
+
+/// A record with what all its verdicts share.
+pub(crate) struct Bench<'r> {
+    pub record: &'r Record,
+    pub looks: Looks,
+    /// Where the baseline differs from itself, in words.
+    pub differs: BTreeMap<(Option<String>, &'static str), String>,
+    /// Why nobody is ranked; empty when the run is sound.
+    pub unsound: String,
+}
+
+impl<'r> Bench<'r> {
+    pub fn new(record: &'r Record) -> Bench<'r> {
+        let design = &record.header.experiment.design;
+        let looks = looks(&design.looks, design.blocks, record.complete_blocks(), design.confidence);
+        Bench { record, looks, differs: BTreeMap::new(), unsound: String::new() }
+    }
+
+    /// Every verdict of a record, in reading order.
+    pub fn all(&self) -> Vec<Judged> {
+        let experiment = &self.record.header.experiment;
+        let others = self.record.header.contenders.iter().map(|p| &p.name).filter(|n| **n != experiment.baseline);
+        let mut verdicts = Vec::new();
+        let of_cells = Metric::ALL.into_iter().filter(|m| !m.describe().of_trial);
+        let of_trial = Metric::ALL.into_iter().filter(|m| m.describe().of_trial);
+        let places = experiment
+            .cells
+            .iter()
+            .flat_map(|c| of_cells.clone().map(move |m| (Some(c.name.as_str()), m)))
+            .chain(of_trial.map(|m| (None, m)));
+        for (cell, metric) in places {
+            for contender in others.clone() {
+                verdicts.push(self.one(contender, metric, cell, experiment.design.margin));
             }
         }
+        verdicts
     }
-    let mut verdict = Verdict {
-        cell: cell.map(str::to_owned),
-        contender: contender.clone(),
-        baseline: baseline.clone(),
-        metric,
-        outcome: Outcome::Undecided,
-        reason: String::new(),
-        ratio: None,
-        interval: None,
-        interval_t: None,
-        interval_bootstrap: None,
-        confidence: design.confidence,
-        sign_flip_p: None,
-        blocks_needed: None,
-        interval_equivalence: None,
-        difference: None,
-        value: None,
-        baseline_value: None,
-        margin,
-        used: pairs.len(),
-        excluded,
-        spoilt,
-    };
-    let side = |pick: fn(&(f64, f64)) -> f64| pairs.iter().map(pick).collect::<Vec<f64>>();
-    let typical = |values: &[f64]| stats::geometric_mean(values).or_else(|| stats::mean(values));
-    verdict.value = typical(&side(|p| p.0));
-    verdict.baseline_value = typical(&side(|p| p.1));
-    if metric.describe().by_difference {
-        judge_difference(&mut verdict, &pairs, design);
-    } else {
-        judge_ratio(&mut verdict, &pairs, design);
-        bar(&mut verdict, record, cell);
-    }
-    verdict
-}
 
-fn too_few(verdict: &mut Verdict) -> bool {
-    if verdict.used >= FEWEST_BLOCKS as usize {
-        return false;
+    /// Compares one contender with the baseline.
+    pub fn one(&self, contender: &ContenderName, metric: Metric, cell: Option<&str>, margin: f64) -> Judged {
+        let mut judged = self.compare(contender, metric, cell, margin);
+        self.restrain(&mut judged);
+        judged
     }
-    let blocks = |n: usize| if n == 1 { "1 block".to_owned() } else { format!("{n} blocks") };
-    verdict.reason = match (verdict.used, verdict.spoilt) {
-        (used, 0) => format!("{} of the {FEWEST_BLOCKS} that a verdict needs", blocks(used)),
-        (used, spoilt) => format!("{} of the {FEWEST_BLOCKS} that a verdict needs: faults spoilt {spoilt}", blocks(used)),
-    };
-    true
-}
 
-fn judge_ratio(verdict: &mut Verdict, pairs: &[(f64, f64)], design: &Design) {
-    let equivalence_confidence = 2.0 * design.confidence - 1.0;
-    let (Some(wide), Some(narrow)) = (paired_ratio(pairs, design.confidence), paired_ratio(pairs, equivalence_confidence)) else {
-        if !too_few(verdict) {
-            verdict.reason = "a value of zero has no ratio".into();
+    /// What the run as a whole forbids to say.
+    pub fn restrain(&self, judged: &mut Judged) {
+        let verdict = &judged.verdict;
+        let is_ranked = matches!(verdict.outcome, Outcome::Better | Outcome::Worse);
+        if let Some(how) = self.differs.get(&(verdict.cell.clone(), verdict.metric.describe().name))
+            && verdict.outcome != Outcome::Undecided
+        {
+            judged.withdraw(format!("the baseline differs from itself here: {how}"));
+        } else if !self.unsound.is_empty() && is_ranked {
+            judged.withdraw(format!("the run is unsound: {}", self.unsound));
         }
-        return;
-    };
-    verdict.ratio = Some(wide.ratio);
-    verdict.interval = Some(wide.interval);
-    verdict.interval_equivalence = Some(narrow.interval);
-    if too_few(verdict) {
-        return;
     }
-    let (low, high) = (1.0 / (1.0 + verdict.margin), 1.0 + verdict.margin);
-    let lower_is_better = verdict.metric.describe().lower_is_better;
-    let side = |is_lower: bool| if is_lower == lower_is_better { Outcome::Better } else { Outcome::Worse };
-    let Interval { low: from, high: to } = wide.interval;
-    verdict.outcome = if to < low {
-        side(true)
-    } else if from > high {
-        side(false)
-    } else if narrow.interval.within(low, high) {
-        Outcome::Equivalent
-    } else {
-        let margin = show_number(verdict.margin * 100.0);
-        let seen = match () {
-            () if to < 1.0 => format!("lower, but not surely by more than {margin} %"),
-            () if from > 1.0 => format!("higher, but not surely by more than {margin} %"),
-            () => "the interval holds both sides of the baseline".to_owned(),
+
+    fn compare(&self, contender: &ContenderName, metric: Metric, cell: Option<&str>, margin: f64) -> Judged {
+        let design = &self.record.header.experiment.design;
+        let baseline = &self.record.header.experiment.baseline;
+        let mut theirs: BTreeMap<u32, Result<Side, bool>> = values(self.record, contender, metric, cell).into_iter().collect();
+        let mut of_baseline: BTreeMap<u32, Result<Side, bool>> = values(self.record, baseline, metric, cell).into_iter().collect();
+        let mut pairs = Vec::new();
+        let (mut excluded, mut spoilt) = (0, 0);
+        for block in 1..=self.record.header.plan.len() as u32 {
+            match (theirs.remove(&block), of_baseline.remove(&block)) {
+                (Some(Ok(contender)), Some(Ok(baseline))) => pairs.push(Pair { contender, baseline }),
+                (None, None) => {}
+                (a, b) => {
+                    excluded += 1;
+                    spoilt += usize::from(a == Some(Err(true)) || b == Some(Err(true)));
+                }
+            }
+        }
+        let about = metric.describe();
+        let seed = design.seed.wrapping_add(hash(&[cell.unwrap_or_default(), about.name, &contender.to_string()]));
+        let question = Question::at(&self.looks, design.confidence, margin, about.lower_is_better, seed);
+        let side = |pick: fn(&Pair) -> f64| pairs.iter().map(pick).collect::<Vec<f64>>();
+        let values = (side(|p| p.contender.value), side(|p| p.baseline.value));
+        let typical = |values: &[f64]| stats::geometric_mean(values).or_else(|| stats::mean(values));
+        let found = if about.by_difference {
+            by_difference(&values.0.iter().copied().zip(values.1.iter().copied()).collect::<Vec<_>>(), &question)
+        } else {
+            by_ratio(&pairs, &question)
         };
-        // Half the way from the estimate to the nearest edge of the margin must be spanned.
-        let distance = (wide.ratio.ln().abs() - (1.0 + verdict.margin).ln()).abs();
-        let needed = pairs_needed(wide.log_deviation, distance, design.confidence, 1_000).filter(|n| *n > pairs.len());
-        verdict.reason = match needed {
-            Some(n) => format!("{seen}; about {n} blocks would settle it"),
-            None => format!("{seen}; it lies too near the margin to be settled"),
+        let difference = stats::mean(&values.0).zip(stats::mean(&values.1)).map(|(a, b)| a - b);
+        let of_ratio = |interval| if about.by_difference { None } else { interval };
+        let Finding { interval, interval_t, interval_bootstrap, interval_equivalence, .. } = found;
+        let verdict = Verdict {
+            cell: cell.map(str::to_owned),
+            contender: contender.clone(),
+            baseline: baseline.clone(),
+            metric,
+            outcome: found.outcome,
+            reason: found.reason,
+            ratio: found.ratio,
+            interval: of_ratio(interval),
+            interval_t: of_ratio(interval_t),
+            interval_bootstrap: of_ratio(interval_bootstrap),
+            confidence: self.looks.now.confidence,
+            sign_flip_p: found.sign_flip_p,
+            blocks_needed: found.blocks_needed,
+            interval_equivalence: of_ratio(interval_equivalence),
+            difference: difference.filter(|_| about.by_difference && pairs.len() > 1),
+            value: typical(&values.0),
+            baseline_value: typical(&values.1),
+            margin,
+            used: pairs.len(),
+            excluded,
+            spoilt,
         };
-        Outcome::Undecided
-    };
+        let mut judged = Judged { verdict, p: found.p, log_deviation: found.log_deviation };
+        let is_short = judged.verdict.used < model::experiment::FEWEST_BLOCKS as usize;
+        if is_short && spoilt > 0 {
+            judged.verdict.reason += &format!(": faults spoilt {spoilt}");
+        }
+        if !about.by_difference {
+            bar(&mut judged, self.record, cell);
+        }
+        judged
+    }
 }
 
-/// A share of failures: no margin in ratio is of use where zero is what is hoped for.
-fn judge_difference(verdict: &mut Verdict, pairs: &[(f64, f64)], design: &Design) {
-    let Some((difference, interval)) = paired_difference(pairs, design.confidence) else {
-        let _ = too_few(verdict);
-        return;
-    };
-    verdict.difference = Some(difference);
-    if too_few(verdict) {
-        return;
-    }
-    let margin = 100.0 * verdict.margin;
-    verdict.outcome = match () {
-        () if interval.high < 0.0 && interval.high <= -margin => Outcome::Better,
-        () if interval.low > 0.0 && interval.low >= margin => Outcome::Worse,
-        () if interval.within(-margin, margin) => Outcome::Equivalent,
-        () => Outcome::Undecided,
-    };
-    if verdict.outcome == Outcome::Undecided {
-        verdict.reason = format!("the difference lies between {} and {} points", show_number(interval.low), show_number(interval.high));
-    }
+/// A number of texts that is the same on every machine and release (FNV-1a, 64 bits).
+fn hash(texts: &[&str]) -> u64 {
+    let bytes = texts.iter().flat_map(|text| text.bytes().chain([0]));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Whoever failed requests cannot win the cell.
-fn bar(verdict: &mut Verdict, record: &Record, cell: Option<&str>) {
-    let winner = match verdict.outcome {
-        Outcome::Better => &verdict.contender,
-        Outcome::Worse => &verdict.baseline,
+fn bar(judged: &mut Judged, record: &Record, cell: Option<&str>) {
+    let winner = match judged.verdict.outcome {
+        Outcome::Better => &judged.verdict.contender,
+        Outcome::Worse => &judged.verdict.baseline,
         _ => return,
     };
     let mut failed: Vec<(&str, u64)> = Vec::new();
@@ -229,6 +262,6 @@ fn bar(verdict: &mut Verdict, record: &Record, cell: Option<&str>) {
     if fell > 0 {
         causes.push(format!("{fell} of its trials failed"));
     }
-    verdict.reason = format!("{winner} is barred from winning: {}", causes.join(", "));
-    verdict.outcome = Outcome::Undecided;
+    let reason = format!("{winner} is barred from winning: {}", causes.join(", "));
+    judged.withdraw(reason);
 }

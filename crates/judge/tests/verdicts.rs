@@ -5,7 +5,7 @@ use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict};
 use model::metric::Metric;
 use model::name::ContenderName;
 use model::record::{
-    Counts, Event, Failure, Fault, Generator, Header, Host, Machine, Measurement, Participant, Record, Session, Trial, Usage,
+    Counts, Event, Failure, Fault, Generator, Header, Host, Machine, Measurement, Participant, Record, Second, Session, Trial, Usage,
 };
 use stats::Histogram;
 use std::collections::BTreeMap;
@@ -25,11 +25,13 @@ fn record(ratios: &[f64]) -> Record {
         source: None,
         baseline: name("a"),
         contenders: vec![name("b")],
+        aa: false,
         upstream: None,
         cells: vec![Cell { name: "c".into(), workload: "w".into(), load: Load::arrivals(100.0, 10), timeout: Duration::from_secs(1) }],
         design: Design {
             blocks: ratios.len() as u32,
             spare_blocks: 0,
+            looks: vec![],
             margin: 0.05,
             confidence: 0.95,
             seed: 1,
@@ -63,6 +65,7 @@ fn record(ratios: &[f64]) -> Record {
         header: Header {
             checks: Default::default(),
             article: None,
+            instrument: None,
             schema: model::record::SCHEMA.into(),
             id: "r".into(),
             recorded_at: "2026-01-01T00:00:00Z".into(),
@@ -270,4 +273,128 @@ fn a_spare_block_is_missing_only_once_it_has_begun() {
     assert_eq!(record.missing_or_spare().iter().map(|m| (m.0, m.1)).collect::<Vec<_>>(), [(7, 1), (7, 2)]);
     record.trials.push(trial("a", 7, 1.0));
     assert_eq!(record.missing(), [(7, 2, name("b"))], "a block that was begun is finished, also after a resume");
+}
+
+/// Six blocks whose log-ratios have this mean and deviation.
+fn spread(mean: f64, deviation: f64) -> Vec<f64> {
+    // Sum 0, sum of squares 5.
+    let unit = [-1.5, -0.5, 0.0, 0.0, 0.5, 1.5];
+    unit.map(|u| (mean + u * deviation).exp()).to_vec()
+}
+
+/// The t statistic of the distance to the margin's edge, 0.1 − ln 1.05, is 3.0: p = 0.030 by R's `2 * pt(-3, 5)`.
+#[test]
+fn a_claim_that_holds_alone_may_not_hold_among_several() {
+    let deviation = (0.1 - 1.05f64.ln()) * 6f64.sqrt() / 3.0;
+    let mut alone = record(&spread(0.1, deviation));
+    let three = judge::judge(&alone).claims;
+    alone.header.experiment.claims = vec![claim(Expectation::Higher)];
+    let one = &judge::judge(&alone).claims[0];
+    assert_eq!(one.outcome, ClaimOutcome::Confirmed);
+    assert!((one.p.unwrap() - 0.0301).abs() < 2e-4 && one.p == one.p_adjusted, "{one:?}");
+    assert!(three.iter().all(|c| c.outcome == ClaimOutcome::Undecided), "{three:#?}");
+    assert!((three[0].p_adjusted.unwrap() - 3.0 * one.p.unwrap()).abs() < 1e-9);
+    assert!(three[0].reason.starts_with("it would hold alone"), "{}", three[0].reason);
+    assert!(three[2].reason.starts_with("it would be refuted alone"), "{}", three[2].reason);
+}
+
+#[test]
+fn an_early_look_is_stricter_and_says_so() {
+    let mut record = record(&spread(0.15, 0.06));
+    record.header.experiment.claims.truncate(1);
+    assert_eq!(cpu(&record).outcome, Outcome::Worse);
+    let design = &mut record.header.experiment.design;
+    (design.blocks, design.looks) = (12, vec![6, 9, 12]);
+    let judgement = judge::judge(&record);
+    let verdict = verdict(&judgement, Metric::CpuPerRequest);
+    assert_eq!(verdict.outcome, Outcome::Undecided);
+    assert!((verdict.confidence - 0.99695).abs() < 1e-5, "{verdict:?}");
+    assert_eq!(judgement.looks.iter().map(|l| (l.blocks, l.taken)).collect::<Vec<_>>(), [(6, true), (9, false), (12, false)]);
+    assert_eq!(judgement.claims[0].outcome, ClaimOutcome::Undecided);
+}
+
+#[test]
+fn a_settled_record_misses_nothing_but_what_its_blocks_began() {
+    let mut record = record(&[2.0; 6]);
+    record.header.experiment.design.blocks = 12;
+    record.header.plan = vec![vec![name("a"), name("b")]; 14];
+    assert_eq!((record.missing().len(), record.complete_blocks()), (12, 6));
+    assert!(judge::judge(&record).incomplete);
+    record.sessions.push(Session { event: Event::Settled, at: String::new() });
+    assert!(record.missing().is_empty() && record.missing_or_spare().is_empty() && !judge::judge(&record).incomplete);
+    record.trials.pop();
+    assert_eq!((record.missing().len(), record.complete_blocks()), (1, 5));
+    assert!(judge::judge(&record).incomplete);
+}
+
+/// The baseline a second time, with these ratios to itself.
+fn with_twin(ratios: &[f64], of_twin: &[f64]) -> Record {
+    let mut record = record(ratios);
+    record.header.experiment.aa = true;
+    record.header.experiment.contenders.push(name("a:aa"));
+    record.header.contenders.push(Participant { name: name("a:aa"), ..record.header.contenders[0].clone() });
+    record.header.plan = vec![vec![name("a"), name("b"), name("a:aa")]; ratios.len()];
+    for (block, ratio) in (1u32..).zip(of_twin) {
+        record.trials.push(trial("a:aa", block, 2.0 * f64::from(block) * ratio));
+    }
+    record
+}
+
+#[test]
+fn a_baseline_that_differs_from_itself_takes_every_verdict_back() {
+    let judgement = judge::judge(&with_twin(&[0.5; 6], &[1.2, 1.21, 1.19, 1.2, 1.2, 1.2]));
+    let fault = judgement.faults.iter().find(|f| f.kind == "aa-differs").unwrap();
+    assert!(fault.evidence.contains("120 % of the baseline's"), "{fault:?}");
+    assert!(judgement.unsound, "claims rest on CPU per request");
+    for verdict in judgement.verdicts.iter().filter(|v| v.metric == Metric::CpuPerRequest) {
+        assert_eq!(verdict.outcome, Outcome::Undecided);
+        assert!(verdict.reason.starts_with("the baseline differs from itself here"), "{}", verdict.reason);
+        assert!(verdict.ratio.is_some() && verdict.interval.is_some(), "what was seen is still shown");
+    }
+    assert!(judgement.claims.iter().all(|c| c.outcome == ClaimOutcome::Undecided && c.p.is_none()), "{:#?}", judgement.claims);
+}
+
+#[test]
+fn a_baseline_like_itself_gives_the_noise_floor() {
+    let judgement = judge::judge(&with_twin(&[0.5; 6], &spread(0.0, 0.02)));
+    assert!(!judgement.unsound && judgement.faults.is_empty());
+    let noise = judgement.noise.iter().find(|n| n.metric == Metric::CpuPerRequest).unwrap();
+    assert!((noise.ratio - 1.0).abs() < 1e-3 && (noise.log_deviation - 0.02).abs() < 1e-3, "{noise:?}");
+    assert!(noise.interval.low < 1.0 && 1.0 < noise.interval.high);
+    let of_b = judgement.verdicts.iter().find(|v| v.metric == Metric::CpuPerRequest && v.contender == name("b")).unwrap();
+    assert_eq!(of_b.outcome, Outcome::Better);
+}
+
+#[test]
+fn a_run_whose_claims_lost_their_blocks_to_faults_ranks_nobody() {
+    let with_lag = |metric: Metric| {
+        let mut record = record(&[0.5; 6]);
+        record.header.experiment.claims = vec![Claim { metric, ..claim(Expectation::Lower) }];
+        record.trials[0].measurements[0].faults.push(Fault { kind: "generator-lag".into(), evidence: "late".into(), hint: "h".into() });
+        judge::judge(&record)
+    };
+    let spoilt = with_lag(Metric::LatencyMean);
+    assert!(spoilt.unsound);
+    let cpu = verdict(&spoilt, Metric::CpuPerRequest);
+    assert_eq!((cpu.outcome, cpu.reason.as_str()), (Outcome::Undecided, "the run is unsound: generator-lag"));
+    assert!(cpu.ratio.is_some() && spoilt.claims[0].outcome == ClaimOutcome::Undecided);
+    let sound = with_lag(Metric::CpuPerRequest);
+    assert!(!sound.unsound && sound.claims[0].outcome == ClaimOutcome::Confirmed, "CPU per request is not touched by lag");
+}
+
+#[test]
+fn seconds_that_differ_more_than_trials_widen_the_interval() {
+    let throughput = |counts: [u64; 4]| {
+        let mut record = record(&[1.0; 6]);
+        for measured in record.trials.iter_mut().flat_map(|t| &mut t.measurements) {
+            let second = |correct| Second { correct, not_correct: 0, p50_ns: None, p99_ns: None, max_ns: None };
+            measured.seconds = counts.map(second).to_vec();
+            measured.duration_ns = 4_000 * MS;
+        }
+        verdict(&judge::judge(&record), Metric::Throughput).clone()
+    };
+    let (even, uneven) = (throughput([250; 4]), throughput([100, 400, 100, 400]));
+    assert_eq!((even.outcome, uneven.outcome), (Outcome::Equivalent, Outcome::Undecided));
+    assert_eq!(uneven.interval, uneven.interval_bootstrap);
+    assert!(uneven.interval_t.unwrap().high < uneven.interval.unwrap().high);
 }

@@ -7,9 +7,12 @@
 
 mod clock;
 mod faults;
+pub mod instrument;
 mod participants;
 pub mod plan;
+mod steady;
 mod trial;
+mod warmup;
 mod writer;
 
 pub use participants::{Ready, gather, prove};
@@ -20,6 +23,7 @@ use model::name::ContenderName;
 use model::problem::Problems;
 use model::record::{self, Answers, Event, Header, Line, Participant, Record, Session, Skipped, Trial, Upstream};
 use model::workload::Workload;
+use participants::Gathered;
 use runner::needs::Tools;
 use runner::start::{Running, Surroundings};
 use std::collections::BTreeMap;
@@ -62,7 +66,7 @@ pub enum Progress<'a> {
         /// How many there will be.
         total: usize,
     },
-    /// What the trial under way does: `starts`, `warms up`, the cell's name.
+    /// What the trial under way does: `starts`, `warms up, 7 s`, the cell's name.
     Doing(&'a str),
     /// A trial has ended.
     Ended(&'a Trial),
@@ -163,12 +167,10 @@ impl<'a> Lab<'a> {
         let article = article.map(|name| place.catalog.article(name)).transpose()?;
         let gathered = participants::gather_all(place, &tools, &experiment, &id, watch)?;
         let names: Vec<ContenderName> = gathered.ready.iter().map(|r| r.contender.name.clone()).collect();
-        let checks = experiment
-            .cells
-            .iter()
-            .map(|cell| Ok((cell.workload.clone(), place.catalog.workload(&cell.workload)?.checks())))
-            .collect::<Result<_, LabError>>()?;
+        let checks = experiment.cells.iter().map(|c| (c.workload.clone(), gathered.workloads[&c.workload].checks())).collect();
+        let machine = runner::machine::describe();
         let header = Header {
+            instrument: instrument::read(place.cache, &machine),
             schema: record::SCHEMA.into(),
             id,
             recorded_at: clock::now(),
@@ -176,8 +178,8 @@ impl<'a> Lab<'a> {
             plan: plan::blocks(&names, experiment.design.blocks + experiment.design.spare_blocks, experiment.design.seed),
             contenders: gathered.ready.iter().map(|r| r.participant.clone()).collect(),
             upstream: gathered.upstream.as_ref().map(|r| r.participant.clone()),
-            skipped: gathered.skipped,
-            machine: runner::machine::describe(),
+            skipped: gathered.skipped.clone(),
+            machine,
             cpus,
             checks,
             article,
@@ -194,7 +196,7 @@ impl<'a> Lab<'a> {
             sessions: vec![],
             torn_lines: 0,
         };
-        Lab::assemble(place, tools, gathered.ready, gathered.upstream, writer, record)
+        Ok(Lab::assemble(place, tools, gathered, writer, record))
     }
 
     /// Takes up a record where it stopped, by the experiment that stands in it.
@@ -224,31 +226,14 @@ impl<'a> Lab<'a> {
             }
         }
         let writer = Writer::append(&record.folder).map_err(|e| LabError::Record(record.folder.clone(), e))?;
-        let mut lab = Lab::assemble(place, tools, gathered.ready, gathered.upstream, writer, record)?;
+        let mut lab = Lab::assemble(place, tools, gathered, writer, record);
         lab.note(Event::Resumed)?;
         Ok(lab)
     }
 
-    fn assemble(
-        place: &'a Place<'a>,
-        tools: Tools,
-        ready: Vec<Ready>,
-        upstream: Option<Ready>,
-        writer: Writer,
-        record: Record,
-    ) -> Result<Lab<'a>, LabError> {
-        let mut workloads = BTreeMap::new();
-        let names = record
-            .header
-            .experiment
-            .cells
-            .iter()
-            .map(|c| &c.workload)
-            .chain(upstream.iter().flat_map(|u| u.contender.system.answers.first()));
-        for name in names {
-            workloads.insert(name.clone(), place.catalog.workload(name)?);
-        }
-        Ok(Lab { place, tools, workloads, ready, upstream, running_upstream: None, upstream_restarts: 0, writer, record })
+    fn assemble(place: &'a Place<'a>, tools: Tools, gathered: Gathered, writer: Writer, record: Record) -> Lab<'a> {
+        let Gathered { workloads, ready, upstream, .. } = gathered;
+        Lab { place, tools, workloads, ready, upstream, running_upstream: None, upstream_restarts: 0, writer, record }
     }
 
     /// The record as it is so far.
@@ -309,7 +294,8 @@ impl<'a> Lab<'a> {
                 "the baseline {baseline} does not answer rightly, so there is nothing to compare with"
             )));
         }
-        if self.ready.iter().all(|r| r.contender.name == *baseline || out.contains(&r.contender.name)) {
+        let is_there = |name: &ContenderName| !out.contains(name) && self.ready.iter().any(|r| r.contender.name == *name);
+        if !self.experiment().compared().any(is_there) {
             return Err(LabError::NobodyLeft("no contender answers rightly, so there is nobody to compare".into()));
         }
         Ok(())
@@ -341,11 +327,18 @@ impl<'a> Lab<'a> {
         // The limit of [place] is the contender's.
         (around.upstream, around.descriptors) = (None, None);
         let failed = |failure| LabError::Upstream(name.clone(), failure);
-        let running = runner::start::start(&upstream.contender, workload, &around)
+        let mut running = runner::start::start(&upstream.contender, workload, &around)
             .map_err(|(failure, _)| if self.is_stopped() { LabError::Interrupted } else { failed(failure) })?;
-        let long = upstream_warmup(self.experiment());
-        let warmed = trial::warm(running.address, workload, long, &self.cpus().generator, self.place.stop);
-        let line = Upstream { name: name.clone(), ready_after_ns: running.ready_after_ns, warmed_with: warmed };
+        let given = warmup::Given {
+            workloads: &[workload],
+            decides: steady::Decides::Cpu,
+            at_most: upstream_warmup(self.experiment()),
+            cpus: &self.cpus().generator,
+            stop: self.place.stop,
+        };
+        let warmup = warmup::run(&mut running, &given, &mut |_| ());
+        let warmed_with = warmup.iter().flat_map(|w| &w.windows).map(|w| w.correct).sum();
+        let line = Upstream { name: name.clone(), ready_after_ns: running.ready_after_ns, warmed_with, warmup };
         self.running_upstream = Some(running);
         self.write(&Line::Upstream(line.clone()))?;
         self.record.upstreams.push(line);
@@ -418,9 +411,9 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// How long an upstream is warmed: longer than any contender, for it serves them all.
+/// How long an upstream may be warmed: longer than any contender, for it serves them all.
 pub fn upstream_warmup(experiment: &Experiment) -> Duration {
-    (experiment.design.warmup * 2).clamp(Duration::from_secs(2), Duration::from_secs(20))
+    (experiment.design.warmup * 2).clamp(Duration::from_secs(2), Duration::from_secs(60))
 }
 
 /// Keeps of a start's folder what may be asked for later: the log, of a clean trial only when it says something.

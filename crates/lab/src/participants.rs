@@ -11,6 +11,7 @@ use model::workload::Workload;
 use runner::build::build;
 use runner::needs::Tools;
 use runner::start::{Surroundings, start};
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ pub struct Ready {
 }
 
 pub(crate) struct Gathered {
+    /// Those of the cells, and the one that the upstream is warmed with.
+    pub workloads: BTreeMap<String, Workload>,
     pub ready: Vec<Ready>,
     pub upstream: Option<Ready>,
     pub skipped: Vec<Skipped>,
@@ -42,9 +45,7 @@ pub(crate) fn gather_all(
     // All that can be wrong in files is said before the first build.
     let contenders = experiment.everybody().map(|name| place.catalog.contender(name)).collect::<Result<Vec<_>, _>>()?;
     let upstream = experiment.upstream.as_ref().map(|name| place.catalog.contender(name)).transpose()?;
-    for cell in &experiment.cells {
-        place.catalog.workload(&cell.workload)?;
-    }
+    let workloads = workloads(place, experiment, upstream.as_ref())?;
     if let Some(upstream) = &upstream
         && upstream.system.answers.is_empty()
     {
@@ -75,7 +76,8 @@ pub(crate) fn gather_all(
         let why = explain(&skipped, &experiment.baseline);
         return Err(LabError::NobodyLeft(format!("the baseline {} cannot take part{why}", experiment.baseline)));
     }
-    if ready.len() < 2 && !experiment.contenders.is_empty() {
+    let is_ready = |name: &ContenderName| ready.iter().any(|r| r.contender.name == *name);
+    if !experiment.compared().any(is_ready) && !experiment.contenders.is_empty() {
         return Err(LabError::NobodyLeft("no contender but the baseline can take part".into()));
     }
     let upstream = match upstream {
@@ -87,7 +89,13 @@ pub(crate) fn gather_all(
             }
         },
     };
-    Ok(Gathered { ready, upstream, skipped })
+    Ok(Gathered { workloads, ready, upstream, skipped })
+}
+
+fn workloads(place: &Place<'_>, experiment: &Experiment, upstream: Option<&Contender>) -> Result<BTreeMap<String, Workload>, Problems> {
+    let warmed_with = upstream.and_then(|u| u.system.answers.first());
+    let names = experiment.cells.iter().map(|c| &c.workload).chain(warmed_with);
+    names.map(|name| Ok((name.clone(), place.catalog.workload(name)?))).collect()
 }
 
 /// Looks at a contender's needs and builds it. The inner error says why it is skipped.

@@ -4,24 +4,17 @@ use crate::clock;
 use crate::faults;
 use crate::participants::Ready;
 use crate::plan;
-use crate::{Progress, Watcher};
-use load::{Measured, Plan, Target, Wait};
-use model::experiment::{Cell, CpuSets, Experiment, Load};
+use crate::steady::Decides;
+use crate::{Progress, Watcher, warmup};
+use load::{Plan, Target, Wait};
+use model::experiment::{Cell, CpuSets, Experiment};
 use model::record::{Failure, Generator, Host, Measurement, Trial};
 use model::workload::Workload;
 use runner::start::{Running, Surroundings, start};
 use runner::usage::{Sampler, tree_cpu_ns};
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-/// Connections of the warm-up: enough to make the hot path hot, few enough to
-/// leave a compiler some time.
-const WARM_CONNECTIONS: u32 = 8;
-
-/// The last part of a warm-up is a pause, in which compilers catch up with what they queued.
-const WARM_PAUSE_SHARE: f64 = 0.2;
 
 /// Between one cell and the next.
 const SETTLE: Duration = Duration::from_millis(200);
@@ -80,8 +73,15 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
     };
     trial.ready_after_ns = Some(running.ready_after_ns);
     trial.command = running.command.clone();
-    watch(Progress::Doing("warms up"));
-    trial.warmed_with = warm(running.address, first, experiment.design.warmup, &setup.cpus.generator, around.stop);
+    let given = warmup::Given {
+        workloads: &distinct(experiment, setup.workloads),
+        decides: decides(experiment),
+        at_most: experiment.design.warmup,
+        cpus: &setup.cpus.generator,
+        stop: around.stop,
+    };
+    trial.warmup = warmup::run(&mut running, &given, &mut |so_far| watch(Progress::Doing(&format!("warms up, {} s", so_far.as_secs()))));
+    trial.warmed_with = trial.warmup.iter().flat_map(|w| &w.windows).map(|w| w.correct).sum();
     if let Some(failure) = died(&mut running, "warm-up") {
         trial.failure = Some(failure);
     } else {
@@ -116,44 +116,27 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
     trial
 }
 
+/// The workloads of the cells, each once.
+fn distinct<'w>(experiment: &Experiment, workloads: &'w BTreeMap<String, Workload>) -> Vec<&'w Workload> {
+    let mut names: Vec<&str> = Vec::new();
+    for cell in &experiment.cells {
+        if !names.contains(&cell.workload.as_str()) {
+            names.push(&cell.workload);
+        }
+    }
+    names.into_iter().map(|name| &workloads[name]).collect()
+}
+
+/// CPU time shows a compiler at work that a low rate would not; where every cell asks as fast as it is
+/// answered, throughput is compared as well.
+fn decides(experiment: &Experiment) -> Decides {
+    let all_closed = experiment.cells.iter().all(|c| !c.load.has_schedule());
+    if all_closed { Decides::CpuAndThroughput } else { Decides::Cpu }
+}
+
 fn died(running: &mut Running, stage: &str) -> Option<Failure> {
     let status = running.process.ended()?.status.clone();
     Some(Failure { stage: stage.into(), cause: format!("it ended with {status}"), log: running.process.last_lines(20) })
-}
-
-/// Runs a load on a thread that is kept on the generator's CPUs.
-fn on_generator_cpus(plan: &Plan<'_>, cpus: &[usize]) -> Result<Measured, String> {
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            runner::cpus::pin_this_thread(cpus).map_err(|e| format!("the generator cannot be kept on its CPUs: {e}"))?;
-            load::run(plan).map_err(|e| e.to_string())
-        });
-        thread.join().unwrap_or_else(|_| Err("the generator panicked".into()))
-    })
-}
-
-/// Makes requests without measuring, then pauses; returns how many were answered rightly.
-pub(crate) fn warm(address: SocketAddr, workload: &Workload, long: Duration, cpus: &[usize], stop: &AtomicBool) -> u64 {
-    let pause = long.mul_f64(WARM_PAUSE_SHARE);
-    let (target, load) = (Target::plain(address), Load::closed(WARM_CONNECTIONS));
-    let plan = Plan {
-        target: &target,
-        workload,
-        load: &load,
-        duration: long - pause,
-        requests: None,
-        timeout: Duration::from_secs(10),
-        seed: 0,
-        threads: 1,
-        wait: Wait::Asleep,
-        stop,
-        progress: None,
-    };
-    let warmed = if long.is_zero() { 0 } else { on_generator_cpus(&plan, cpus).map_or(0, |m| m.counts.correct) };
-    if !stop.load(Ordering::Relaxed) {
-        std::thread::sleep(pause);
-    }
-    warmed
 }
 
 fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, stop: &AtomicBool) -> Result<Measurement, String> {
@@ -177,7 +160,7 @@ fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, sto
     };
     let upstream_before = setup.upstream.map(tree_cpu_ns);
     let sampler = Sampler::start(running.process.pid, &setup.cpus.generator);
-    let measured = on_generator_cpus(&plan, &setup.cpus.generator);
+    let measured = warmup::on_cpus(&plan, &setup.cpus.generator);
     let usage = sampler.stop();
     let upstream_after = setup.upstream.map(tree_cpu_ns);
     let measured = measured?;

@@ -69,7 +69,7 @@ pub fn run(plan: &Plan<'_>) -> Result<Measured, LoadError> {
         (0..of).map(|_| Kernel::new()).collect::<Result<_, _>>().map_err(|e| LoadError::System("epoll_create1", e))?;
     if of == 1 {
         let kernel = kernels.into_iter().next().expect("there is one");
-        let listeners = Listeners { thread: 0, progress: plan.progress.clone(), seconds: None };
+        let listeners = Listeners { progress: plan.progress.clone(), seconds: None };
         return Ok(run_loop(kernel, plan, Share::WHOLE, listeners, || ()));
     }
     let all_connected = Barrier::new(of as usize);
@@ -78,7 +78,7 @@ pub fn run(plan: &Plan<'_>) -> Result<Measured, LoadError> {
         let loops: Vec<_> = (0..)
             .zip(kernels)
             .map(|(thread, kernel)| {
-                let listeners = Listeners { thread, progress: plan.progress.clone(), seconds: Some(sender.clone()) };
+                let listeners = Listeners { progress: plan.progress.clone(), seconds: Some(sender.clone()) };
                 let all_connected = &all_connected;
                 scope.spawn(move || {
                     run_loop(kernel, plan, Share { thread, of }, listeners, || {

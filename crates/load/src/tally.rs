@@ -99,8 +99,6 @@ impl Measured {
 /// What a thread says once a second, for whoever watches.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Which thread.
-    pub thread: u32,
     /// Which second, from 0.
     pub number: usize,
     /// What it came to.
@@ -123,8 +121,6 @@ pub enum Failed {
 /// Who hears of each second when it is over.
 #[derive(Clone, Default)]
 pub(crate) struct Listeners {
-    /// Which thread speaks.
-    pub thread: u32,
     /// Whoever watches; a message that finds no room is dropped.
     pub progress: Option<SyncSender<Progress>>,
     /// Whoever puts the seconds of several threads together: the second's number and its latencies.
@@ -301,9 +297,9 @@ impl Tally {
 
     fn close_second(&mut self) {
         let second = self.second_of(&self.current, self.current_not_correct);
-        let Listeners { thread, progress, seconds } = &self.listeners;
+        let Listeners { progress, seconds } = &self.listeners;
         if let Some(progress) = progress {
-            let _ = progress.try_send(Progress { thread: *thread, number: self.seconds.len(), second, in_flight: self.in_flight });
+            let _ = progress.try_send(Progress { number: self.seconds.len(), second, in_flight: self.in_flight });
         }
         if let Some(seconds) = seconds {
             let _ = seconds.send((self.seconds.len(), self.current.clone()));

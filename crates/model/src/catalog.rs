@@ -2,7 +2,7 @@
 
 use crate::article::Article;
 use crate::experiment::Experiment;
-use crate::name::{ContenderName, did_you_mean, is_name};
+use crate::name::{AA, ContenderName, did_you_mean, is_name};
 use crate::problem::Problems;
 use crate::system::{Contender, System};
 use crate::workload::Workload;
@@ -72,12 +72,15 @@ impl Catalog {
         System::read(&self.dir.join("systems").join(name))
     }
 
-    /// Reads a system and applies variants.
+    /// Reads a system and applies variants; a twin is the same under its second name.
     ///
     /// # Errors
     /// As [`Catalog::system`], and for an unknown variant.
     pub fn contender(&self, name: &ContenderName) -> Result<Contender, Problems> {
-        self.system(&name.system)?.with_variants(&name.variants)
+        let variants: Vec<String> = name.variants.iter().filter(|v| *v != AA).cloned().collect();
+        let mut contender = self.system(&name.system)?.with_variants(&variants)?;
+        contender.name = name.clone();
+        Ok(contender)
     }
 
     /// Reads a workload.

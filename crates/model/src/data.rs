@@ -63,6 +63,11 @@ pub fn filler(size: usize) -> Vec<u8> {
     (b'a'..=b'z').cycle().take(size).collect()
 }
 
+/// Whether templates can name a value so: letters, digits, `-` and `_`, one or more.
+pub(crate) fn is_value_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+}
+
 pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
     match units::parse_bytes(text)? {
         size if size > SIZE_MAX => Err(format!("{text} is more than the 64M that are generated at most")),
@@ -72,7 +77,7 @@ pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
 
 pub(crate) fn walk(table: &Table<'_>, folder: &Path) -> Data {
     let name = table.required_string("name");
-    if !name.is_empty() && name.contains(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c)) {
+    if !name.is_empty() && !is_value_name(&name) {
         table.problem("name", format!("`{name}` cannot name a value"), "use letters, digits, `-` and `_`");
     }
     let counter = table.table("counter", |t| Values::Counter {

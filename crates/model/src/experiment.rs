@@ -22,6 +22,9 @@ pub struct Experiment {
     pub baseline: ContenderName,
     /// The others.
     pub contenders: Vec<ContenderName>,
+    /// Whether the baseline takes part a second time, as the last of the contenders (see [`ContenderName::twin`]).
+    #[serde(default)]
+    pub aa: bool,
     /// What proxies stand before.
     pub upstream: Option<ContenderName>,
     /// Workloads at load levels.
@@ -254,13 +257,17 @@ pub struct Design {
     pub blocks: u32,
     /// Further blocks, run only while faults leave a verdict with fewer blocks than it needs.
     pub spare_blocks: u32,
+    /// After so many blocks the run is looked at and stops when every claim is settled; rising. The last look, after all
+    /// blocks, need not stand here.
+    #[serde(default)]
+    pub looks: Vec<u32>,
     /// A ratio within `[1/(1+margin), 1+margin]` makes no difference that matters.
     pub margin: f64,
     /// Of the intervals that make a contender better or worse.
     pub confidence: f64,
     /// Fixes the order of trials and cells.
     pub seed: u64,
-    /// Load before the first measurement of each trial.
+    /// The most load before the first measurement of each trial: it ends as soon as the steady state is found.
     #[serde(with = "nanoseconds")]
     pub warmup: Duration,
     /// Length of each cell's measurement.
@@ -335,7 +342,7 @@ pub struct Quick {
     pub blocks: u32,
     /// Further blocks, as in [`Design::spare_blocks`].
     pub spare_blocks: u32,
-    /// Warm-up per trial.
+    /// The most warm-up per trial.
     #[serde(with = "nanoseconds")]
     pub warmup: Duration,
     /// Length of a measurement.
@@ -375,21 +382,39 @@ impl Experiment {
         std::iter::once(&self.baseline).chain(&self.contenders)
     }
 
+    /// The contenders that the question is about: without the baseline's twin, where there are others.
+    pub fn compared(&self) -> impl Iterator<Item = &ContenderName> {
+        let only_twin = self.contenders.iter().all(ContenderName::is_twin);
+        self.contenders.iter().filter(move |name| only_twin || !name.is_twin())
+    }
+
     /// The cell of a name.
     pub fn cell(&self, name: &str) -> Option<&Cell> {
         self.cells.iter().find(|c| c.name == name)
+    }
+
+    /// With another number of blocks: looks as they are by default are so for these as well; written ones beyond the
+    /// blocks fall away.
+    pub fn with_blocks(mut self, blocks: u32) -> Experiment {
+        let has_claims = !self.claims.is_empty();
+        if self.design.looks == default_looks(self.design.blocks, has_claims) {
+            self.design.looks = default_looks(blocks, has_claims);
+        }
+        self.design.looks.retain(|look| *look <= blocks);
+        self.design.blocks = blocks;
+        self
     }
 
     /// The experiment in its quick form, where it has one.
     pub fn quickened(mut self) -> Experiment {
         let Some(quick) = self.quick.clone() else { return self };
         if !quick.contenders.is_empty() {
-            self.contenders.retain(|c| quick.contenders.contains(c));
+            self.contenders.retain(|c| quick.contenders.contains(c) || c.is_twin());
         }
         if !quick.cells.is_empty() {
             self.cells.retain(|c| quick.cells.contains(&c.name));
         }
-        self.design.blocks = quick.blocks;
+        self = self.with_blocks(quick.blocks);
         self.design.spare_blocks = quick.spare_blocks;
         self.design.warmup = quick.warmup;
         self.design.measure = quick.measure;
@@ -399,13 +424,18 @@ impl Experiment {
             claim.cells.retain(|c| cells.contains(c));
             (spoke_of_all || !claim.cells.is_empty()) && (claim.contender == self.baseline || self.contenders.contains(&claim.contender))
         });
+        // Nothing is settled early where no claim is left.
+        if self.claims.is_empty() {
+            self.design.looks.clear();
+        }
         self
     }
 
-    /// About how long one trial takes, from what is written and a start-up time.
-    pub fn trial_estimate(&self, start_up: Duration) -> Duration {
+    /// About how long one trial takes, from what is written, a start-up time, and when such a system is
+    /// usually found steady.
+    pub fn trial_estimate(&self, start_up: Duration, steady: Duration) -> Duration {
         let settling = Duration::from_millis(700);
-        start_up + self.design.warmup + (self.design.measure + Duration::from_millis(300)) * self.cells.len() as u32 + settling
+        start_up + steady.min(self.design.warmup) + (self.design.measure + Duration::from_millis(300)) * self.cells.len() as u32 + settling
     }
 
     /// What the design says, for people.
@@ -419,8 +449,9 @@ impl Experiment {
                     d.blocks, d.spare_blocks
                 ),
             ),
+            ("looks", describe_looks(d)),
             ("seed of the order", d.seed.to_string()),
-            ("warm-up", format!("{} per trial", show_duration(d.warmup))),
+            ("warm-up", warm_up_in_words(d.warmup)),
             ("measurement", format!("{} per cell, cells in random order", show_duration(d.measure))),
             (
                 "margin",
@@ -442,20 +473,51 @@ impl Experiment {
     }
 }
 
+fn describe_looks(design: &Design) -> String {
+    let early: Vec<String> = design.looks.iter().filter(|look| **look < design.blocks).map(ToString::to_string).collect();
+    match early.as_slice() {
+        [] => "one, after the last block".to_owned(),
+        early => format!("after {} and {} blocks; the run ends as soon as every claim is settled", early.join(", "), design.blocks),
+    }
+}
+
+/// Looks where none are written: after half, three quarters and all of the blocks, none before the fewest blocks that can
+/// settle anything; where nothing is claimed, none but the last.
+fn default_looks(blocks: u32, has_claims: bool) -> Vec<u32> {
+    let mut looks: Vec<u32> = [blocks.div_ceil(2), (3 * blocks).div_ceil(4), blocks].into_iter().filter(|n| *n >= FEWEST_BLOCKS).collect();
+    looks.dedup();
+    if has_claims { looks } else { Vec::new() }
+}
+
+fn warm_up_in_words(at_most: Duration) -> String {
+    match at_most {
+        Duration::ZERO => "none".into(),
+        _ => format!("per trial until the steady state is found, {} at most", show_duration(at_most)),
+    }
+}
+
 fn walk(table: &Table<'_>, path: &Path) -> Experiment {
     let name = table.required_string("name");
     if path.file_stem().is_some_and(|stem| *stem != *name) {
         table.problem("name", format!("the name `{name}` is not that of its file"), "name the file `<name>.toml`");
     }
     let baseline = if table.has("baseline") { contender(table, "baseline") } else { table.required_string("baseline").parse().ok() };
-    let contenders = contenders(table);
+    let mut contenders = contenders(table);
+    for name in contenders.iter().chain(&baseline).filter(|name| name.is_twin()) {
+        table.problem("contenders", format!("`{name}`: the variant `aa` is not to be named"), "write `aa = true`");
+    }
+    let aa = table.flag("aa").unwrap_or(false);
+    if let (true, Some(baseline)) = (aa, &baseline) {
+        contenders.push(baseline.twin());
+    }
     let cells: Vec<Cell> = table.tables("cell", walk_cell);
     if cells.is_empty() {
         table.problem("cell", "the experiment measures nothing", "write one [[cell]] or more, each with `name`, `workload` and `load`");
     }
-    let design = table.table("design", walk_design).unwrap_or_else(default_design);
     let place = table.table("place", walk_place).unwrap_or_default();
     let claims = table.tables("claim", walk_claim);
+    let has_claims = !claims.is_empty();
+    let design = table.table("design", |t| walk_design(t, has_claims)).unwrap_or_else(|| default_design(has_claims));
     let quick = table.table("quick", |t| Quick {
         contenders: self::contenders(t),
         cells: t.strings("cells"),
@@ -476,6 +538,7 @@ fn walk(table: &Table<'_>, path: &Path) -> Experiment {
         }),
         baseline: baseline.unwrap_or(ContenderName { system: "unknown".into(), variants: Vec::new() }),
         contenders,
+        aa,
         upstream: contender(table, "upstream"),
         cells,
         design,
@@ -621,9 +684,9 @@ fn walk_arrivals(table: &Table<'_>) -> Load {
         table.problem("rate", "arrivals need a rate", "write `rate = 100`, in requests per second");
     }
     Load::Arrivals {
-        rate_per_s: table.number("rate", 0.001, 10_000_000.0).unwrap_or(1.0),
+        rate_per_s: table.number("rate", RATE_MIN, RATE_MAX).unwrap_or(1.0),
         stages: table.tables("stages", |stage| Stage {
-            to_per_s: stage.number("to", 0.0, 10_000_000.0).unwrap_or_else(|| {
+            to_per_s: stage.number("to", 0.0, RATE_MAX).unwrap_or_else(|| {
                 if !stage.has("to") {
                     stage.problem("to", "a stage needs the rate that it leads to", "write `{ to = 200, over = \"10s\" }`");
                 }
@@ -679,23 +742,32 @@ impl Pause {
 /// How many requests may be under way where a load with a schedule does not say.
 pub const DEFAULT_IN_FLIGHT: u64 = 1024;
 
-fn default_design() -> Design {
+/// The least rate of arrivals, per second; a stage may lead to 0.
+pub const RATE_MIN: f64 = 0.001;
+
+/// The greatest rate of arrivals, per second.
+pub const RATE_MAX: f64 = 10_000_000.0;
+
+fn default_design(has_claims: bool) -> Design {
     Design {
         blocks: 12,
         spare_blocks: 2,
+        looks: default_looks(12, has_claims),
         margin: 0.05,
         confidence: 0.95,
         seed: 1,
-        warmup: Duration::from_secs(10),
+        warmup: Duration::from_secs(30),
         measure: Duration::from_secs(10),
         budget: Duration::from_secs(2 * 3600),
     }
 }
 
-fn walk_design(table: &Table<'_>) -> Design {
-    let usual = default_design();
+fn walk_design(table: &Table<'_>, has_claims: bool) -> Design {
+    let usual = default_design(has_claims);
+    let blocks = table.integer("blocks", 1, 1000).map_or(usual.blocks, |n| n as u32);
     Design {
-        blocks: table.integer("blocks", 1, 1000).map_or(usual.blocks, |n| n as u32),
+        blocks,
+        looks: if table.has("looks") { walk_looks(table, blocks) } else { default_looks(blocks, has_claims) },
         spare_blocks: table.integer("spare_blocks", 0, 100).map_or(usual.spare_blocks, |n| n as u32),
         margin: table.number("margin", 0.0, 10.0).unwrap_or(usual.margin),
         confidence: table.number("confidence", 0.8, 0.999).unwrap_or(usual.confidence),
@@ -704,6 +776,29 @@ fn walk_design(table: &Table<'_>) -> Design {
         measure: positive(table, "measure").unwrap_or(usual.measure),
         budget: positive(table, "budget").unwrap_or(usual.budget),
     }
+}
+
+fn walk_looks(table: &Table<'_>, blocks: u32) -> Vec<u32> {
+    let looks = table.integers("looks");
+    if let Some(pair) = looks.windows(2).find(|pair| pair[0] >= pair[1]) {
+        table.problem("looks", format!("looks must rise: {} stands before {}", pair[0], pair[1]), "write them as [6, 9, 12]");
+    }
+    for look in &looks {
+        if *look > u64::from(blocks) {
+            table.problem(
+                "looks",
+                format!("a look after {look} blocks comes behind the last of {blocks}"),
+                "leave it out, or plan more blocks",
+            );
+        } else if *look < u64::from(FEWEST_BLOCKS) {
+            table.problem(
+                "looks",
+                format!("a look after {look} blocks can settle nothing: a verdict needs {FEWEST_BLOCKS}"),
+                "leave it out; `looks = []` is one look at the end",
+            );
+        }
+    }
+    looks.into_iter().map(|look| look.min(u64::from(blocks)) as u32).collect()
 }
 
 fn positive(table: &Table<'_>, key: &'static str) -> Option<Duration> {

@@ -2,7 +2,7 @@
 //!
 //! What people write: [`system`], [`workload`], [`experiment`], found through a
 //! [`catalog::Catalog`]. What a run leaves: [`record`], and what it comes to: [`judgement`]. What is compared: [`metric`].
-//! What others published: [`article`], and what that comes to: [`audit`].
+//! What others published: [`article`], and what that comes to: [`audit`]. What the instrument found of what is known: [`selftest`].
 
 pub mod article;
 pub mod audit;
@@ -16,6 +16,7 @@ pub mod placeholder;
 pub mod problem;
 mod reader;
 pub mod record;
+pub mod selftest;
 pub mod system;
 pub mod template;
 pub mod units;

@@ -15,6 +15,23 @@ pub struct ContenderName {
     pub variants: Vec<String>,
 }
 
+/// The variant that makes the baseline a contender a second time; no system may define it.
+pub const AA: &str = "aa";
+
+impl ContenderName {
+    /// The same system under a second name.
+    pub fn twin(&self) -> ContenderName {
+        let mut twin = self.clone();
+        twin.variants.push(AA.to_owned());
+        twin
+    }
+
+    /// Whether this is somebody's [`ContenderName::twin`].
+    pub fn is_twin(&self) -> bool {
+        self.variants.iter().any(|v| v == AA)
+    }
+}
+
 impl fmt::Display for ContenderName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.system)?;

@@ -147,6 +147,16 @@ impl<'d> Table<'d> {
         self.parsed(key, units::parse_duration)
     }
 
+    /// `true` or `false`.
+    pub fn flag(&self, key: &'static str) -> Option<bool> {
+        let value = self.get(key)?;
+        let DeValue::Boolean(flag) = value.get_ref() else {
+            self.wrong_type(key, value, "true or false");
+            return None;
+        };
+        Some(*flag)
+    }
+
     /// A whole number within bounds.
     pub fn integer(&self, key: &'static str, low: u64, high: u64) -> Option<u64> {
         let value = self.get(key)?;

@@ -8,6 +8,7 @@ use crate::article::Article;
 use crate::experiment::{CpuSets, Experiment};
 use crate::name::ContenderName;
 use crate::problem::Problems;
+use crate::selftest::SelfTest;
 use serde::{Deserialize, Serialize};
 use stats::Histogram;
 use std::collections::BTreeMap;
@@ -70,6 +71,9 @@ pub struct Header {
     /// The tables of the article that the question comes from.
     #[serde(default)]
     pub article: Option<Article>,
+    /// The last self-test on this machine, where there is one that is not too old.
+    #[serde(default)]
+    pub instrument: Option<SelfTest>,
 }
 
 /// A system that takes part, as it was built.
@@ -148,6 +152,9 @@ pub struct Upstream {
     pub ready_after_ns: u64,
     /// How many requests warmed it.
     pub warmed_with: u64,
+    /// How its warm-up went; `None` in older records.
+    #[serde(default)]
+    pub warmup: Option<Warmup>,
 }
 
 /// What happened to the run.
@@ -171,6 +178,8 @@ pub enum Event {
     UpstreamLost,
     /// The budget was used up.
     BudgetSpent,
+    /// A planned look found every claim settled: the blocks not begun are not needed.
+    Settled,
     /// Every planned trial was run.
     Finished,
 }
@@ -234,6 +243,19 @@ pub enum WarmUpClass {
     NeverSteady,
     /// It was given too few seconds to tell.
     TooShort,
+}
+
+impl WarmUpClass {
+    /// As it stands in a record.
+    pub fn name(self) -> &'static str {
+        match self {
+            WarmUpClass::Flat => "flat",
+            WarmUpClass::WarmUp => "warm_up",
+            WarmUpClass::Slowdown => "slowdown",
+            WarmUpClass::NeverSteady => "never_steady",
+            WarmUpClass::TooShort => "too_short",
+        }
+    }
 }
 
 /// A second of warm-up: load for its first part, then a pause in which compilers catch up.
@@ -540,17 +562,40 @@ impl Record {
         self.answers.iter().filter_map(|a| a.failure.as_ref().map(|f| (&a.contender, f)))
     }
 
-    /// The trials that are not there yet, of the planned blocks and of the spare ones that were begun:
-    /// block from 1, position from 1, contender.
+    /// Why a contender of the experiment took no part; `None` where it did.
+    pub fn absence(&self, name: &ContenderName) -> Option<&str> {
+        let skipped = self.header.skipped.iter().find(|s| s.contender == *name).map(|s| s.reason.as_str());
+        skipped.or_else(|| self.answers.iter().find(|a| a.contender == *name)?.failure.as_ref().map(|f| f.cause.as_str()))
+    }
+
+    /// Whether a planned look found every claim settled, so that no further block is needed.
+    pub fn is_settled(&self) -> bool {
+        self.sessions.iter().any(|s| s.event == Event::Settled)
+    }
+
+    /// Blocks that have a trial of everybody who was not dropped.
+    pub fn complete_blocks(&self) -> u32 {
+        let out: Vec<&ContenderName> = self.dropped().map(|(name, _)| name).collect();
+        let done = |block: u32, name: &ContenderName| self.trials.iter().any(|t| t.block == block && t.contender == *name);
+        let is_complete = |(block, order): &(u32, &Vec<ContenderName>)| {
+            let mut due = order.iter().filter(|name| !out.contains(name)).peekable();
+            due.peek().is_some() && due.all(|name| done(*block, name))
+        };
+        (1..).zip(&self.header.plan).filter(is_complete).count() as u32
+    }
+
+    /// The trials that are not there yet, of the planned blocks and of the spare ones that were begun, and of a settled
+    /// run those of blocks that were begun: block from 1, position from 1, contender.
     pub fn missing(&self) -> Vec<(u32, u32, ContenderName)> {
         let begun = self.trials.iter().map(|t| t.block).max().unwrap_or(0);
-        self.missing_until(begun.max(self.header.experiment.design.blocks))
+        let planned = if self.is_settled() { 0 } else { self.header.experiment.design.blocks };
+        self.missing_until(begun.max(planned))
     }
 
     /// As [`Record::missing`], with the next spare block when nothing else is missing.
     pub fn missing_or_spare(&self) -> Vec<(u32, u32, ContenderName)> {
         let missing = self.missing();
-        if !missing.is_empty() {
+        if !missing.is_empty() || self.is_settled() {
             return missing;
         }
         let begun = self.trials.iter().map(|t| t.block).max().unwrap_or(0);

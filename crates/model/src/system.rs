@@ -1,6 +1,6 @@
 //! A system: a program under test, or before or behind one (`systems/<name>/system.toml`).
 
-use crate::name::{ContenderName, did_you_mean, is_name};
+use crate::name::{AA, ContenderName, did_you_mean, is_name};
 use crate::placeholder;
 use crate::problem::Problems;
 use crate::reader::{Table, read_file};
@@ -256,6 +256,9 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
         variants: table.named_tables("variants", |name, t| {
             if !is_name(name) {
                 t.problem("", format!("`{name}` cannot name a variant"), "use letters, digits, `-`, `_` and `.`");
+            }
+            if name == AA {
+                t.problem("", "the variant `aa` is the baseline compared with itself", "give this variant another name");
             }
             Variant {
                 summary: t.string("summary"),

@@ -33,33 +33,32 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
 }
 
+/// A number without its suffix, and how many times the suffix multiplies it by a thousand, or by 1024.
+fn split_suffix(text: &str) -> (&str, usize) {
+    let text = text.trim();
+    match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1),
+        Some((at, 'M')) => (&text[..at], 2),
+        Some((at, 'G')) => (&text[..at], 3),
+        _ => (text, 0),
+    }
+}
+
 /// Reads `1k`, `2.5M`, `300`: a number with an SI suffix.
 pub fn parse_number(text: &str) -> Result<f64, String> {
-    let trimmed = text.trim();
-    let (digits, scale) = match trimmed.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&trimmed[..at], 1e3),
-        Some((at, 'M')) => (&trimmed[..at], 1e6),
-        Some((at, 'G')) => (&trimmed[..at], 1e9),
-        _ => (trimmed, 1.0),
-    };
+    let (digits, thousands) = split_suffix(text);
     digits
         .parse::<f64>()
         .ok()
         .filter(|n| n.is_finite())
-        .map(|n| n * scale)
+        .map(|n| n * [1.0, 1e3, 1e6, 1e9][thousands])
         .ok_or_else(|| format!("`{text}` is not a number: write it like 300, 1k or 2.5M"))
 }
 
 /// Reads `74`, `16K`, `64M`, `1G`: bytes, where K is 1024.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let trimmed = text.trim();
-    let (digits, shift) = match trimmed.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&trimmed[..at], 10),
-        Some((at, 'M')) => (&trimmed[..at], 20),
-        Some((at, 'G')) => (&trimmed[..at], 30),
-        _ => (trimmed, 0),
-    };
-    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift));
+    let (digits, thousands) = split_suffix(text);
+    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << (10 * thousands)));
     bytes.ok_or_else(|| format!("`{text}` is not a size: write it like 74, 16K or 1M, where K is 1024"))
 }
 
@@ -145,5 +144,7 @@ mod tests {
         assert_eq!(shown, ["350 ms", "4.0 s", "12 s", "4 min 10 s", "1 h 05 min"]);
         assert_eq!([parse_number("1k"), parse_number("2.5M"), parse_number("300")].map(Result::unwrap), [1e3, 2.5e6, 300.0]);
         assert!(parse_number("k").is_err() && parse_number("NaN").is_err());
+        assert_eq!(["74", "16K", " 64M ", "1G"].map(|t| parse_bytes(t).unwrap()), [74, 16 << 10, 64 << 20, 1 << 30]);
+        assert!(["", "K", "1.5K", "1m", "99999999999G"].into_iter().all(|bad| parse_bytes(bad).is_err()));
     }
 }

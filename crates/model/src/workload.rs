@@ -271,7 +271,7 @@ fn walk_step(table: &Table<'_>, folder: &Path, known: &mut BTreeSet<String>) -> 
         declined: table.integer("declined", 100, 599).map(|n| n as u16),
     };
     for Capture { name, .. } in &step.captures {
-        if name.is_empty() || name.contains(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c)) {
+        if !data::is_value_name(name) {
             table.problem("capture", format!("`{name}` cannot name a value"), "use letters, digits, `-` and `_`");
         }
         if BUILT_IN.contains(&name.as_str()) {
@@ -290,19 +290,38 @@ fn walk_step(table: &Table<'_>, folder: &Path, known: &mut BTreeSet<String>) -> 
     if step.path.texts().any(|text| text.contains(|c: char| c.is_ascii_control() || c == ' ')) {
         table.problem("path", "the path holds a space or a control character", "write it percent-encoded, as it is sent");
     }
-    if step.method.is_empty() || !step.method.chars().all(|c| c.is_ascii_alphabetic() || c == '-') {
+    if !is_method(&step.method) {
         table.problem("method", format!("`{}` is not a method", step.method), "write GET, POST, ...");
     }
     for (name, value) in &step.headers {
-        let name_is_token = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
-        if !name_is_token || value.texts().any(|text| text.contains(['\r', '\n', '\0'])) {
+        if !is_header_name(name) || !value.texts().all(is_header_value) {
             table.problem("headers", format!("`{name}: {value}` is not a header"), "names are tokens, values have no line breaks");
         }
-        if ["host", "content-length", "connection", "transfer-encoding"].contains(&name.to_ascii_lowercase().as_str()) {
+        if is_written_by_generator(name) || name.eq_ignore_ascii_case("host") {
             table.problem("headers", format!("the header `{name}` is written by the load generator itself"), "leave it out");
         }
     }
     step
+}
+
+/// Whether this can be sent as a method: letters and `-`, one or more.
+pub fn is_method(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-')
+}
+
+/// Whether this can be sent as a header's name: a token (RFC 9110, 5.6.2).
+pub fn is_header_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}
+
+/// Whether this can be sent as a header's value, or a part of one: it ends no line.
+pub fn is_header_value(text: &str) -> bool {
+    !text.contains(['\r', '\n', '\0'])
+}
+
+/// Whether only the load generator writes the header, as how requests are framed and connections kept follows from it.
+pub fn is_written_by_generator(header: &str) -> bool {
+    ["content-length", "connection", "transfer-encoding"].iter().any(|ours| header.eq_ignore_ascii_case(ours))
 }
 
 /// A field as a template, all of whose names are known.

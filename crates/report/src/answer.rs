@@ -3,7 +3,8 @@
 use model::experiment::FEWEST_BLOCKS;
 use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict, show_confidence, show_ratio};
 use model::metric::Metric;
-use model::record::{Event, Record};
+use model::record::{Event, Record, WarmUpClass};
+use model::units::{show_duration, show_number};
 use serde::Serialize;
 
 /// The answer to the experiment's question.
@@ -26,9 +27,13 @@ pub fn answer(record: &Record, judgement: &Judgement) -> Answer {
         return Answer { outcome: "unsound", sentence, details };
     }
     let claimed = judgement.claims.first().map(|c| &c.claim.contender);
-    let others = || record.header.contenders.iter().map(|p| &p.name).filter(|n| **n != judgement.baseline);
+    let others = || record.header.contenders.iter().map(|p| &p.name).filter(|n| **n != judgement.baseline && !n.is_twin());
     let subject = claimed.filter(|c| others().any(|n| n == *c)).or_else(|| others().next());
     let Some(subject) = subject else {
+        if record.header.experiment.aa && !judgement.noise.is_empty() {
+            let sentence = format!("{} was compared with itself: what differs is the noise of this machine.", judgement.baseline);
+            return Answer { outcome: "answered", sentence, details };
+        }
         return Answer { outcome: "undecided", sentence: "Nobody is left to compare.".into(), details };
     };
     let cells: Vec<&str> = record.header.experiment.cells.iter().map(|c| c.name.as_str()).collect();
@@ -59,7 +64,7 @@ fn failures(verdicts: &[&Verdict]) -> Option<Part> {
     let failing = |v: &&&Verdict| v.outcome != Outcome::Undecided && v.value.zip(v.baseline_value).is_some_and(|(a, b)| a > 0.0 || b > 0.0);
     let verdict = verdicts.iter().find(failing)?;
     let (value, baseline) = verdict.value.zip(verdict.baseline_value)?;
-    let show = model::units::show_number;
+    let show = show_number;
     let cell = verdict.cell.as_deref().unwrap_or_default();
     Some(Part { verb: "fails", text: format!("{} % of its requests, {} {} % ({cell})", show(value), verdict.baseline, show(baseline)) })
 }
@@ -91,7 +96,7 @@ fn across_cells(metric: Metric, verdicts: &[&Verdict], cells: usize) -> Option<P
         format!(" ({})", decided.iter().filter_map(|v| v.cell.as_deref()).collect::<Vec<_>>().join(", "))
     };
     if first.outcome == Outcome::Equivalent {
-        let within = model::units::show_number(first.margin * 100.0);
+        let within = show_number(first.margin * 100.0);
         return Some(Part { verb, text: format!("the same {what} as {baseline}, within {within} %{scope}") });
     }
     let ratios: Vec<f64> = decided.iter().filter_map(|v| v.ratio).collect();
@@ -128,15 +133,37 @@ fn details(judgement: &Judgement) -> Vec<String> {
     details
 }
 
+/// Who was measured before any steady state was seen.
+fn unsteady(record: &Record, judgement: &Judgement) -> Vec<String> {
+    let at_most = show_duration(record.header.experiment.design.warmup);
+    let mut notes = Vec::new();
+    for warmup in &judgement.warmups {
+        let count = |class| warmup.classes.iter().find(|(c, _)| *c == class).map_or(0, |(_, n)| *n);
+        let (never, starts) = (count(WarmUpClass::NeverSteady), warmup.classes.iter().map(|(_, n)| n).sum::<usize>());
+        if never > 0 {
+            notes.push(format!(
+                "{} reached no steady state in {never} of {starts} starts, within the {at_most} that it had: what was measured there is a process that was still changing.",
+                warmup.contender
+            ));
+        }
+    }
+    if judgement.warmups.iter().any(|w| w.classes.iter().any(|(class, _)| *class == WarmUpClass::TooShort)) {
+        notes.push(format!(
+            "The warm-up ({at_most} at most) was too short to tell whether anybody was steady: a JIT compiler would not have finished."
+        ));
+    }
+    notes
+}
+
 /// What a reader must know before believing.
 pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
     let header = &record.header;
     let design = &header.experiment.design;
-    let mut notes = Vec::new();
+    let mut notes = unsteady(record, judgement);
     if header.quick {
         notes.push(format!(
-            "This was the quick form: fewer contenders and cells, and a warm-up of only {}, too short for a JIT compiler to finish. Run it without --quick for the whole answer.",
-            model::units::show_duration(design.warmup)
+            "This was the quick form: fewer contenders and cells, and at most {} to warm up. Run it without --quick for the whole answer.",
+            show_duration(design.warmup)
         ));
     }
     let cpus = &header.cpus;
@@ -154,6 +181,13 @@ pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
                 .into(),
         );
     }
+    if record.is_settled() {
+        notes.push(format!(
+            "The run ended after {} of at most {} blocks: a planned look found every claim settled. Each look spends a part of the allowed error, so that looking early does not make chance findings likelier.",
+            record.complete_blocks(),
+            design.blocks
+        ));
+    }
     let missing = record.missing().len();
     if missing > 0 {
         let how = match record.ended() {
@@ -170,11 +204,11 @@ pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
     if record.torn_lines > 0 {
         notes.push(format!("Lines of the record that a crash cut short, and that are left out: {}.", record.torn_lines));
     }
-    if judgement.claims.len() > 1 {
+    let tested = judgement.claims.iter().filter(|c| c.p_adjusted.is_some()).count();
+    if tested > 1 {
         notes.push(format!(
-            "{} claims are tested here, each at {} %: with many claims, one may come out by chance.",
-            judgement.claims.len(),
-            model::units::show_number(design.confidence * 100.0)
+            "{tested} claims are tested here, corrected for their number (Holm): the chance that any of them is decided wrongly is at most {} %.",
+            show_number((1.0 - design.confidence) * 100.0)
         ));
     }
     notes

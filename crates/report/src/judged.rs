@@ -4,7 +4,7 @@ use crate::page::{ms, round};
 use model::article::{Article, Figure, Row, Table};
 use model::audit::Audit;
 use model::judgement::{ClaimVerdict, FaultAt, Judgement, Noise, Picture, PlannedLook, Symptom, Verdict, WarmUp};
-use model::record::{Event, Record, Warmup};
+use model::record::{Record, Warmup};
 use serde_json::{Value, json};
 use stats::Interval;
 
@@ -65,7 +65,7 @@ pub fn stopping(record: &Record, judgement: &Judgement) -> Value {
     let design = &record.header.experiment.design;
     let run = record.trials.iter().map(|t| t.block).max().unwrap_or(0);
     json!({
-        "planned": design.blocks, "run": run, "early": stopped_early(record.ended(), &judgement.looks),
+        "planned": design.blocks, "run": run, "early": record.is_settled(),
         "confidence": design.confidence, "margin": design.margin,
         "looks": judgement.looks.iter().map(look).collect::<Vec<_>>(),
     })
@@ -73,12 +73,6 @@ pub fn stopping(record: &Record, judgement: &Judgement) -> Value {
 
 fn look(l: &PlannedLook) -> Value {
     json!({"blocks": l.blocks, "confidence": l.confidence, "confidence_equivalence": l.confidence_equivalence, "taken": l.taken})
-}
-
-/// Whether the run came to its end before its last look.
-pub fn stopped_early(ended: Option<Event>, looks: &[PlannedLook]) -> bool {
-    let cut = matches!(ended, None | Some(Event::Interrupted | Event::UpstreamLost | Event::BudgetSpent));
-    !cut && looks.iter().any(|l| l.taken) && looks.last().is_some_and(|l| !l.taken)
 }
 
 pub fn noise(n: &Noise, margin: f64) -> Value {
@@ -278,17 +272,6 @@ mod tests {
         assert_eq!((&value["confidence"], &value["sign_flip_p"], &value["blocks_needed"]), (&json!(0.975), &json!(0.03125), &json!(19)));
         assert_eq!((&value["cell"], &value["outcome"]), (&json!("start"), &json!("undecided")));
         assert_eq!(verdict(&compared(None, None, None))["decided_by"], Value::Null);
-    }
-
-    #[test]
-    fn a_run_that_was_cut_short_did_not_stop_early() {
-        let look = |blocks, taken| PlannedLook { blocks, confidence: 0.98, confidence_equivalence: 0.96, taken };
-        let looks = [look(6, true), look(12, false)];
-        assert!(stopped_early(Some(Event::Finished), &looks));
-        assert!(!stopped_early(Some(Event::Interrupted), &looks) && !stopped_early(None, &looks));
-        assert!(!stopped_early(Some(Event::Finished), &[look(6, true), look(12, true)]));
-        assert!(!stopped_early(Some(Event::Finished), &[look(6, false), look(12, false)]));
-        assert!(!stopped_early(Some(Event::Finished), &[]));
     }
 
     #[test]

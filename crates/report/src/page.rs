@@ -3,10 +3,12 @@
 use crate::answer::{answer, notes};
 use crate::judged;
 use model::experiment::Published;
-use model::judgement::Judgement;
+use model::judgement::{Judgement, show_confidence};
 use model::record::{Measurement, Participant, Record, Trial};
+use model::selftest::{SelfTest, Truth, TruthOutcome};
 use model::units::{show_bytes, show_number};
 use serde_json::{Value, json};
+use stats::Interval;
 
 /// The built page, with a place for its data.
 const PAGE: &str = include_str!("../../../web/dist/index.html");
@@ -71,7 +73,7 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
         "warmups": judgement.warmups.iter().map(judged::warm_up).collect::<Vec<_>>(),
         "symptoms": judgement.symptoms.iter().map(judged::symptom).collect::<Vec<_>>(),
         "audit": header.article.as_ref().zip(judgement.audit.as_ref()).map(|(article, audit)| judged::audit(article, audit)),
-        "instrument": Vec::<Value>::new(),
+        "instrument": header.instrument.as_ref().map_or_else(Vec::new, instrument),
         "skipped": header.skipped.iter().map(|s| json!({"contender": s.contender, "reason": s.reason}))
             .chain(record.dropped().map(|(name, f)| json!({"contender": name, "reason": format!("{}: {}", f.stage, f.cause)}))).collect::<Vec<_>>(),
         "machine": machine(record),
@@ -132,6 +134,35 @@ fn machine(record: &Record) -> Vec<Value> {
     let steal = record.trials.iter().map(|t| t.host.steal_share).fold(0.0, f64::max);
     facts.push(fact("most CPU time stolen in a trial", format!("{} %", show_number(steal * 100.0))));
     facts
+}
+
+/// What the self-test found of what is known.
+fn instrument(test: &SelfTest) -> Vec<Value> {
+    let span = |i: Interval| match i.low == i.high {
+        true => show_number(i.low),
+        false => format!("{} to {}", show_number(i.low), show_number(i.high)),
+    };
+    let truth = |t: &Truth| {
+        let name = [&t.what, &t.quantity, &t.cell].into_iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(", ");
+        let known = t.known.map_or("known to be no different".to_owned(), |k| format!("known {}", span(k)));
+        let measured = t.measured.map_or("not measured".to_owned(), |m| format!("measured {}", show_number(m)));
+        let interval = t.interval.map_or(String::new(), |i| format!(" ({})", span(i)));
+        let unit = if t.unit.is_empty() { String::new() } else { format!(", in {}", t.unit) };
+        let outcome = match t.outcome {
+            TruthOutcome::Holds => "holds",
+            TruthOutcome::Unsound => "could not be told",
+            TruthOutcome::Missed => "MISSED",
+        };
+        fact(&name, format!("{known}, {measured}{interval}{unit}: {outcome}"))
+    };
+    let ceiling = test.ceiling.iter().map(|c| {
+        fact(
+            "ceiling of the load generator",
+            format!("{} right answers a second, {} µs of CPU each", show_number(c.per_s), show_number(c.cpu_us)),
+        )
+    });
+    let when = fact("self-test", format!("{}, faceoff {}, intervals at {}", test.at, test.faceoff, show_confidence(test.confidence)));
+    std::iter::once(when).chain(test.truths.iter().map(truth)).chain(ceiling).collect()
 }
 
 fn trial(judgement: &Judgement, t: &Trial) -> Value {

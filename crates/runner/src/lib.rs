@@ -19,4 +19,4 @@ pub mod start;
 pub mod usage;
 
 pub use jdk::Jdk;
-pub use procfs::load_average;
+pub use procfs::{load_average, peak_resident_bytes};

@@ -138,6 +138,11 @@ pub(crate) fn descendants(root: u32) -> Vec<u32> {
     found.split_off(1)
 }
 
+/// Greatest resident memory of a process since its start, in bytes; `None` when it is gone.
+pub fn peak_resident_bytes(pid: u32) -> Option<u64> {
+    Reader::default().peak_resident_bytes(pid)
+}
+
 /// The load average of the last minute.
 pub fn load_average() -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();

@@ -102,7 +102,17 @@ pub fn paired_difference(pairs: &[(f64, f64)], confidence: f64) -> Option<(f64, 
 /// log-ratios is no wider than `half_width` on each side: the smallest n with
 /// `t(n−1)·s/√n ≤ half_width`. At most `most` is searched; `None` beyond.
 pub fn pairs_needed(log_deviation: f64, half_width: f64, confidence: f64, most: usize) -> Option<usize> {
-    (2..=most).find(|n| student_t(confidence, n - 1) * log_deviation / (*n as f64).sqrt() <= half_width)
+    let reaches = |n: usize| student_t(confidence, n - 1) * log_deviation / (n as f64).sqrt() <= half_width;
+    // The width falls with n: the first that reaches is found by halving.
+    let (mut below, mut above) = (1, most);
+    if most < 2 || !reaches(most) {
+        return None;
+    }
+    while above - below > 1 {
+        let middle = below + (above - below) / 2;
+        if reaches(middle) { above = middle } else { below = middle }
+    }
+    Some(above)
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub use interval::{
 };
 pub use kpss::{Kpss, kpss, kpss_lags};
 pub use quantile::{quantile_ranks, smallest_sample, supported_quantiles};
-pub use random::shuffle;
+pub use random::{Random, shuffle};
 pub use repetitions::{Variances, variances};
 pub use sign_flip::{SignFlip, sign_flip};
 pub use spending::{Look, error_spending};

@@ -13,6 +13,9 @@ pub(crate) fn seeded(seed: u64, stream: u64) -> ChaCha8Rng {
 /// A uniform place in a list of `length`, without bias (Lemire, *Fast Random Integer Generation in
 /// an Interval*, ACM TOMACS 29(1), 2019): one multiplication, seldom a second draw.
 pub(crate) fn place(random: &mut ChaCha8Rng, length: usize) -> usize {
+    if length == 1 {
+        return 0;
+    }
     let length = length as u64;
     loop {
         let wide = u128::from(random.next_u64()) * u128::from(length);
@@ -23,11 +26,35 @@ pub(crate) fn place(random: &mut ChaCha8Rng, length: usize) -> usize {
     }
 }
 
+/// Uniform between 0 and 1, neither of them included.
+fn uniform(random: &mut ChaCha8Rng) -> f64 {
+    ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+}
+
 /// A standard normal value (Box and Muller, *Annals of Mathematical Statistics* 29, 1958).
-#[cfg(test)]
 pub(crate) fn normal(random: &mut ChaCha8Rng) -> f64 {
-    let mut uniform = || ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
-    (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos()
+    (-2.0 * uniform(random).ln()).sqrt() * (std::f64::consts::TAU * uniform(random)).cos()
+}
+
+/// Seeded random values, for simulations: each stream of a seed is independent.
+#[derive(Debug)]
+pub struct Random(ChaCha8Rng);
+
+impl Random {
+    /// The same seed and stream give the same values on every machine.
+    pub fn new(seed: u64, stream: u64) -> Self {
+        Random(seeded(seed, stream))
+    }
+
+    /// Uniform between 0 and 1, neither of them included.
+    pub fn uniform(&mut self) -> f64 {
+        uniform(&mut self.0)
+    }
+
+    /// Standard normal.
+    pub fn normal(&mut self) -> f64 {
+        normal(&mut self.0)
+    }
 }
 
 /// Shuffles in place by Fisher and Yates (Knuth, *TAOCP* vol. 2, algorithm P),
@@ -76,6 +103,21 @@ mod tests {
         // 10,000 expected of each; six standard deviations are 555.
         assert!(seen.iter().all(|count| count.abs_diff(10_000) < 555), "{seen:?}");
         assert_eq!(place(&mut random, 1), 0);
+    }
+
+    #[test]
+    fn values_are_spread_as_they_ought_to_be() {
+        let mut random = Random::new(3, 1);
+        let uniform: Vec<f64> = (0..20_000).map(|_| random.uniform()).collect();
+        let normal: Vec<f64> = (0..20_000).map(|_| random.normal()).collect();
+        assert!(uniform.iter().all(|u| *u > 0.0 && *u < 1.0));
+        for (values, mean, deviation) in [(uniform, 0.5, 12f64.sqrt().recip()), (normal, 0.0, 1.0)] {
+            // Six standard deviations of a mean and of a deviation.
+            assert!((crate::mean(&values).unwrap() - mean).abs() < 6.0 * deviation / 20_000f64.sqrt());
+            assert!((crate::sample_deviation(&values).unwrap() - deviation).abs() < 6.0 * deviation / 40_000f64.sqrt());
+        }
+        assert_eq!(Random::new(3, 1).normal(), Random::new(3, 1).normal());
+        assert_ne!(Random::new(3, 1).normal(), Random::new(3, 2).normal());
     }
 
     #[test]

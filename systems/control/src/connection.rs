@@ -126,7 +126,7 @@ impl Connection {
         };
         let cpu = request.wishes.cpu.unwrap_or(truth.cpu);
         if cpu > 0 {
-            world.add(Count::CpuNs, clock::burn((cpu as f64 * truth.cpu_factor).round() as u64));
+            world.add(Count::CpuNs, clock::burn((cpu as f64 * world.cpu_factor()).round() as u64));
         }
         if let Route::Echo(head) = &request.route {
             self.echoes += head.len();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Parser;
 
 use crate::answer::{self, Body, Framing};
-use crate::truth::{Faults, Stall, Truth};
+use crate::truth::{Faults, Stall, Truth, Warming};
 use crate::units;
 
 /// An HTTP/1.1 server with exactly known behaviour, on 127.0.0.1.
@@ -56,6 +56,12 @@ pub struct Flags {
     /// Multiplies every CPU time.
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = units::factor, help_heading = "Time")]
     scale_cpu: f64,
+    /// The CPU times begin at --warm-factor times their truth and come to it, evenly, over DURATION, counted from the first request.
+    #[arg(long, value_name = "DURATION", value_parser = units::period, requires = "warm_factor", help_heading = "Time")]
+    warm_over: Option<u64>,
+    /// What the first request's CPU time is multiplied by; below 1, the server becomes slower.
+    #[arg(long, value_name = "FACTOR", value_parser = units::factor, requires = "warm_over", help_heading = "Time")]
+    warm_factor: Option<f64>,
     /// The whole server stands still each DURATION, counted from the first request.
     #[arg(long, value_name = "DURATION", value_parser = units::period, requires = "stall_for", help_heading = "Time")]
     stall_every: Option<u64>,
@@ -159,6 +165,7 @@ impl Flags {
             delay: self.delay,
             cpu: self.cpu,
             cpu_factor: self.scale_cpu,
+            warming: self.warm_over.zip(self.warm_factor).map(|(over, factor)| Warming { over, factor }),
             drip: self.drip,
             stall,
             faults: Faults {

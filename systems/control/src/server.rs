@@ -139,7 +139,8 @@ impl World {
     pub fn requested(&self) {
         let shared = &*self.shared;
         self.count(Count::Requests);
-        if shared.truth.stall.is_some() && shared.first_request.load(Ordering::Relaxed) == 0 {
+        let is_counted_from = shared.truth.stall.is_some() || shared.truth.warming.is_some();
+        if is_counted_from && shared.first_request.load(Ordering::Relaxed) == 0 {
             let _ = shared.first_request.compare_exchange(0, clock::now(), Ordering::Relaxed, Ordering::Relaxed);
         }
         if let Some(last) = shared.truth.refuse_after
@@ -150,6 +151,16 @@ impl World {
                 let _ = net::shutdown(listener, Shutdown::Both);
             }
         }
+    }
+
+    /// What CPU times are multiplied by now.
+    pub fn cpu_factor(&self) -> f64 {
+        let truth = self.truth();
+        let warming = truth.warming.map_or(1.0, |warming| {
+            let first = self.shared.first_request.load(Ordering::Relaxed);
+            warming.at(clock::now().saturating_sub(first))
+        });
+        truth.cpu_factor * warming
     }
 
     /// Takes the next turn; `None` after the last.

@@ -23,6 +23,8 @@ pub struct Truth {
     pub cpu: u64,
     /// What all CPU times are multiplied by.
     pub cpu_factor: f64,
+    /// How CPU times come to their truth.
+    pub warming: Option<Warming>,
     /// From one byte of the body to the next, in nanoseconds.
     pub drip: Option<u64>,
     /// When everything stands still.
@@ -37,6 +39,23 @@ pub struct Truth {
     pub never_answer: bool,
     /// Deadlines are spun for, at the cost of a core.
     pub exact: bool,
+}
+
+/// CPU times that begin at a multiple of their truth and come to it, evenly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Warming {
+    /// From the first request until the truth is reached, in nanoseconds.
+    pub over: u64,
+    /// The multiple at the first request.
+    pub factor: f64,
+}
+
+impl Warming {
+    /// What CPU times are multiplied by, `elapsed` nanoseconds after the first request.
+    pub fn at(&self, elapsed: u64) -> f64 {
+        let left = self.over.saturating_sub(elapsed) as f64 / self.over as f64;
+        1.0 + (self.factor - 1.0) * left
+    }
 }
 
 /// A schedule on which the whole server stands still: one `every` after the first request for the first time, then each `every`.
@@ -192,6 +211,13 @@ mod tests {
         assert_eq!(Faults::default().turn(7), Some(Turn::default()));
         assert!(Faults { warm_after: 1, ..Faults::default() }.are_possible());
         assert!(Faults { exit_after: n(1), ..Faults::default() }.are_possible());
+    }
+
+    #[test]
+    fn warming_is_even_and_ends() {
+        let warming = Warming { over: 8, factor: 5.0 };
+        assert_eq!([0, 2, 4, 8, 9, u64::MAX].map(|elapsed| warming.at(elapsed)), [5.0, 4.0, 3.0, 1.0, 1.0, 1.0]);
+        assert_eq!(Warming { over: 8, factor: 0.5 }.at(4), 0.75);
     }
 
     #[test]

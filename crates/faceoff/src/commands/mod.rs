@@ -10,6 +10,7 @@ pub mod list;
 pub mod load;
 pub mod report;
 pub mod run;
+pub mod selftest;
 
 use crate::exit::Error;
 use crate::output;

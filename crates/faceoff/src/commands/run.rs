@@ -20,7 +20,7 @@ pub struct Options {
     /// The experiment's name, as `faceoff list` shows it
     #[arg(required_unless_present = "resume")]
     experiment: Option<String>,
-    /// The smaller form: fewer contenders and cells, short warm-up; a first answer within minutes
+    /// The smaller form: fewer contenders and cells, less time to warm up; a first answer within minutes
     #[arg(long)]
     quick: bool,
     /// How many blocks, instead of the experiment's (6 are needed for a verdict)
@@ -50,6 +50,10 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let mut show = Show::default();
     if let Some(path) = &options.resume {
         let record = Record::read(path)?;
+        if record.is_settled() && record.missing().is_empty() {
+            message(&format!("{}: every claim is settled, nothing is missing", path.display()));
+            return conclude(&record, options.strict);
+        }
         message(&format!("{}: {} trials are recorded, {} are missing", path.display(), record.trials.len(), record.missing().len()));
         let lock = lock(&stop)?;
         let lab = Lab::resume(&place, record, &mut |p| show.take(p))?;
@@ -60,7 +64,9 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     if options.quick {
         experiment = experiment.quickened();
     }
-    experiment.design.blocks = options.blocks.unwrap_or(experiment.design.blocks);
+    if let Some(blocks) = options.blocks {
+        experiment = experiment.with_blocks(blocks);
+    }
     experiment.design.seed = options.seed.unwrap_or(experiment.design.seed);
     message(&plan(catalog, &experiment)?);
     if options.plan {
@@ -93,15 +99,16 @@ fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error> {
     for name in experiment.everybody() {
         let contender = catalog.contender(name)?;
         // A JVM needs seconds, more where it has one CPU; anything else hardly any time.
-        let start_up = match contender.system.jdk {
-            Some(_) if cpus.contender.len() == 1 => Duration::from_secs(7),
-            Some(_) => Duration::from_secs(4),
-            None => Duration::from_millis(300),
+        let (start_up, steady) = match contender.system.jdk {
+            Some(_) if cpus.contender.len() == 1 => (Duration::from_secs(7), Duration::from_secs(30)),
+            Some(_) => (Duration::from_secs(4), Duration::from_secs(20)),
+            None => (Duration::from_millis(300), Duration::from_secs(6)),
         };
-        block += experiment.trial_estimate(start_up);
+        block += experiment.trial_estimate(start_up, steady);
         proofs += start_up + Duration::from_millis(500);
         let mark = if *name == experiment.baseline { "baseline" } else { "contender" };
-        text += &format!("  {mark:<10} {name}\n");
+        let note = if name.is_twin() { ", the baseline again: how far it stands from itself" } else { "" };
+        text += &format!("  {mark:<10} {name}{note}\n");
     }
     if let Some(upstream) = &experiment.upstream {
         text += &format!("  {:<10} {upstream}\n", "upstream");
@@ -121,7 +128,8 @@ fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error> {
         show(&cpus.upstream)
     );
     let total = (proofs + block * experiment.design.blocks).min(proofs + experiment.design.budget);
-    text += &format!("  about {} once everything is built", show_duration(total));
+    let at_most = if experiment.design.looks.iter().any(|look| *look < experiment.design.blocks) { "at most " } else { "" };
+    text += &format!("  {at_most}about {} once everything is built", show_duration(total));
     Ok(text)
 }
 
@@ -143,11 +151,7 @@ fn go_on(mut lab: Lab<'_>, lock: runner::lock::Lock, mut show: Show, strict: boo
     drop(lock);
     // From the disk, as anybody else would: the same record gives the same verdicts.
     let record = Record::read(&folder)?;
-    let judgement = judge::judge(&record);
-    let page = write(&record, &judgement)?;
-    print(&report::verdict_table(&record, &judgement, crate::output::width()));
-    print(&report::summary(&record, &judgement));
-    print(&format!("\npage: {}\n", page.display()));
+    let code = conclude(&record, strict)?;
     if event == Event::Interrupted {
         message(&format!(
             "interrupted: {} trials are recorded\nhint: `faceoff run --resume {}` goes on",
@@ -156,6 +160,16 @@ fn go_on(mut lab: Lab<'_>, lock: runner::lock::Lock, mut show: Show, strict: boo
         ));
         return Ok(ExitCode::from(signals::code()));
     }
+    Ok(code)
+}
+
+/// Judges a record, leaves the page and says what it comes to.
+fn conclude(record: &Record, strict: bool) -> Result<ExitCode, Error> {
+    let judgement = judge::judge(record);
+    let page = write(record, &judgement)?;
+    print(&report::verdict_table(record, &judgement, crate::output::width()));
+    print(&report::summary(record, &judgement));
+    print(&format!("\npage: {}\n", page.display()));
     Ok(code(&judgement, strict))
 }
 
@@ -175,11 +189,28 @@ fn is_short(judgement: &Judgement) -> bool {
     judgement.verdicts.iter().any(|v| v.spoilt > 0 && v.used < FEWEST_BLOCKS as usize)
 }
 
+/// Whether the run may stop here: a planned look, and no claim left that more blocks could settle.
+fn is_settled(record: &Record) -> bool {
+    let complete = record.complete_blocks();
+    let is_look = record.header.experiment.design.looks.contains(&complete);
+    let begun = record.trials.iter().map(|t| t.block).max().unwrap_or(0);
+    if !is_look || begun > complete {
+        return false;
+    }
+    let claims = judge::judge(record).claims;
+    let mut open_to_settle = claims.iter().filter(|c| record.absence(&c.claim.contender).is_none()).peekable();
+    open_to_settle.peek().is_some() && open_to_settle.all(|c| c.outcome != ClaimOutcome::Undecided)
+}
+
 fn trials(lab: &mut Lab<'_>, show: &mut Show) -> Result<Event, LabError> {
     let began = Instant::now();
     lab.begin(&mut |p| show.take(p))?;
     let mut block = 0;
     loop {
+        let blocks = lab.record().header.experiment.design.blocks;
+        if lab.record().complete_blocks() < blocks && is_settled(lab.record()) {
+            return Ok(Event::Settled);
+        }
         let next = lab.record().missing().first().map(|m| m.0);
         let next = next.or_else(|| {
             let record = lab.record();

@@ -9,3 +9,6 @@ mod interrupted;
 mod load;
 mod page;
 mod run;
+mod selftest;
+mod stopping;
+mod warmup;

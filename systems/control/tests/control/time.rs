@@ -60,6 +60,21 @@ fn the_delay_counts_from_the_last_byte() {
 }
 
 #[test]
+fn warming_up_costs_cpu_time_until_it_is_over() {
+    let control = Control::start("--cpu 1ms --warm-over 60m --warm-factor 8");
+    let mut client = control.connect();
+    client.get("/");
+    let first = control.stat("cpu_ns");
+    assert!(first >= 7_900_000, "{first}");
+    let control = Control::start("--cpu 10ms --warm-over 1ms --warm-factor 0.1");
+    let mut client = control.connect();
+    client.get("/?cpu=0us");
+    std::thread::sleep(Duration::from_millis(2));
+    client.get("/");
+    assert!(control.stat("cpu_ns") >= 10_000_000);
+}
+
+#[test]
 fn cpu_time_is_really_used() {
     let control = Control::start("--cpu 10ms --scale-cpu 1.5");
     let mut client = control.connect();

@@ -6,11 +6,11 @@ use super::{Format, Run};
 use clap::{Args, ValueEnum};
 use load::tls::TlsOptions;
 use load::{Protocol, Wait};
-use model::experiment::{DEFAULT_IN_FLIGHT, Load, Overflow, Pause, Spacing, Stage};
+use model::experiment::{DEFAULT_IN_FLIGHT, Load, Overflow, Pause, RATE_MAX, RATE_MIN, Spacing, Stage};
 use model::problem::Problems;
 use model::template::Template;
 use model::units::{parse_duration, parse_number};
-use model::workload::{Answer, Body, Statuses, Step, Workload};
+use model::workload::{Answer, Body, Statuses, Step, Workload, is_header_name, is_header_value, is_method, is_written_by_generator};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,7 +20,6 @@ const USUAL: Duration = Duration::from_secs(10);
 /// Most requests under way by default: those of so many seconds, if none were answered, but within bounds.
 const IN_FLIGHT_S: f64 = 0.1;
 const IN_FLIGHT_MOST: f64 = 16_384.0;
-const RATE_MOST: f64 = 10_000_000.0;
 
 /// What `faceoff load` is asked.
 #[derive(Args)]
@@ -167,7 +166,7 @@ pub fn count(text: &str) -> Result<u32, String> {
 fn stage(text: &str) -> Result<Stage, String> {
     let (over, rate) = text.split_once(':').ok_or_else(|| format!("`{text}` is no stage: write it like 30s:100"))?;
     let to_per_s = parse_number(rate)?;
-    match (0.0..=RATE_MOST).contains(&to_per_s) {
+    match (0.0..=RATE_MAX).contains(&to_per_s) {
         true => Ok(Stage { over: parse_duration(over)?, to_per_s }),
         false => Err(format!("a rate of {rate}/s is out of range: give one from 0 to 10M")),
     }
@@ -180,7 +179,7 @@ pub fn in_flight_for(rate_per_s: f64) -> u32 {
 
 /// Refuses a rate that is none.
 pub fn rate_in_range(rate: f64) -> Result<f64, Problems> {
-    match (0.001..=RATE_MOST).contains(&rate) {
+    match (RATE_MIN..=RATE_MAX).contains(&rate) {
         true => Ok(rate),
         false => Err(Problems::plain(format!("a rate of {rate}/s is out of range"), "give a rate from 0.001 to 10M")),
     }
@@ -336,7 +335,7 @@ pub fn one_step(
     body: Option<Vec<u8>>,
     status: Statuses,
 ) -> Result<Workload, Problems> {
-    if method.is_empty() || !method.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-') {
+    if !is_method(method) {
         return Err(Problems::plain(format!("`{method}` is not a method"), "write GET, POST, ..."));
     }
     let step = Step {
@@ -354,11 +353,10 @@ fn read_header(header: &str) -> Result<(String, Template), Problems> {
     let wrong = || Problems::plain(format!("`{header}` is not a header"), "write it like -H 'Accept: text/html'");
     let (name, value) = header.split_once(':').ok_or_else(wrong)?;
     let (name, value) = (name.trim(), value.trim());
-    let is_token = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
-    if !is_token || value.contains(['\r', '\n', '\0']) {
+    if !is_header_name(name) || !is_header_value(value) {
         return Err(wrong());
     }
-    if ["content-length", "transfer-encoding", "connection"].iter().any(|ours| name.eq_ignore_ascii_case(ours)) {
+    if is_written_by_generator(name) {
         return Err(Problems::plain(
             format!("the header `{name}` is written by the load generator itself"),
             "leave it out; --close has a connection closed after each request",

@@ -15,11 +15,8 @@ const QUANTILES: [(&str, f64); 7] =
 const BUSY: f64 = 0.9;
 
 /// The most memory that this process has had resident, in bytes.
-pub fn peak_rss_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let kilobytes =
-        status.lines().find_map(|line| line.strip_prefix("VmHWM:")).and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
-    kilobytes.unwrap_or(0) * 1024
+fn peak_rss_bytes() -> u64 {
+    runner::peak_resident_bytes(std::process::id()).unwrap_or(0)
 }
 
 fn seconds(measured: &Measured) -> f64 {
@@ -204,11 +201,9 @@ pub fn to_hdr_log(measured: &Measured, started_at_s: f64) -> String {
         "#[Histogram log format version 1.3]\n#[StartTime: {started_at_s:.3} (seconds since epoch)]\n\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n"
     );
     for (tag, histogram) in [("latency", &measured.latency), ("service", &measured.service), ("lag", &measured.lag)] {
-        {
-            // The greatest value in milliseconds, as the format's own writers have it.
-            let max_ms = histogram.max_ns() as f64 / 1e6;
-            text += &format!("Tag={tag},0.000,{:.3},{max_ms:.3},{}\n", seconds(measured), histogram.to_hdr_base64());
-        }
+        // The greatest value in milliseconds, as the format's own writers have it.
+        let max_ms = histogram.max_ns() as f64 / 1e6;
+        text += &format!("Tag={tag},0.000,{:.3},{max_ms:.3},{}\n", seconds(measured), histogram.to_hdr_base64());
     }
     text
 }

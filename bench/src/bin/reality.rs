@@ -1,0 +1,134 @@
+//! Verdicts against the truth, on this machine: the experiment `known-differences` over and over, each time with
+//! another seed. Runs that are there already are not run again, so an interrupted proof goes on where it stopped.
+
+use clap::Parser;
+use model::judgement::{Judgement, Outcome, Verdict};
+use model::metric::Metric;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const EXPERIMENT: &str = "known-differences";
+/// CPU time burnt for a request, in microseconds, by contender.
+const BURNT: [(&str, f64); 3] = [("control:cpu-210us", 210.0), ("control:cpu-220us", 220.0), ("control:cpu-300us", 300.0)];
+const BASE_US: f64 = 200.0;
+
+/// Verdicts against known truth: the experiment `known-differences`, run with many seeds
+#[derive(Parser)]
+#[command(name = "reality", max_term_width = 100)]
+struct Options {
+    /// How many runs
+    #[arg(long, default_value_t = 20)]
+    runs: u32,
+    /// Where their records are, and go
+    #[arg(long, default_value = "records/reality")]
+    out: PathBuf,
+    /// The command
+    #[arg(long, default_value = "target/release/faceoff")]
+    faceoff: PathBuf,
+}
+
+/// What the runs came to.
+#[derive(Default)]
+struct Tally {
+    /// Runs whose A/A verdicts hold a better or worse, with what it was.
+    false_verdicts: Vec<String>,
+    /// For each of [`BURNT`]: runs in which every cell's interval held the truth, and lay on its side of 1.
+    found: [u32; BURNT.len()],
+    /// Relative errors of the ratios, each run, contender and cell.
+    errors: Vec<f64>,
+    /// Kinds of faults, with the number of runs that had them.
+    faults: std::collections::BTreeMap<String, u32>,
+    unsound: u32,
+    runs: u32,
+}
+
+fn main() -> ExitCode {
+    match prove(&Options::parse()) {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("reality: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn prove(options: &Options) -> Result<String, String> {
+    let mut tally = Tally::default();
+    for seed in 1..=options.runs {
+        let folder = options.out.join(format!("seed-{seed}"));
+        if !folder.join("judgement.json").exists() {
+            run(options, seed, &folder)?;
+        }
+        let text = std::fs::read_to_string(folder.join("judgement.json")).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let judgement: Judgement = serde_json::from_str(&text).map_err(|e| format!("{}: {e}", folder.display()))?;
+        tally.add(seed, &judgement);
+    }
+    Ok(tally.to_text())
+}
+
+fn run(options: &Options, seed: u32, folder: &Path) -> Result<(), String> {
+    let mut command = Command::new(&options.faceoff);
+    command.arg("run");
+    if folder.join("record.jsonl").exists() {
+        command.arg("--resume").arg(folder);
+    } else {
+        command.args([EXPERIMENT, "--seed", &seed.to_string(), "--out"]).arg(folder);
+    }
+    eprintln!("run {seed} of {}", options.runs);
+    let output = command.output().map_err(|e| format!("{}: {e}\nhint: make build", options.faceoff.display()))?;
+    match output.status.code() {
+        Some(0 | 4) => Ok(()),
+        _ => Err(format!("run {seed} ended with {}\n{}", output.status, String::from_utf8_lossy(&output.stderr))),
+    }
+}
+
+impl Tally {
+    fn add(&mut self, seed: u32, judgement: &Judgement) {
+        self.runs += 1;
+        self.unsound += u32::from(judgement.unsound);
+        let kinds: std::collections::BTreeSet<&String> = judgement.faults.iter().map(|f| &f.kind).collect();
+        kinds.into_iter().for_each(|kind| *self.faults.entry(kind.clone()).or_default() += 1);
+        let again = format!("{}:aa", judgement.baseline);
+        let named = |name: &str| judgement.verdicts.iter().filter(move |v| v.contender.to_string() == name).collect::<Vec<&Verdict>>();
+        for verdict in named(&again) {
+            if matches!(verdict.outcome, Outcome::Better | Outcome::Worse) {
+                self.false_verdicts.push(format!("seed {seed}, {:?} in {:?}: {}", verdict.metric, verdict.cell, verdict.phrase()));
+            }
+        }
+        let cpu = |name: &str| named(name).into_iter().filter(|v| v.metric == Metric::CpuPerRequest).collect::<Vec<_>>();
+        for (at, (name, burnt)) in BURNT.iter().enumerate() {
+            let verdicts = cpu(name);
+            let is_found = |v: &&Verdict| {
+                let (Some(interval), Some(ratio), Some(base)) = (v.interval, v.ratio, v.baseline_value) else { return (false, None) };
+                // What the server needs besides is alike for both (METHOD.md, Self-test).
+                let truth = (base + burnt - BASE_US) / base;
+                (interval.low <= truth && truth <= interval.high && interval.low > 1.0, Some(ratio / truth - 1.0))
+            };
+            let seen: Vec<_> = verdicts.iter().map(is_found).collect();
+            self.errors.extend(seen.iter().filter_map(|(_, error)| *error));
+            self.found[at] += u32::from(!seen.is_empty() && seen.iter().all(|(is_found, _)| *is_found));
+        }
+    }
+
+    fn to_text(&self) -> String {
+        let mut text = format!("{} runs, {} of them unsound\n", self.runs, self.unsound);
+        text += &format!("A/A verdicts of better or worse: {} (at most 1 is asked)\n", self.false_verdicts.len());
+        self.false_verdicts.iter().for_each(|line| text += &format!("  {line}\n"));
+        for ((name, burnt), found) in BURNT.iter().zip(self.found) {
+            let more = 100.0 * (burnt / BASE_US - 1.0);
+            text += &format!("{name} ({more:.0} % more burnt): found in {found} of {} (at least 17 of 20 are asked)\n", self.runs);
+        }
+        if let (Some(middle), Some(worst)) =
+            (stats::median(&self.errors), self.errors.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())))
+        {
+            text += &format!("error of the ratios: median {:+.2} %, greatest {:+.2} %\n", 100.0 * middle, 100.0 * worst);
+        }
+        for (kind, runs) in &self.faults {
+            text += &format!("fault {kind}: in {runs} of {} runs\n", self.runs);
+        }
+        text
+    }
+}

@@ -1,0 +1,375 @@
+//! From the records to what is known and what was measured of it. METHOD.md, "Self-test", has the reasons.
+
+use super::CONFIDENCE;
+use super::parts::{
+    self, BURN, CLOSED, CONNECTIONS, DELAY, MEMORY_BYTES, MORE, OPEN, RATE, STALL_EVERY, STALLS, THREADS, burns, contender, delays, frozen,
+    more,
+};
+use model::experiment::FEWEST_BLOCKS;
+use model::judgement::Outcome;
+use model::metric::Metric;
+use model::record::{Measurement, Record, Trial};
+use model::selftest::{Ceiling, Truth, TruthOutcome};
+use stats::{Histogram, Interval, mean_interval, median, paired_difference};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Quantiles are read from buckets of three digits.
+const THREE_DIGITS: f64 = 0.001;
+/// An interval that reaches further to each side, as a share of what is known, would hold whatever the instrument did.
+const WIDEST: f64 = 0.1;
+/// The quantiles of a stalling server that are known.
+const QUANTILES: [(f64, &str); 3] = [(0.9, "90th percentile"), (0.95, "95th percentile"), (0.99, "99th percentile")];
+
+/// What is known, before it is looked for.
+struct Known {
+    what: String,
+    cell: &'static str,
+    quantity: String,
+    unit: &'static str,
+    bounds: Interval,
+    /// How finely the instrument tells values apart, as a share.
+    resolution: f64,
+    /// What there would be without any difference.
+    none: Option<f64>,
+}
+
+impl Known {
+    /// Compares it with an estimate from so many blocks.
+    fn found(self, estimate: Option<(f64, Interval)>, blocks: usize) -> Truth {
+        let wide = |interval: Interval| {
+            let slack = self.resolution * self.bounds.low.abs();
+            Interval { low: interval.low - slack, high: interval.high + slack }
+        };
+        let holds = |interval: Interval| wide(interval).low <= self.bounds.high && wide(interval).high >= self.bounds.low;
+        let enough = blocks >= FEWEST_BLOCKS as usize;
+        let (outcome, note) = match estimate {
+            Some((_, interval)) if enough && !holds(interval) => (TruthOutcome::Missed, String::new()),
+            Some((_, interval)) if enough && (interval.high - interval.low) / 2.0 > WIDEST * self.bounds.low.abs() => {
+                (TruthOutcome::Unsound, "too noisy".to_owned())
+            }
+            Some(_) if enough => (TruthOutcome::Holds, String::new()),
+            _ => (TruthOutcome::Unsound, format!("{blocks} of {FEWEST_BLOCKS} blocks")),
+        };
+        Truth {
+            what: self.what,
+            cell: self.cell.to_owned(),
+            quantity: self.quantity,
+            unit: self.unit.to_owned(),
+            known: Some(self.bounds),
+            measured: estimate.map(|(value, _)| value),
+            interval: estimate.map(|(_, interval)| interval),
+            told_apart: self.none.zip(estimate).map(|(none, (_, interval))| none < interval.low || none > interval.high),
+            blocks,
+            outcome,
+            note,
+        }
+    }
+}
+
+fn exactly(value: f64) -> Interval {
+    Interval { low: value, high: value }
+}
+
+/// By block: what a form of the server came to, in the trials that faults have not spoilt.
+fn values(
+    record: &Record,
+    variant: &str,
+    cell: &str,
+    metric: Metric,
+    pick: impl Fn(&Trial, &Measurement) -> Option<f64>,
+) -> BTreeMap<u32, f64> {
+    let name = contender(variant);
+    let trials = record.trials.iter().filter(|t| t.contender == name && judge::exclusion(t).is_none());
+    let fit = trials.filter_map(|trial| {
+        let measurement = judge::measurement(trial, cell)?;
+        let is_spoilt = trial.faults.iter().chain(&measurement.faults).any(|fault| judge::spoils(&fault.kind, metric));
+        (!is_spoilt).then(|| pick(trial, measurement)).flatten().map(|value| (trial.block, value))
+    });
+    fit.collect()
+}
+
+fn of_metric(record: &Record, variant: &str, cell: &str, metric: Metric) -> BTreeMap<u32, f64> {
+    values(record, variant, cell, metric, |trial, measurement| judge::value(metric, trial, Some(measurement)))
+}
+
+/// Pairs of the blocks that have both.
+fn pairs(a: &BTreeMap<u32, f64>, b: &BTreeMap<u32, f64>) -> Vec<(f64, f64)> {
+    a.iter().filter_map(|(block, a)| Some((*a, *b.get(block)?))).collect()
+}
+
+/// A ladder of servers that add known amounts, each against the first. A request costs more than what is added, by a part of
+/// the server's own that is alike on every rung: in each block it is what the first costs beyond its amount, and is taken off.
+struct Ladder<'a> {
+    record: &'a Record,
+    cell: &'static str,
+    metric: Metric,
+    verb: &'static str,
+    resolution: f64,
+    /// Of a rung's amount, in the metric's unit.
+    amount: fn(Duration) -> f64,
+    variant: fn(Duration) -> String,
+    base: Duration,
+}
+
+/// The ratio of what two servers add, where the second adds `amount`.
+fn ratio_without_own((more, base): (f64, f64), amount: f64) -> f64 {
+    let own = base - amount;
+    (more - own) / amount
+}
+
+impl Ladder<'_> {
+    fn truths(&self) -> impl Iterator<Item = Truth> + '_ {
+        let of = |time| of_metric(self.record, &(self.variant)(time), self.cell, self.metric);
+        let amount = (self.amount)(self.base);
+        let base = of(self.base);
+        MORE.into_iter().map(move |percent| {
+            let pairs = pairs(&of(more(self.base, percent)), &base);
+            let ratios: Vec<f64> = pairs.into_iter().map(|pair| ratio_without_own(pair, amount)).collect();
+            let known = Known {
+                what: format!("{} {percent} % more", self.verb),
+                cell: self.cell,
+                quantity: format!("ratio of {}", parts::label(self.metric)),
+                unit: "",
+                bounds: exactly(1.0 + f64::from(percent) / 100.0),
+                resolution: self.resolution,
+                none: Some(1.0),
+            };
+            known.found(mean_interval(&ratios, CONFIDENCE), ratios.len())
+        })
+    }
+}
+
+/// What is known of burnt CPU time.
+pub fn of_cpu(record: &Record) -> Vec<Truth> {
+    let ladder = |cell| Ladder {
+        record,
+        cell,
+        metric: Metric::CpuPerRequest,
+        verb: "burns",
+        resolution: 0.0,
+        amount: |cpu| cpu.as_secs_f64() * 1e6,
+        variant: burns,
+        base: BURN,
+    };
+    [CLOSED, OPEN].into_iter().flat_map(|cell| ladder(cell).truths().collect::<Vec<_>>()).collect()
+}
+
+/// What is known of delays.
+pub fn of_delay(record: &Record) -> Vec<Truth> {
+    let ladder = Ladder {
+        record,
+        cell: OPEN,
+        metric: Metric::LatencyP50,
+        verb: "delays",
+        resolution: THREE_DIGITS,
+        amount: |delay| delay.as_secs_f64() * 1e3,
+        variant: delays,
+        base: DELAY,
+    };
+    ladder.truths().collect()
+}
+
+/// The latency at a quantile of arrivals at an even rate, at a server that stands still for `stall` in each `every`, and then
+/// needs between nothing and `each` for every request that had come meanwhile. `None` where the quantile is not within the stall.
+///
+/// Who arrives `after` the start of a stall waits for its end, `stall - after`. So a share `after / every` of all requests waits
+/// longer than that; arrivals lie on a grid of 1/rate, whose offset is not known.
+fn frozen_quantile(quantile: f64, every: Duration, stall: Duration, rate: f64, each: Duration) -> Option<Interval> {
+    let after = every.mul_f64(1.0 - quantile);
+    let waits = stall.checked_sub(after)?.as_secs_f64();
+    let grid = 1.0 / rate;
+    // Connections that were opened meanwhile are all accepted before the first is answered.
+    let ahead = stall.as_secs_f64() * rate;
+    Some(Interval { low: 1e3 * (waits - grid), high: 1e3 * (waits + grid + ahead * each.as_secs_f64()) })
+}
+
+/// What is known of a server that stands still.
+pub fn of_stall(record: &Record, ceiling: Option<&Ceiling>) -> Vec<Truth> {
+    let each = ceiling.map_or(Duration::ZERO, |c| Duration::from_secs_f64(1.0 / c.per_s));
+    let mut truths = Vec::new();
+    for stall in STALLS {
+        for (quantile, label) in QUANTILES {
+            let Some(bounds) = frozen_quantile(quantile, STALL_EVERY, stall, RATE, each) else { continue };
+            let read = |_: &Trial, m: &Measurement| {
+                let times = m.times();
+                (times.len() >= stats::smallest_sample(quantile)).then(|| times.quantile_ns(quantile) as f64 / 1e6)
+            };
+            let found: Vec<f64> = values(record, &frozen(stall), OPEN, Metric::LatencyP99, read).into_values().collect();
+            let known = Known {
+                what: format!("stalls {} ms in {}", stall.as_millis(), STALL_EVERY.as_millis()),
+                cell: OPEN,
+                quantity: label.to_owned(),
+                unit: "ms",
+                bounds,
+                resolution: THREE_DIGITS,
+                none: None,
+            };
+            truths.push(known.found(mean_interval(&found, CONFIDENCE), found.len()));
+        }
+    }
+    truths
+}
+
+/// What is known of what a process holds, and of a server against itself.
+pub fn of_held(record: &Record) -> Vec<Truth> {
+    let plain = parts::plain();
+    let difference = |variant: &str, metric: Metric| {
+        let pairs = pairs(&of_metric(record, variant, OPEN, metric), &of_metric(record, &plain, OPEN, metric));
+        (paired_difference(&pairs, CONFIDENCE), pairs.len())
+    };
+    let held = |what: String, metric: Metric, more: f64, variant: String| {
+        let (estimate, blocks) = difference(&variant, metric);
+        let known = Known {
+            what,
+            cell: OPEN,
+            quantity: format!("more {}", parts::label(metric)),
+            unit: metric.describe().unit,
+            bounds: exactly(more),
+            resolution: 0.0,
+            none: Some(0.0),
+        };
+        known.found(estimate, blocks)
+    };
+    vec![
+        against_itself(record),
+        held(format!("holds {} MiB more", MEMORY_BYTES >> 20), Metric::Memory, MEMORY_BYTES as f64 / 1e6, parts::memory()),
+        held(format!("has {THREADS} threads more"), Metric::Threads, f64::from(THREADS), parts::threads()),
+    ]
+}
+
+/// The same server twice: any winner is wrong.
+fn against_itself(record: &Record) -> Truth {
+    let judgement = judge::judge(record);
+    let again = contender(&parts::again());
+    let verdicts: Vec<_> = judgement.verdicts.iter().filter(|v| v.contender == again).collect();
+    let count = |outcome| verdicts.iter().filter(|v| v.outcome == outcome).count();
+    let wrong: Vec<String> = verdicts
+        .iter()
+        .filter(|v| matches!(v.outcome, Outcome::Better | Outcome::Worse))
+        .map(|v| format!("{} ({}) {:?}", parts::label(v.metric), v.cell.as_deref().unwrap_or("start"), v.outcome).to_lowercase())
+        .collect();
+    // What is spoilt for one metric is not spoilt for all.
+    let blocks = verdicts.iter().map(|v| v.used).max().unwrap_or(0);
+    let outcome = match () {
+        () if !wrong.is_empty() => TruthOutcome::Missed,
+        () if blocks < FEWEST_BLOCKS as usize => TruthOutcome::Unsound,
+        () => TruthOutcome::Holds,
+    };
+    let mut note = format!("{} equivalent, {} undecided", count(Outcome::Equivalent), count(Outcome::Undecided));
+    if !wrong.is_empty() {
+        note = format!("{note}; {}", wrong.join(", "));
+    }
+    Truth {
+        what: "against itself".into(),
+        cell: String::new(),
+        quantity: format!("{} verdicts", verdicts.len()),
+        unit: String::new(),
+        known: None,
+        measured: None,
+        interval: None,
+        told_apart: None,
+        blocks,
+        outcome,
+        note,
+    }
+}
+
+/// The most that the generator does here.
+pub fn ceiling(record: &Record) -> Option<Ceiling> {
+    let plain = parts::plain();
+    // Its own limits are what is looked for: no fault of it is in the way.
+    let trials = || record.trials.iter().filter(|t| t.contender == contender(&plain) && judge::exclusion(t).is_none());
+    let closed: Vec<&Measurement> = trials().filter_map(|t| judge::measurement(t, CLOSED)).filter(|m| m.counts.correct > 0).collect();
+    let typical = |value: fn(&Measurement) -> f64| median(&closed.iter().map(|m| value(m)).collect::<Vec<_>>());
+    let mut lag = Histogram::new();
+    for found in trials().filter_map(|t| judge::measurement(t, OPEN)?.generator.lag.as_ref()) {
+        lag.merge(found);
+    }
+    let quantile = |q: f64| (lag.len() >= stats::smallest_sample(q)).then(|| lag.quantile_ns(q) as f64 / 1e3);
+    Some(Ceiling {
+        per_s: typical(|m| m.counts.correct as f64 * 1e9 / m.duration_ns as f64)?,
+        connections: CONNECTIONS,
+        cpu_us: typical(|m| m.generator.busy_ns() as f64 / 1e3 / m.counts.correct as f64)?,
+        rate_per_s: RATE,
+        lag_p50_us: quantile(0.5),
+        lag_p99_us: quantile(0.99),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(bounds: Interval, resolution: f64) -> Known {
+        Known { what: "w".into(), cell: OPEN, quantity: "q".into(), unit: "", bounds, resolution, none: Some(1.0) }
+    }
+
+    #[test]
+    fn a_truth_outside_the_interval_is_missed() {
+        let interval = Interval { low: 1.04, high: 1.06 };
+        let found = |truth: f64, resolution| known(exactly(truth), resolution).found(Some((1.05, interval)), 6);
+        assert_eq!(found(1.05, 0.0).outcome, TruthOutcome::Holds);
+        assert_eq!(found(1.05, 0.0).told_apart, Some(true));
+        assert_eq!(found(1.02, 0.0).outcome, TruthOutcome::Missed, "a wrong truth is found out");
+        assert_eq!(found(1.10, 0.0).outcome, TruthOutcome::Missed);
+        assert_eq!(found(1.0605, 0.0).outcome, TruthOutcome::Missed);
+        assert_eq!(found(1.0605, 0.001).outcome, TruthOutcome::Holds, "within what buckets tell apart");
+    }
+
+    #[test]
+    fn an_interval_that_holds_anything_is_no_outcome() {
+        let found = |low, high| known(exactly(1.5), 0.0).found(Some((1.5, Interval { low, high })), 6).outcome;
+        assert_eq!(found(1.36, 1.64), TruthOutcome::Holds);
+        assert_eq!(found(1.34, 1.66), TruthOutcome::Unsound);
+        assert_eq!(found(1.6, 9.0), TruthOutcome::Missed, "however wide");
+    }
+
+    #[test]
+    fn too_few_blocks_are_no_outcome() {
+        let interval = Interval { low: 0.0, high: 9.0 };
+        let found = known(exactly(1.05), 0.0).found(Some((1.05, interval)), 5);
+        assert_eq!((found.outcome, found.told_apart), (TruthOutcome::Unsound, Some(false)));
+    }
+
+    #[test]
+    fn what_is_the_servers_own_is_taken_off() {
+        // 12, then 15 µs of its own beside 200 and 210.
+        assert!((ratio_without_own((222.0, 212.0), 200.0) - 1.05).abs() < 1e-12);
+        assert!((ratio_without_own((225.0, 215.0), 200.0) - 1.05).abs() < 1e-12);
+        // An instrument that finds a tenth too much of everything is found out.
+        assert!((ratio_without_own((1.1 * 312.0, 1.1 * 212.0), 200.0) - 1.55).abs() < 1e-12);
+    }
+
+    #[test]
+    fn pairs_are_of_blocks_that_have_both() {
+        let by_block = |values: &[(u32, f64)]| values.iter().copied().collect::<BTreeMap<u32, f64>>();
+        assert_eq!(pairs(&by_block(&[(1, 1.0), (3, 3.0)]), &by_block(&[(2, 2.0), (3, 4.0)])), [(3.0, 4.0)]);
+    }
+
+    /// Every arrival of one period, one by one.
+    #[test]
+    fn the_quantiles_of_a_frozen_server_are_those_of_its_arrivals() {
+        let (every, stall, rate) = (Duration::from_millis(500), Duration::from_millis(100), 1_000.0);
+        for offset_us in [0, 250, 999] {
+            for each in [Duration::ZERO, Duration::from_micros(30)] {
+                let mut free_at: f64 = 0.0;
+                let mut waits: Vec<f64> = (0..500)
+                    .map(|i| {
+                        let arrives = f64::from(i) + f64::from(offset_us) / 1e3;
+                        free_at = free_at.max(arrives).max(stall.as_secs_f64() * 1e3) + each.as_secs_f64() * 1e3;
+                        free_at - arrives
+                    })
+                    .collect();
+                waits.sort_by(f64::total_cmp);
+                for (quantile, _) in QUANTILES {
+                    let waited = waits[(quantile * 500.0).ceil() as usize - 1];
+                    let bounds = frozen_quantile(quantile, every, stall, rate, each).unwrap();
+                    assert!(bounds.low <= waited && waited <= bounds.high, "{quantile} {waited} {bounds:?}");
+                    assert!(bounds.high - bounds.low < 5.1, "{bounds:?}");
+                }
+            }
+        }
+        assert_eq!(frozen_quantile(0.5, every, stall, rate, Duration::ZERO), None);
+    }
+}

@@ -1,0 +1,77 @@
+use crate::folder::{Folder, nothing_is_left};
+use model::record::WarmUpClass::{self, Flat, NeverSteady, Slowdown, TooShort, WarmUp};
+use model::record::{Trial, Warmup};
+
+/// Runs one block of two systems, with so much time to warm up.
+fn run(folder: &Folder, systems: [(&str, &[&str]); 2], at_most: &str) -> (crate::folder::Ran, Vec<Trial>) {
+    systems.iter().for_each(|(name, flags)| folder.system(name, flags));
+    folder.experiment(&systems.map(|(name, _)| name), "");
+    let path = folder.path().join("experiments/x.toml");
+    let text = std::fs::read_to_string(&path).unwrap().replace("warmup = \"50ms\"", &format!("warmup = \"{at_most}\""));
+    std::fs::write(&path, text).unwrap();
+    let ran = folder.run(&["run", "x", "--blocks", "1", "--out", "r"]);
+    (ran, folder.record("r").trials)
+}
+
+fn warmup<'t>(trials: &'t [Trial], name: &str) -> &'t Warmup {
+    trials.iter().find(|t| t.contender.system == name).and_then(|t| t.warmup.as_ref()).unwrap()
+}
+
+/// CPU time of an answer in microseconds, window by window.
+fn cpu_us(warmup: &Warmup) -> Vec<f64> {
+    warmup.windows.iter().map(|w| w.cpu_ns as f64 / 1e3 / w.correct as f64).collect()
+}
+
+#[test]
+fn it_ends_with_the_steady_state_and_not_before() {
+    let folder = Folder::new();
+    let warming: &[&str] = &["--cpu", "200us", "--warm-over", "3s", "--warm-factor", "8"];
+    let (ran, trials) = run(&folder, [("even", &["--cpu", "200us"]), ("warming", warming)], "20s");
+    let (even, warming) = (warmup(&trials, "even"), warmup(&trials, "warming"));
+    assert_eq!((even.class, even.steady_after_ns), (Flat, Some(0)), "{even:?}");
+    assert!(even.windows.len() < 20, "{even:?}");
+    assert!(even.windows.iter().all(|w| w.correct > 0 && w.load_ns >= 700_000_000 && w.max_ns >= w.p50_ns), "{even:?}");
+    assert_eq!(warming.class, WarmUp, "{:?}", cpu_us(warming));
+    let costs = cpu_us(warming);
+    assert!(costs[0] > 4.0 * costs[costs.len() - 1], "{costs:?}");
+    assert!(warming.steady_after_ns.is_some_and(|ns| ns >= 2_000_000_000), "{:?}", warming.steady_after_ns);
+    // It was measured only when it had come to its truth of 200 us, beside what a request costs anyway.
+    for measurement in trials.iter().filter(|t| t.contender.system == "warming").flat_map(|t| &t.measurements) {
+        let us = measurement.usage.cpu_ns as f64 / 1e3 / measurement.counts.correct as f64;
+        assert!((200.0..400.0).contains(&us), "{us} us in {}", measurement.cell);
+    }
+    assert!(trials.iter().all(|t| t.warmed_with == t.warmup.as_ref().unwrap().windows.iter().map(|w| w.correct).sum::<u64>()));
+    ran.says("even: flat in 1 of 1 start; steady from the start").says("warming: warm_up in 1 of 1 start; steady after");
+    nothing_is_left(&folder);
+}
+
+#[test]
+fn slower_in_the_end_and_never_steady_are_results() {
+    let folder = Folder::new();
+    let slowing: &[&str] = &["--cpu", "400us", "--warm-over", "3s", "--warm-factor", "0.125"];
+    let changing: &[&str] = &["--cpu", "20us", "--warm-over", "24s", "--warm-factor", "50"];
+    let (ran, trials) = run(&folder, [("slowing", slowing), ("changing", changing)], "12s");
+    let (slowing, changing) = (warmup(&trials, "slowing"), warmup(&trials, "changing"));
+    assert_eq!(slowing.class, Slowdown, "{:?}", cpu_us(slowing));
+    assert_eq!((changing.class, changing.steady_after_ns, changing.windows.len()), (NeverSteady, None, 12), "{:?}", cpu_us(changing));
+    assert!(trials.iter().all(|t| t.failure.is_none() && t.measurements.len() == 2), "{}", ran.err);
+    ran.says("changing: never_steady in 1 of 1 start");
+    let judgement = judge::judge(&folder.record("r"));
+    let classes: Vec<_> = judgement.warmups.iter().map(|w| (w.contender.system.as_str(), w.classes.clone())).collect();
+    assert_eq!(classes, [("slowing", vec![(Slowdown, 1)]), ("changing", vec![(NeverSteady, 1)])]);
+    assert!(judgement.warmups[1].steady_cpu_us.is_none() && judgement.warmups[1].cold_cpu_us.is_some());
+    let page = std::fs::read_to_string(folder.path().join("r/page.html")).unwrap();
+    assert!(page.contains("changing reached no steady state in 1 of 1 starts, within the 12 s that it had"), "the note");
+    nothing_is_left(&folder);
+}
+
+#[test]
+fn little_time_and_none() {
+    let classes = |at_most: &str| -> Vec<Option<(WarmUpClass, usize)>> {
+        let (_, trials) = run(&Folder::new(), [("a", &[]), ("b", &[])], at_most);
+        trials.iter().map(|t| t.warmup.as_ref().map(|w| (w.class, w.windows.len()))).collect()
+    };
+    assert_eq!(classes("0s"), [None, None]);
+    assert_eq!(classes("300ms"), [Some((TooShort, 1)); 2]);
+    assert_eq!(classes("2500ms"), [Some((TooShort, 2)); 2]);
+}

@@ -1,0 +1,75 @@
+//! Whether anybody may be ranked: the baseline beside itself, and runs that fail a check.
+
+use crate::spoils;
+use crate::verdict::Judged;
+use model::experiment::FEWEST_BLOCKS;
+use model::judgement::{FaultAt, Noise, Outcome, Verdict};
+use model::metric::Metric;
+use model::record::Record;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How far the baseline stands from itself, wherever that has a ratio.
+pub(crate) fn noise(judged: &[Judged]) -> Vec<Noise> {
+    let of_twin = judged.iter().filter(|j| j.verdict.contender.is_twin());
+    of_twin
+        .filter_map(|j| {
+            let Verdict { cell, metric, ratio, interval, .. } = &j.verdict;
+            Some(Noise { cell: cell.clone(), metric: *metric, ratio: (*ratio)?, interval: (*interval)?, log_deviation: j.log_deviation? })
+        })
+        .collect()
+}
+
+/// Where the baseline differs from itself by more than the margin: the place, in words, and the fault.
+pub(crate) fn differing(judged: &[Judged]) -> Vec<(Verdict, String)> {
+    let of_twin = judged.iter().map(|j| &j.verdict).filter(|v| v.contender.is_twin());
+    of_twin.filter(|v| matches!(v.outcome, Outcome::Better | Outcome::Worse)).map(|v| (v.clone(), v.phrase())).collect()
+}
+
+/// Differing places as [`crate::verdict::Bench::differs`] has them.
+pub(crate) fn places(differing: &[(Verdict, String)]) -> BTreeMap<(Option<String>, &'static str), String> {
+    differing.iter().map(|(v, how)| ((v.cell.clone(), v.metric.describe().name), how.clone())).collect()
+}
+
+/// The fault that a differing place is.
+pub(crate) fn aa_differs((verdict, how): &(Verdict, String)) -> FaultAt {
+    let about = verdict.metric.describe();
+    let place = match &verdict.cell {
+        Some(cell) => format!("the whole run, cell {cell}"),
+        None => "the whole run".to_owned(),
+    };
+    FaultAt {
+        place,
+        kind: "aa-differs".into(),
+        evidence: format!("{} of {} is {how}, and both are the same program", about.label, verdict.contender),
+        hint: "something else than the contenders makes differences here: close what else runs, measure longer, or plan more blocks".into(),
+    }
+}
+
+/// Whether the experiment rests on a verdict: one that claims speak of or, without claims, any by ratio.
+fn rests_on(record: &Record, verdict: &Verdict) -> bool {
+    let claims = &record.header.experiment.claims;
+    let speaks = |cells: &[String]| cells.is_empty() || verdict.cell.as_ref().is_none_or(|cell| cells.contains(cell));
+    match claims.is_empty() {
+        true => !verdict.metric.describe().by_difference,
+        false => claims.iter().any(|c| c.metric == verdict.metric && speaks(&c.cells)),
+    }
+}
+
+/// The kinds of faults for which nobody is ranked; `None` where the run is sound. `of_run` are faults of the run as a whole.
+pub(crate) fn unsound(record: &Record, judged: &[Judged], differing: &[(Verdict, String)], of_run: &[FaultAt]) -> Option<String> {
+    let mut kinds: BTreeSet<&str> = of_run.iter().map(|f| f.kind.as_str()).collect();
+    if differing.iter().any(|(verdict, _)| rests_on(record, verdict)) {
+        kinds.insert("aa-differs");
+    }
+    let fewest = FEWEST_BLOCKS as usize;
+    let by_ratio: Vec<&Verdict> = judged.iter().map(|j| &j.verdict).filter(|v| !v.metric.describe().by_difference).collect();
+    let is_short = |v: &&&Verdict| v.spoilt > 0 && v.used < fewest && v.used + v.spoilt >= fewest;
+    let mut short: Vec<Metric> = by_ratio.iter().filter(|v| rests_on(record, v)).filter(is_short).map(|v| v.metric).collect();
+    // In a run that was too short for any verdict faults are to blame only where nothing was left.
+    if !by_ratio.is_empty() && by_ratio.iter().all(|v| v.outcome == Outcome::Undecided && v.spoilt > 0) {
+        short.extend(by_ratio.iter().map(|v| v.metric));
+    }
+    let seen = record.trials.iter().flat_map(|t| t.faults.iter().chain(t.measurements.iter().flat_map(|m| &m.faults)));
+    kinds.extend(seen.map(|f| f.kind.as_str()).filter(|kind| short.iter().any(|metric| spoils(kind, *metric))));
+    (!kinds.is_empty()).then(|| kinds.into_iter().collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,103 @@
+//! The warm-up of a fresh start: window by window, until its steady state is found.
+
+use crate::steady::{self, Decides};
+use load::{Measured, Plan, Target, Wait};
+use model::experiment::Load;
+use model::record::{WarmUpClass, WarmUpWindow, Warmup};
+use model::workload::Workload;
+use runner::start::Running;
+use runner::usage::tree_cpu_ns;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Enough to make the hot path hot, few enough to leave a compiler some time.
+const CONNECTIONS: u32 = 8;
+
+/// The last part of a window is a pause, in which compilers catch up with what they queued.
+const PAUSE_SHARE: f64 = 0.3;
+
+/// Of one window; a cap that is not a whole number of seconds makes them a little longer, one below a second makes one.
+const WINDOW: Duration = Duration::from_secs(1);
+
+/// What a warm-up is made of.
+pub(crate) struct Given<'a> {
+    /// Whose turn it is within each window, in equal shares.
+    pub workloads: &'a [&'a Workload],
+    /// Which series says that the steady state is reached.
+    pub decides: Decides,
+    /// The most it may take.
+    pub at_most: Duration,
+    /// CPUs of the generator.
+    pub cpus: &'a [usize],
+    /// Set from outside to end early.
+    pub stop: &'a AtomicBool,
+}
+
+/// Makes requests until the system is steady, it ends, or the time is over; `tell` hears how long it has taken so far.
+pub(crate) fn run(running: &mut Running, given: &Given<'_>, tell: &mut dyn FnMut(Duration)) -> Option<Warmup> {
+    if given.at_most.is_zero() {
+        return None;
+    }
+    let count = (given.at_most.as_nanos() / WINDOW.as_nanos()).max(1) as u32;
+    let long = given.at_most / count;
+    let mut windows: Vec<WarmUpWindow> = Vec::new();
+    let mut steady = None;
+    let begin = load::clock::now_ns();
+    while steady.is_none() && windows.len() < count as usize && !given.stop.load(Ordering::Relaxed) && running.process.ended().is_none() {
+        let at_ns = load::clock::now_ns() - begin;
+        tell(Duration::from_nanos(at_ns));
+        // A load that cannot be made is said by the measurement.
+        let Ok(window) = self::window(running, given, at_ns, windows.len() as u64, long) else { break };
+        windows.push(window);
+        steady = steady::find(&windows, given.decides);
+    }
+    let too_short = windows.len() < steady::FEWEST_WINDOWS;
+    let class = steady.map_or(if too_short { WarmUpClass::TooShort } else { WarmUpClass::NeverSteady }, |s| s.class);
+    Some(Warmup { class, steady_after_ns: steady.map(|s| windows[s.since].at_ns), windows })
+}
+
+fn window(running: &Running, given: &Given<'_>, at_ns: u64, number: u64, long: Duration) -> Result<WarmUpWindow, String> {
+    let pause = long.mul_f64(PAUSE_SHARE);
+    let target = Target::plain(running.address);
+    let cpu_before = tree_cpu_ns(running.process.pid);
+    let mut window = WarmUpWindow { at_ns, load_ns: 0, correct: 0, cpu_ns: 0, p50_ns: None, max_ns: None };
+    let mut service = stats::Histogram::new();
+    for workload in given.workloads {
+        let plan = Plan {
+            target: &target,
+            workload,
+            load: &Load::closed(CONNECTIONS),
+            duration: (long - pause) / given.workloads.len() as u32,
+            requests: None,
+            timeout: Duration::from_secs(10),
+            // Other data in each window, and none that a measurement will send.
+            seed: u64::MAX - number,
+            threads: 1,
+            wait: Wait::Asleep,
+            stop: given.stop,
+            progress: None,
+        };
+        let measured = on_cpus(&plan, given.cpus)?;
+        window.load_ns += measured.duration_ns;
+        window.correct += measured.counts.correct;
+        service.merge(&measured.service);
+    }
+    if !given.stop.load(Ordering::Relaxed) {
+        std::thread::sleep(pause);
+    }
+    window.cpu_ns = tree_cpu_ns(running.process.pid).saturating_sub(cpu_before);
+    window.p50_ns = (service.len() >= stats::smallest_sample(0.5)).then(|| service.quantile_ns(0.5));
+    window.max_ns = (!service.is_empty()).then(|| service.max_ns());
+    Ok(window)
+}
+
+/// Runs a load on a thread that is kept on these CPUs.
+pub(crate) fn on_cpus(plan: &Plan<'_>, cpus: &[usize]) -> Result<Measured, String> {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            runner::cpus::pin_this_thread(cpus).map_err(|e| format!("the generator cannot be kept on its CPUs: {e}"))?;
+            load::run(plan).map_err(|e| e.to_string())
+        });
+        thread.join().unwrap_or_else(|_| Err("the generator panicked".into()))
+    })
+}
