@@ -4,23 +4,32 @@ import type { Page } from "./page";
 import type { Reading } from "./read";
 import { ContendersSection, MethodSection } from "./sections/about";
 import { AnswerSection } from "./sections/answer";
+import { AuditSection } from "./sections/audit";
+import { DecidedSection } from "./sections/decided";
 import { LatencySection } from "./sections/latency";
 import { SummarySection } from "./sections/summary";
+import { SymptomsSection } from "./sections/symptoms";
 import { TimeSection } from "./sections/time";
 import { TrialsSection } from "./sections/trials";
 import { VerdictsSection } from "./sections/verdicts";
+import { WarmUpSection } from "./sections/warmup";
 import { useTheme } from "./theme";
 
-const PLACES = [
+/** The sections of a page; the article's tables only where there are some. */
+const places = (page: Page): [id: string, text: string][] => [
   ["answer", "Answer"],
   ["verdicts", "Verdicts"],
+  ["symptoms", "Symptoms"],
   ["latency", "Latency"],
   ["summary", "Table"],
+  ...(page.audit ? [["audit", "The article"] as [string, string]] : []),
   ["time", "Over time"],
+  ["warmup", "Warm-up"],
   ["trials", "Trials"],
+  ["decided", "Judgement"],
   ["contenders", "Contenders"],
   ["method", "Method"],
-] as const;
+];
 
 export function App({ reading }: { reading: Reading }) {
   const [theme, flip] = useTheme();
@@ -30,7 +39,7 @@ export function App({ reading }: { reading: Reading }) {
         <b>faceoff</b>
         {"page" in reading && (
           <nav aria-label="Sections">
-            {PLACES.map(([id, text]) => (
+            {places(reading.page).map(([id, text]) => (
               <a key={id} href={`#${id}`}>
                 {text}
               </a>
@@ -64,10 +73,14 @@ function Record({ page, theme }: { page: Page; theme: string }) {
       <main>
         <AnswerSection page={page} />
         <VerdictsSection verdicts={page.verdicts} {...choice} />
+        <SymptomsSection symptoms={page.symptoms} />
         <LatencySection curves={page.curves} {...choice} />
         <SummarySection table={page.table} cells={page.cells} published={page.published} />
+        {page.audit && <AuditSection audit={page.audit} table={page.table} />}
         <TimeSection trials={page.trials} contenders={page.contenders} theme={theme} {...choice} />
-        <TrialsSection trials={page.trials} faults={page.faults} skipped={page.skipped} />
+        <WarmUpSection warmups={page.warmups} trials={page.trials} />
+        <TrialsSection trials={page.trials} faults={page.faults} fault_counts={page.fault_counts} skipped={page.skipped} />
+        <DecidedSection {...page} />
         <ContendersSection contenders={page.contenders} />
         <MethodSection page={page} />
       </main>

@@ -51,7 +51,22 @@ export function interval(ratio: number | null, low: number | null, high: number 
 }
 
 /** A margin such as 0.05: "5 %". */
-export const percent = (share: number): string => withUnit(share * 100, "%");
+export const percent = (share: number): string => withUnit(Number((share * 100).toPrecision(9)), "%");
+
+/** A confidence such as 0.9987: "99.87 %", as many digits as tell it from certainty. */
+export function confidence(share: number): string {
+  const error = (1 - share) * 100;
+  if (Number.isNaN(error)) return NONE;
+  if (error <= 0) return withUnit(100, "%");
+  const decimals = Math.min(9, Math.max(0, 1 - Math.floor(Math.log10(error))));
+  return `${Number((100 - error).toFixed(decimals))}\u00a0%`;
+}
+
+/** A p-value: two digits, none below a ten-thousandth. */
+export function probability(p: number | null): string {
+  if (p === null || !Number.isFinite(p)) return NONE;
+  return p < 1e-4 ? "< 0.0001" : String(Number(p.toPrecision(2)));
+}
 
 /** A sentence out of the record whose numbers stay on the line of their units. */
 export const unbroken = (sentence: string): string => sentence.replace(/(\d) (?=(%|×|ms|µs|s|MB|\/s)(?![\p{L}\d]))/gu, "$1\u00a0");

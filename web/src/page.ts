@@ -24,6 +24,18 @@ export interface Page {
   curves: Curve[];
   trials: Trial[];
   faults: Fault[];
+  /** most first */
+  fault_counts: { kind: string; count: number }[];
+  symptoms: Symptom[];
+  /** one per contender, over its starts; empty in older records */
+  warmups: WarmUp[];
+  stopping: Stopping;
+  /** the baseline against itself; empty where the experiment did not ask */
+  noise: Noise[];
+  /** what the last self-test on this machine came to; empty where there is none */
+  instrument: Fact[];
+  /** the article's tables and what cannot be in them */
+  audit: Audit | null;
   skipped: { contender: string; reason: string }[];
   /** name/value pairs, shown as written */
   machine: Fact[];
@@ -64,7 +76,31 @@ export interface Cell {
   /** true: latency counts from the scheduled instant; false: no schedule, so it is service time */
   scheduled: boolean;
 }
-export interface Verdict {
+export type Range = [low: number, high: number];
+/** A ratio to the baseline, with what decided about it. */
+export interface Estimate<O> {
+  outcome: O;
+  /** contender over baseline, with the interval that decides; null for a metric compared by difference or without enough blocks */
+  ratio: number | null;
+  ratio_low: number | null;
+  ratio_high: number | null;
+  /** of that interval: what the look allows, 0.975 */
+  confidence: number;
+  /** the two intervals it was chosen from, the wider one; null where it could not be made */
+  t: Range | null;
+  bootstrap: Range | null;
+  decided_by: "t" | "bootstrap" | null;
+  /** a check that decides nothing */
+  sign_flip_p: number | null;
+  /** about how many blocks would settle it, when undecided */
+  blocks_needed: number | null;
+  margin: number;
+  /** "31 % of the baseline's CPU per request (29 % to 33 %)": the verdict as a phrase */
+  phrase: string;
+  /** why, when undecided; else empty */
+  reason: string;
+}
+export interface Verdict extends Estimate<Outcome> {
   cell: string;
   contender: string;
   baseline: string;
@@ -73,32 +109,123 @@ export interface Verdict {
   label: string;
   unit: string;
   lower_is_better: boolean;
-  outcome: Outcome;
-  /** "31 % of the baseline's CPU per request (29 % to 33 %)": the verdict as a phrase */
-  phrase: string;
-  /** contender over baseline, with the 95 % interval; null for a metric compared by difference or without enough blocks */
-  ratio: number | null;
-  ratio_low: number | null;
-  ratio_high: number | null;
   /** typical value of each (geometric mean over used blocks), in `unit` */
   value: number | null;
   baseline_value: number | null;
-  margin: number;
   used: number;
   excluded: number;
-  /** why, when undecided; else empty */
-  reason: string;
 }
+export type ClaimOutcome = "confirmed" | "refuted" | "undecided";
 export interface Claim {
   text: string;
   contender: string;
   metric: string;
   label: string;
   expects: string;
-  outcome: "confirmed" | "refuted" | "undecided";
+  outcome: ClaimOutcome;
   reason: string;
+  /** null where nothing was tested */
+  p: number | null;
+  /** with Holm's correction for all claims of the experiment */
+  p_adjusted: number | null;
   /** one interval per cell of the claim, in the same terms as verdicts */
-  cells: { cell: string; outcome: "confirmed" | "refuted" | "undecided"; ratio: number | null; ratio_low: number | null; ratio_high: number | null; margin: number; phrase: string }[];
+  cells: (Estimate<ClaimOutcome> & { cell: string })[];
+}
+/** When the run was looked at, and what each look allowed. */
+export interface Stopping {
+  /** blocks */
+  planned: number;
+  run: number;
+  /** whether it ended at a look before the last */
+  early: boolean;
+  /** the design's */
+  confidence: number;
+  margin: number;
+  looks: { blocks: number; confidence: number; confidence_equivalence: number; taken: boolean }[];
+}
+export interface Noise {
+  cell: string;
+  metric: string;
+  label: string;
+  ratio: number;
+  ratio_low: number;
+  ratio_high: number;
+  /** standard deviation of the blocks' log-ratios */
+  log_deviation: number;
+  margin: number;
+}
+export type WarmUpClass = "flat" | "warm_up" | "slowdown" | "never_steady" | "too_short";
+export interface WarmUp {
+  contender: string;
+  classes: { class: WarmUpClass; count: number }[];
+  /** medians over starts: seconds of load until the steady state; then the first second of load against the steady state */
+  steady_after_s: number | null;
+  cold_cpu_us: number | null;
+  steady_cpu_us: number | null;
+  cold_throughput_per_s: number | null;
+  steady_throughput_per_s: number | null;
+  cold_max_ms: number | null;
+}
+/** One start's warm-up in columns, one entry a window. */
+export interface Windows {
+  class: WarmUpClass;
+  steady_after_s: number | null;
+  t_s: number[];
+  /** under load */
+  rate_per_s: number[];
+  cpu_us: (number | null)[];
+  p50_ms: (number | null)[];
+  max_ms: (number | null)[];
+}
+/** A cause that the shape of the data gives away. */
+export interface Symptom {
+  /** "delayed-ack" */
+  kind: string;
+  contender: string;
+  cell: string | null;
+  sentence: string;
+  hint: string;
+  picture: Picture;
+}
+export interface Picture {
+  title: string;
+  /** axes, with their units */
+  x: string;
+  y: string;
+  /** bars (each from its x to the next) or a line */
+  bars: boolean;
+  series: { name: string; points: [x: number, y: number][] }[];
+  /** places on the horizontal axis to point at */
+  marks: { at: number; text: string }[];
+}
+/** Published tables as they were printed, checked for what cannot be. */
+export interface Audit {
+  name: string;
+  title: string;
+  source: string;
+  rows: number;
+  flagged: number;
+  tables: AuditedTable[];
+}
+export interface AuditedTable {
+  title: string;
+  tool: string | null;
+  columns: string[];
+  rows: { name: string; figures: (string | null)[]; findings: AuditFinding[]; notes: string[] }[];
+  flagged: number;
+  /** rows that only show what an earlier table showed */
+  repeated: number;
+}
+export interface AuditFinding {
+  check: string;
+  wording: "contradicts-itself" | "inconsistent-as-service-time";
+  /** the arithmetic, in a sentence */
+  what: string;
+  factor: number | null;
+  /** the largest value, or the only one, that the other figures allow */
+  possible: string | null;
+  /** what would explain it without bad faith */
+  explanations: string[];
 }
 export interface Row {
   cell: string;
@@ -140,6 +267,8 @@ export interface Trial {
   /** why not, when not valid */
   reason: string;
   ready_ms: number | null;
+  /** null in older records */
+  warmup: Windows | null;
   stop: string;
   measurements: Measurement[];
 }

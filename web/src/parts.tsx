@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
-import type { Cell } from "./page";
+import type { Cell, Fact } from "./page";
 
 export function Section({ id, title, lead, children }: { id: string; title: string; lead?: ComponentChildren; children: ComponentChildren }) {
   return (
@@ -161,3 +161,18 @@ export function among(choice: CellChoice, named: Iterable<string>): CellChoice {
 
 /** What the latency of a cell is counted from. */
 export const latencyWord = (cell: Cell | undefined): string => (cell?.scheduled === false ? "Service time" : "Latency");
+
+/** Names and values, as they were written. */
+export function Facts({ facts }: { facts: Fact[] }) {
+  if (facts.length === 0) return <p class="empty">Nothing was recorded.</p>;
+  return (
+    <dl class="facts">
+      {facts.map((f, i) => (
+        <div key={i}>
+          <dt dir="auto">{f.name}</dt>
+          <dd dir="auto">{f.value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

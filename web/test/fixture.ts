@@ -1,4 +1,4 @@
-import type { Cell, Claim, Contender, Curve, Measurement, Page, Row, Trial, Verdict } from "../src/page";
+import type { Audit, Cell, Claim, Contender, Curve, Estimate, Measurement, Noise, Page, Row, Symptom, Trial, Verdict, WarmUp, Windows } from "../src/page";
 
 /** Two records to test the page with: one as a run leaves it, one as an enemy would. Every number here is invented. */
 
@@ -104,6 +104,43 @@ function measurement(kind: Kind, cell: (typeof CELLS)[number], position: number,
   };
 }
 
+/** A JVM compiles for some seconds, others are as fast as they will be; one start in ten finds no level. */
+function windows(kind: Kind, block: number, next: () => number): Windows {
+  const jvm = kind.ready > 1000;
+  const never = jvm && block === 7;
+  const steady = never ? null : jvm ? 9 + Math.floor(next() * 9) : 0;
+  const t_s = Array.from({ length: never ? 30 : (steady ?? 0) + 5 }, (_, i) => i);
+  const slow = (t: number) => (1 + (jvm ? 8 * Math.exp(-t / 3) : 0) + (never && t % 8 < 3 ? 0.5 : 0)) * (1 + (next() - 0.5) * 0.06);
+  const slows = t_s.map(slow);
+  return {
+    class: never ? "never_steady" : jvm ? "warm_up" : "flat",
+    steady_after_s: steady,
+    t_s,
+    rate_per_s: slows.map((by) => kind.capacity / 2 / by),
+    cpu_us: slows.map((by) => kind.cpu * by),
+    p50_ms: slows.map((by) => kind.floor * by),
+    max_ms: slows.map((by) => kind.floor * by * by * 4),
+  };
+}
+
+function warmups(run: Trial[]): WarmUp[] {
+  return KINDS.map((kind) => {
+    const own = run.filter((t) => t.contender === kind.name).map((t) => t.warmup!);
+    const jvm = kind.ready > 1000;
+    const of = (name: Windows["class"]) => ({ class: name, count: own.filter((w) => w.class === name).length });
+    return {
+      contender: kind.name,
+      classes: [of("flat"), of("warm_up"), of("never_steady")].filter((c) => c.count > 0),
+      steady_after_s: jvm ? 13 : 0,
+      cold_cpu_us: kind.cpu * (jvm ? 9 : 1),
+      steady_cpu_us: kind.cpu,
+      cold_throughput_per_s: kind.capacity / (jvm ? 18 : 2),
+      steady_throughput_per_s: kind.capacity / 2,
+      cold_max_ms: kind.floor * (jvm ? 320 : 4),
+    };
+  });
+}
+
 function trials(): Trial[] {
   const next = random(7);
   const result: Trial[] = [];
@@ -120,6 +157,7 @@ function trials(): Trial[] {
         valid: !broken,
         reason: broken ? (kind.name === "nginx" ? "the generator lagged: p99 of its lag was 4.2 ms, the limit is 1 ms" : "not stopped by TERM within 10 s; killed") : "",
         ready_ms: kind.ready * (0.92 + 0.2 * next()),
+        warmup: windows(kind, block, next),
         stop: broken && kind.name !== "nginx" ? "killed" : "clean",
         measurements: cells.map(({ cell }, k) => measurement(kind, cell, k + 1, next, drift)),
       });
@@ -148,6 +186,17 @@ function judge(low: number, high: number, margin: number, lower: boolean): Verdi
   return "undecided";
 }
 
+/** The two intervals around a ratio, of which the wider decides. */
+function estimate(ratio: number, half: number, by: "t" | "bootstrap"): Pick<Estimate<never>, "ratio" | "ratio_low" | "ratio_high" | "confidence" | "t" | "bootstrap" | "decided_by" | "sign_flip_p"> {
+  const around = (by: number): [number, number] => [ratio * Math.exp(-by), ratio * Math.exp(by)];
+  const [wide, narrow] = [around(half), around(half * 0.8)];
+  return {
+    ratio, ratio_low: wide[0], ratio_high: wide[1], confidence: 0.9782, decided_by: by,
+    t: by === "t" ? wide : narrow, bootstrap: by === "bootstrap" ? wide : narrow,
+    sign_flip_p: Math.abs(Math.log(ratio)) > half ? 2 / 2 ** 9 : 0.31,
+  };
+}
+
 function verdicts(): Verdict[] {
   const next = random(11);
   const base = KINDS[0]!;
@@ -159,14 +208,15 @@ function verdicts(): Verdict[] {
         const baseline_value = of(base, cell);
         const ratio = value / baseline_value;
         const half = metric === "p99_ms" ? 0.09 : cell.rate !== null && metric === "throughput_per_s" ? 0.004 : 0.03 + 0.03 * next();
-        const [ratio_low, ratio_high] = [ratio * Math.exp(-half), ratio * Math.exp(half)];
+        const found = estimate(ratio, half, next() > 0.4 ? "t" : "bootstrap");
+        const [ratio_low, ratio_high] = [found.ratio_low!, found.ratio_high!];
         const outcome = judge(ratio_low, ratio_high, 0.05, lower);
         const percent = (x: number) => `${three(x * 100)} %`;
         return {
           cell: cell.name, contender: kind.name, baseline: base.name, metric, unit, lower_is_better: lower, outcome,
           label: cell.scheduled ? label : label.replace("latency", "service time"),
           phrase: `${percent(ratio)} of the baseline's ${label.toLowerCase()} (${percent(ratio_low)} to ${percent(ratio_high)})`,
-          ratio, ratio_low, ratio_high, value, baseline_value, margin: 0.05, used: 11, excluded: 1,
+          ...found, value, baseline_value, margin: 0.05, used: 11, excluded: 1, blocks_needed: outcome === "undecided" ? 19 : null,
           reason: outcome === "undecided" ? "the interval reaches over the margin; about 19 blocks would settle it" : "",
         };
       }),
@@ -195,18 +245,100 @@ function claims(all: Verdict[]): Claim[] {
     cells.map((cell): Claim["cells"][number] => {
       const v = all.find((v) => v.metric === metric && v.contender === contender && v.cell === cell)!;
       const outcome = v.outcome === "undecided" ? "undecided" : v.outcome === expected ? "confirmed" : "refuted";
-      return { cell, outcome, ratio: v.ratio, ratio_low: v.ratio_low, ratio_high: v.ratio_high, margin: v.margin, phrase: v.phrase };
+      const { ratio, ratio_low, ratio_high, confidence, t, bootstrap, decided_by, sign_flip_p, blocks_needed, margin, phrase, reason } = v;
+      return { cell, outcome, ratio, ratio_low, ratio_high, confidence, t, bootstrap, decided_by, sign_flip_p, blocks_needed, margin, phrase, reason };
     });
-  const claim = (text: string, contender: string, metric: string, label: string, expects: string, cells: Claim["cells"], reason = ""): Claim => ({
-    text, contender, metric, label, expects, cells, reason,
+  const claim = (text: string, contender: string, metric: string, label: string, expects: string, cells: Claim["cells"], p: number, p_adjusted: number, reason = ""): Claim => ({
+    text, contender, metric, label, expects, cells, reason, p, p_adjusted,
     outcome: cells.every((c) => c.outcome === "confirmed") ? "confirmed" : cells.some((c) => c.outcome === "refuted") ? "refuted" : "undecided",
   });
   return [
-    claim("Go's proxy uses far less CPU than Spring Boot's.", "proxy-go-gin", "cpu_us_per_request", "CPU per request", "at most half", of("cpu_us_per_request", "proxy-go-gin", ["arrivals-200", "closed-64"], "better")),
-    claim("Go's proxy needs less memory.", "proxy-go-gin", "memory_mb", "Memory", "less", of("memory_mb", "proxy-go-gin", ["arrivals-200"], "better")),
-    claim("Virtual threads close the gap.", "proxy-spring-mvc:virtual-threads", "cpu_us_per_request", "CPU per request", "less", of("cpu_us_per_request", "proxy-spring-mvc:virtual-threads", ["arrivals-2000", "closed-64"], "better"), "the interval reaches over the margin; about 19 blocks would settle it"),
-    claim("Go's proxy passes more requests a second at the rate the article used.", "proxy-go-gin", "throughput_per_s", "Throughput", "more", of("throughput_per_s", "proxy-go-gin", ["arrivals-200"], "better"), "both answer every request that arrives: at 200/s the load decides the throughput, not the proxy"),
+    claim("Go's proxy uses far less CPU than Spring Boot's.", "proxy-go-gin", "cpu_us_per_request", "CPU per request", "at most half", of("cpu_us_per_request", "proxy-go-gin", ["arrivals-200", "closed-64"], "better"), 1.2e-9, 4.8e-9),
+    claim("Go's proxy needs less memory.", "proxy-go-gin", "memory_mb", "Memory", "less", of("memory_mb", "proxy-go-gin", ["arrivals-200"], "better"), 3.1e-8, 9.3e-8),
+    claim("Virtual threads close the gap.", "proxy-spring-mvc:virtual-threads", "cpu_us_per_request", "CPU per request", "less", of("cpu_us_per_request", "proxy-spring-mvc:virtual-threads", ["arrivals-2000", "closed-64"], "better"), 0.034, 0.068, "the interval reaches over the margin; about 19 blocks would settle it"),
+    claim("Go's proxy passes more requests a second at the rate the article used.", "proxy-go-gin", "throughput_per_s", "Throughput", "more", of("throughput_per_s", "proxy-go-gin", ["arrivals-200"], "better"), 0.00042, 0.00084, "both answer every request that arrives: at 200/s the load decides the throughput, not the proxy"),
   ];
+}
+
+function noise(): Noise[] {
+  const next = random(5);
+  return [...CELLS, START].flatMap((cell) =>
+    (cell === START ? [START_UP] : METRICS).map(({ metric, label }) => {
+      const half = metric === "p99_ms" ? 0.07 : 0.012 + 0.012 * next();
+      const ratio = Math.exp((next() - 0.5) * half);
+      return { cell: cell.name, metric, label, ratio, ratio_low: ratio * Math.exp(-half), ratio_high: ratio * Math.exp(half), log_deviation: half * 1.2, margin: 0.05 };
+    }),
+  );
+}
+
+function symptoms(): Symptom[] {
+  const next = random(3);
+  return [
+    {
+      kind: "delayed-ack", contender: "proxy-go-gin", cell: "arrivals-200",
+      sentence: "31 % of the answers took 40 to 44 ms and next to none 5 to 38 ms: a sender that waits for an acknowledgement (Nagle's algorithm) and a receiver that delays it wait for each other.",
+      hint: "set TCP_NODELAY on the server's sockets, or write head and body at once",
+      picture: {
+        title: "Service times", x: "service time, ms", y: "share of answers, %", bars: true,
+        series: [{ name: "answers", points: Array.from({ length: 25 }, (_, i) => [i * 2, i < 3 ? 30 / (i + 1) : i === 20 ? 24 : i === 21 ? 7 : 0.1]) }],
+        marks: [{ at: 40, text: "40 ms: delayed acknowledgement" }],
+      },
+    },
+    {
+      kind: "pool-exhausted", contender: "proxy-spring-mvc", cell: "closed-64-large",
+      sentence: "However much latency grows, no more than 200 requests are in service at once: a pool of 200 threads is used up while the CPU is idle for 61 % of the time.",
+      hint: "raise the pool's limit (server.tomcat.threads.max), or use virtual threads",
+      picture: {
+        title: "In service by Little's law", x: "time, s", y: "requests", bars: false,
+        series: [
+          { name: "under way", points: Array.from({ length: 20 }, (_, i) => [i, 190 + 30 * i + 12 * next()]) },
+          { name: "in service", points: Array.from({ length: 20 }, (_, i) => [i, 196 + 6 * next()]) },
+        ],
+        marks: [{ at: 3, text: "the pool is full" }, { at: 15.5, text: "first requests time out" }],
+      },
+    },
+    {
+      kind: "gc-pauses", contender: "proxy-spring-webflux", cell: null,
+      sentence: "9 of the 10 seconds with the longest latencies hold a pause of the collector of at least half that latency.",
+      hint: "give it more heap, or a collector with shorter pauses",
+      picture: {
+        title: "Longest latency and pauses", x: "time, s", y: "ms", bars: false,
+        series: [
+          { name: "longest latency", points: Array.from({ length: 20 }, (_, i) => [i, 8 + 6 * next() + (i % 6 === 4 ? 70 : 0)]) },
+          { name: "pauses", points: Array.from({ length: 20 }, (_, i) => [i, i % 6 === 4 ? 58 : 0]) },
+        ],
+        marks: [],
+      },
+    },
+  ];
+}
+
+function audit(): Audit {
+  const columns = ["ramp-up", "samples", "throughput /s", "mean", "deviation", "min", "max", "transfer /s", "bytes an answer"];
+  const row = (name: string, figures: string[], findings: Audit["tables"][number]["rows"][number]["findings"] = [], notes: string[] = []) => ({ name, figures, findings, notes });
+  return {
+    name: "reverse-proxy", title: "Designing a reverse proxy: Go and Spring Boot", source: "dev.to, 2021", rows: 6, flagged: 2,
+    tables: [
+      {
+        title: "JMeter", tool: "jmeter", columns, flagged: 2, repeated: 0,
+        rows: [
+          row("row 1, Spring Boot", ["100s", "10000", "100.77801", "2ms", "4.14ms", "1ms", "208ms", "95.14KB", "966.7B"]),
+          row("row 1, Go", ["100s", "10000", "101.02337", "0ms", "2.70ms", "0ms", "150ms", "88.99KB", "902.0B"], [], ["a mean of 0 ms is a time below the clock's millisecond"]),
+          row("row 6, Spring Boot", ["100s", "80000", "199.98850", "4ms", "11.63ms", "1ms", "497ms", "188.8KB", "966.7B"], [
+            { check: "ramp-up", wording: "contradicts-itself", what: "80000 users that start over 100 s and ask once make 800/s, not 200/s; other rows of the table keep to that", factor: 4.0, possible: "800/s", explanations: ["a ramp-up of 400 s", "users that asked several times with pauses, in this row alone"] },
+          ]),
+          row("row 4, Go", ["200s", "30000", "150.38348", "0ms", "3.19ms", "0ms", "125ms", "88.50KB", "902.0B"], [
+            { check: "transfer", wording: "contradicts-itself", what: "150.38/s of 902.0 B are 132 KB/s, not 88.50 KB/s", factor: 1.5, possible: "132 KB/s", explanations: [] },
+            { check: "little", wording: "inconsistent-as-service-time", what: "150/s of 0 ms keep nobody waiting", factor: null, possible: null, explanations: ["a median where a mean is meant"] },
+          ]),
+        ],
+      },
+      {
+        title: "CPU, threads, memory", tool: null, columns: ["CPU", "OS threads", "memory"], flagged: 0, repeated: 1,
+        rows: [row("Spring Boot proxy", ["7.2 %", "46", "124.2 MB"]), row("Go proxy", ["0.1 %", "26", "7.8 MB"])],
+      },
+    ],
+  };
 }
 
 export function realistic(): Page {
@@ -258,6 +390,24 @@ export function realistic(): Page {
       { kind: "generator lagged", where: "block 3, nginx, cell closed-64", evidence: "p99 of the generator's lag was 4.2 ms; the limit is 1 ms", hint: "give the generator a core of its own: place.generator_cpus" },
       { kind: "unclean stop", where: "block 9, proxy-spring-webflux", evidence: "TERM at 98.2 s, still alive after 10 s, KILL", hint: "raise stop.within, or look for a thread that does not end" },
     ],
+    fault_counts: [{ kind: "generator lagged", count: 1 }, { kind: "unclean stop", count: 1 }],
+    symptoms: symptoms(),
+    warmups: warmups(run),
+    stopping: {
+      planned: 12, run: 9, early: true, confidence: 0.95, margin: 0.05,
+      looks: [
+        { blocks: 6, confidence: 0.99695, confidence_equivalence: 0.9884, taken: true },
+        { blocks: 9, confidence: 0.9782, confidence_equivalence: 0.9513, taken: true },
+        { blocks: 12, confidence: 0.9575, confidence_equivalence: 0.918, taken: false },
+      ],
+    },
+    noise: noise(),
+    instrument: [
+      { name: "CPU per request, 5 % more", value: "known 1.05, measured 1.049 (1.031 to 1.068): holds" },
+      { name: "latency of a frozen server, p99", value: "known 985 ms, measured 986 ms: holds" },
+      { name: "ceiling of the generator", value: "61 200 right answers a second, 14 µs of CPU each" },
+    ],
+    audit: audit(),
     skipped: [{ contender: "proxy-spring-mvc:native-image", reason: "needs native-image, which was not found: install GraalVM 25 and put it on the path" }],
     machine: [
       { name: "processor", value: "2 cores, x86-64, 3.1 GHz" },
@@ -287,7 +437,8 @@ export function hostile(): Page {
     i === 0 ? ATTACK : i === 1 ? long : i === 2 ? "وكيل عكسي ‮evil" : i === 3 ? "</script><script>alert(2)</script>" : i === 4 ? "__proto__" : `${ATTACK}${i}`,
   );
   const cell: Cell = { name: ATTACK, load: `"><svg onload=alert(3)>`, workload: long, scheduled: true };
-  const nothing = { ratio: null, ratio_low: null, ratio_high: null };
+  const nothing = { ratio: null, ratio_low: null, ratio_high: null, confidence: Number.NaN, t: null, bootstrap: null, decided_by: null, sign_flip_p: null, blocks_needed: null, reason: ATTACK };
+  const absurd = { ...nothing, confidence: 1, t: [-1, 1e300] as [number, number], bootstrap: [0, 0] as [number, number], decided_by: "t" as const, sign_flip_p: -1, blocks_needed: 1e300 };
   const empty: Measurement = {
     cell: ATTACK, position: 1, counts: { scheduled: 0, unsent: 0, correct: 0, wrong: 0, declined: 0, refused: 0, broken: 0, timed_out: 0, unfinished: 0 },
     seconds: { t_s: [], rate_per_s: [], p50_ms: [], p99_ms: [], max_ms: [] }, usage: { t_s: [], cpu_percent: [], memory_mb: [], threads: [], descriptors: [] },
@@ -298,17 +449,30 @@ export function hostile(): Page {
     seconds: { t_s: [1, 2, 3], rate_per_s: [0, 0, 0], p50_ms: [null, null, null], p99_ms: [null, 0, null], max_ms: [null, null, 1e300] },
     usage: { t_s: [0.1, 0.1, 0.1], cpu_percent: [0, 1e300, -1], memory_mb: [0, 0, 0], threads: [0, 0, 0], descriptors: [1e12, 0, 0] },
   };
+  const many = Array.from({ length: 120 }, (_, i) => i);
+  const wild: (Windows | null)[] = [
+    null,
+    { class: "flat", steady_after_s: null, t_s: [], rate_per_s: [], cpu_us: [], p50_ms: [], max_ms: [] },
+    { class: ATTACK as "flat", steady_after_s: 1e300, t_s: [0], rate_per_s: [0], cpu_us: [null], p50_ms: [1e300], max_ms: [] },
+    { class: "slowdown", steady_after_s: -5, t_s: [3, 1, 1e300], rate_per_s: [1, 1, 1], cpu_us: [1e-300, 1e300, -1], p50_ms: [null, null, null], max_ms: [0, 0, 0] },
+    { class: "never_steady", steady_after_s: null, t_s: many, rate_per_s: many, cpu_us: many, p50_ms: many, max_ms: many },
+  ];
+  const nowhere = { cold_cpu_us: null, steady_cpu_us: 1e300, cold_throughput_per_s: -1, steady_throughput_per_s: 0, cold_max_ms: null };
+  const symptom = (picture: Partial<Symptom["picture"]>): Symptom => ({
+    kind: ATTACK, contender: ATTACK, cell: long, sentence: `${ATTACK} ${long}`, hint: ATTACK,
+    picture: { title: ATTACK, x: long, y: ATTACK, bars: false, series: [], marks: [], ...picture },
+  });
   return {
     schema: "faceoff.page.v1", experiment: ATTACK, question: `${ATTACK} ${long}`,
     source: { title: ATTACK, author: null, url: "javascript:alert(4)", published: null },
     answer: { outcome: "unsound", sentence: `${ATTACK} ${long}`, details: [] },
     notes: [ATTACK],
     claims: [
-      { text: ATTACK, contender: "nobody", metric: ATTACK, label: ATTACK, expects: long, outcome: "undecided", reason: ATTACK, cells: [] },
-      { text: long, contender: ATTACK, metric: "", label: "", expects: "", outcome: "refuted", reason: "", cells: [
+      { text: ATTACK, contender: "nobody", metric: ATTACK, label: ATTACK, expects: long, outcome: "undecided", reason: ATTACK, p: null, p_adjusted: null, cells: [] },
+      { text: long, contender: ATTACK, metric: "", label: "", expects: "", outcome: "refuted", reason: "", p: 1e300, p_adjusted: -1, cells: [
         { cell: ATTACK, outcome: "undecided", ...nothing, margin: 0, phrase: ATTACK },
-        { cell: long, outcome: "refuted", ratio: 1e9, ratio_low: 1e-9, ratio_high: 1e12, margin: 50, phrase: "" },
-        { cell: "zero", outcome: "confirmed", ratio: 0, ratio_low: -1, ratio_high: 0, margin: -1, phrase: "" },
+        { ...absurd, cell: long, outcome: "refuted", ratio: 1e9, ratio_low: 1e-9, ratio_high: 1e12, margin: 50, phrase: "" },
+        { ...absurd, cell: "zero", outcome: "confirmed", ratio: 0, ratio_low: -1, ratio_high: 0, margin: -1, phrase: "" },
       ] },
     ],
     contenders: names.map((name, i) => ({ name, baseline: i === 0, summary: ATTACK, facts: i % 2 ? [] : [{ name: ATTACK, value: long }], version: null, artifact_bytes: null, artifact_sha256: null, trials_valid: 0, trials_excluded: 0, ready_ms: null })),
@@ -317,8 +481,25 @@ export function hostile(): Page {
     table: names.map((contender) => ({ cell: ATTACK, contender, samples: 0, deviation_ms: 0, throughput_per_s: 0, average_ms: 0, min_ms: 0, p50_ms: null, p95_ms: null, p99_ms: null, max_ms: 0, received_kb_per_s: 0, average_bytes: 0, cpu_percent: 0, cpu_us_per_request: null, threads: 0, memory_mb: 0, errors: [{ kind: ATTACK, count: 1e9 }] })),
     published: { title: ATTACK, columns: [ATTACK], rows: [[long], []], note: null },
     curves: names.map((contender, i) => ({ cell: ATTACK, contender, samples: 0, points: i % 3 === 0 ? [] : i % 3 === 1 ? [[0.5, 1]] : [[0, 0], [0.5, 1e-6 * (i + 1)], [0.99, 1e9], [1, 2e9]] })),
-    trials: names.map((contender, i) => ({ contender, block: 1, position: i + 1, valid: i % 2 === 0, reason: ATTACK, ready_ms: null, stop: ATTACK, measurements: i % 3 === 0 ? [] : [i % 3 === 1 ? empty : odd] })),
+    trials: names.map((contender, i) => ({ contender, block: 1, position: i + 1, valid: i % 2 === 0, reason: ATTACK, ready_ms: null, warmup: wild[i % wild.length]!, stop: ATTACK, measurements: i % 3 === 0 ? [] : [i % 3 === 1 ? empty : odd] })),
     faults: [{ kind: ATTACK, where: long, evidence: ATTACK, hint: "" }],
+    fault_counts: [{ kind: ATTACK, count: 1e300 }],
+    symptoms: [
+      symptom({}),
+      symptom({ bars: true, series: [{ name: ATTACK, points: [[0, 0]] }, { name: long, points: [[5, -1], [5, 1e300], [2, 3]] }], marks: [{ at: Number.NaN, text: ATTACK }, { at: 1e9, text: long }] }),
+      symptom({ series: names.map((name, i) => ({ name, points: i % 2 ? [] : [[i, i], [i, i], [-i, 1e9]] })), marks: names.slice(0, 9).map((text, i) => ({ at: i, text })) }),
+    ],
+    warmups: names.map((contender) => ({ contender, classes: [{ class: ATTACK as "flat", count: 1e300 }], steady_after_s: null, ...nowhere })),
+    stopping: { planned: 0, run: 1e9, early: true, confidence: Number.NaN, margin: -1, looks: many.map((blocks) => ({ blocks: blocks * 1e6, confidence: 1 - blocks, confidence_equivalence: 2, taken: blocks % 3 === 0 })) },
+    noise: [{ cell: ATTACK, metric: ATTACK, label: long, ratio: 0, ratio_low: -1, ratio_high: 1e300, log_deviation: 1e300, margin: -1 }],
+    instrument: [{ name: long, value: ATTACK }],
+    audit: {
+      name: ATTACK, title: long, source: ATTACK, rows: 1e9, flagged: 1e9,
+      tables: [
+        { title: ATTACK, tool: ATTACK, columns: [ATTACK, long], flagged: 1, repeated: 1, rows: [{ name: long, figures: [null, ATTACK], notes: [long], findings: [{ check: ATTACK, wording: ATTACK as "contradicts-itself", what: long, factor: 1e300, possible: long, explanations: [ATTACK, long] }] }] },
+        { title: "", tool: null, columns: [], flagged: 0, repeated: 0, rows: [] },
+      ],
+    },
     skipped: [{ contender: ATTACK, reason: long }],
     machine: [], design: [{ name: long, value: ATTACK }], repeat: [`echo '${ATTACK}'`, long], analysis: `${ATTACK}\n\n${long}`,
     made: { version: ATTACK, recorded_at: ATTACK, record: long },
@@ -329,7 +510,8 @@ export function hostile(): Page {
 export function bare(): Page {
   return {
     ...hostile(), question: "Nothing?", source: null, answer: { outcome: "undecided", sentence: "Nothing was measured.", details: [] }, notes: [], claims: [], contenders: [], cells: [], verdicts: [],
-    table: [], published: null, curves: [], trials: [], faults: [], skipped: [], machine: [], design: [], repeat: [], analysis: null,
+    table: [], published: null, curves: [], trials: [], faults: [], fault_counts: [], symptoms: [], warmups: [], noise: [], instrument: [], audit: null,
+    stopping: { planned: 0, run: 0, early: false, confidence: 0.95, margin: 0.05, looks: [] }, skipped: [], machine: [], design: [], repeat: [], analysis: null,
   };
 }
 

@@ -76,6 +76,7 @@ pub fn judge(record: &Record) -> Judgement {
         looks: bench.looks.all,
         noise,
         symptoms: symptoms::all(record),
+        audit: record.header.article.as_ref().map(audit::audit),
         unsound: unsound.is_some(),
         incomplete: failed_trial || failed_contender || !record.missing().is_empty(),
     }

@@ -61,6 +61,7 @@ fn record(names: &[&str], load: Load) -> Record {
         header: Header {
             checks: Default::default(),
             instrument: None,
+            article: None,
             schema: model::record::SCHEMA.into(),
             id: "r".into(),
             recorded_at: "2026-01-01T00:00:00Z".into(),

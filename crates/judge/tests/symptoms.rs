@@ -127,6 +127,7 @@ fn record(load: &Load, measurements: Vec<Measurement>, pauses: &[Pause]) -> Reco
         header: Header {
             checks: BTreeMap::new(),
             instrument: None,
+            article: None,
             schema: model::record::SCHEMA.into(),
             id: "r".into(),
             recorded_at: String::new(),

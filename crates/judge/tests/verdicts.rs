@@ -64,6 +64,7 @@ fn record(ratios: &[f64]) -> Record {
         folder: "r".into(),
         header: Header {
             checks: Default::default(),
+            article: None,
             instrument: None,
             schema: model::record::SCHEMA.into(),
             id: "r".into(),

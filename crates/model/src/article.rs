@@ -2,11 +2,11 @@
 
 use crate::problem::Problems;
 use crate::reader::{Table as Fields, read_file};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// An article's tables.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Article {
     /// The file's name.
     pub name: String,
@@ -19,7 +19,7 @@ pub struct Article {
 }
 
 /// One table.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Table {
     /// Its title.
     pub title: String,
@@ -32,7 +32,7 @@ pub struct Table {
 }
 
 /// A load generator, by what its figures mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tool {
     /// Closed; adds samples to its histogram after the run.
@@ -73,7 +73,7 @@ impl Tool {
 }
 
 /// What one run was printed as. Absent is what was not printed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// What was measured.
     pub name: String,
@@ -102,7 +102,7 @@ pub struct Row {
 }
 
 /// How the requests of a row were made, as far as it is known.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Load {
     /// Connections in all.
     pub connections: Option<u64>,
@@ -121,7 +121,7 @@ pub struct Load {
 }
 
 /// How long requests took, in seconds.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Arithmetic mean.
     pub mean: Option<Figure>,
@@ -136,7 +136,7 @@ pub struct Latency {
 }
 
 /// A row that divides one row by another: how many times faster, for latencies how many times lower.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quotient {
     /// The row that is divided.
     pub of: String,
@@ -151,7 +151,7 @@ pub struct Quotient {
 }
 
 /// A number as it was printed. It stands for everything within one unit of its last digit, rounded or cut off.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     text: String,
     value: f64,

@@ -95,10 +95,14 @@ impl Catalog {
     /// Reads an experiment.
     ///
     /// # Errors
-    /// An unknown name, with the nearest; or every problem of the file.
+    /// An unknown name, also of the article it comes from, with the nearest; or every problem of the file.
     pub fn experiment(&self, name: &str) -> Result<Experiment, Problems> {
         known("experiment", name, &self.experiment_names())?;
-        Experiment::read(&self.dir.join("experiments").join(format!("{name}.toml")))
+        let experiment = Experiment::read(&self.dir.join("experiments").join(format!("{name}.toml")))?;
+        if let Some(article) = experiment.source.as_ref().and_then(|s| s.article.as_deref()) {
+            known("article", article, &self.article_names())?;
+        }
+        Ok(experiment)
     }
 
     /// Reads an article's tables.

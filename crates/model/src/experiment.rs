@@ -54,6 +54,9 @@ pub struct Source {
     pub url: Option<String>,
     /// When it appeared.
     pub published: Option<String>,
+    /// Its tables, by the name of their file in `articles/`: the page shows their audit.
+    #[serde(default)]
+    pub article: Option<String>,
 }
 
 /// One workload at one load level.
@@ -550,6 +553,7 @@ fn walk(table: &Table<'_>, path: &Path) -> Experiment {
             author: t.string("author"),
             url: t.string("url"),
             published: t.string("published"),
+            article: t.string("article"),
         }),
         baseline: baseline.unwrap_or(ContenderName { system: "unknown".into(), variants: Vec::new() }),
         contenders,

@@ -1,5 +1,6 @@
 //! What a record comes to: the judge fills it in, the report shows it.
 
+use crate::audit::Audit;
 use crate::experiment::Claim;
 use crate::metric::Metric;
 use crate::name::ContenderName;
@@ -44,6 +45,9 @@ pub struct Judgement {
     pub noise: Vec<Noise>,
     /// Causes that the shape of the data gives away.
     pub symptoms: Vec<Symptom>,
+    /// What the tables of the article come to, where the experiment names one.
+    #[serde(default)]
+    pub audit: Option<Audit>,
     /// Whether faults left nothing to rank.
     pub unsound: bool,
     /// Whether a contender or a trial failed.
@@ -155,6 +159,19 @@ const RATIO_AS_PERCENT: f64 = 1.5;
 /// A ratio for people: `31 %` below one and a half, `2.4 ×` above.
 pub fn show_ratio(ratio: f64) -> String {
     if ratio < RATIO_AS_PERCENT { format!("{} %", show_number(ratio * 100.0)) } else { format!("{} ×", show_number(ratio)) }
+}
+
+/// A confidence for people: `95 %`, `99.87 %`, as many digits as tell it from certainty.
+pub fn show_confidence(confidence: f64) -> String {
+    let error = (1.0 - confidence) * 100.0;
+    if error.is_nan() || error <= 0.0 {
+        return "100 %".into();
+    }
+    // Two digits of the error; thresholds beyond a billionth mean nothing.
+    let decimals = (1.0 - error.log10().floor()).clamp(0.0, 9.0) as usize;
+    let text = format!("{:.decimals$}", 100.0 - error);
+    let text = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} %")
 }
 
 /// What a claim comes to.
@@ -345,4 +362,15 @@ pub struct Picture {
     pub series: Vec<(String, Vec<(f64, f64)>)>,
     /// Places on the horizontal axis to point at, with words.
     pub marks: Vec<(f64, String)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_confidence_is_told_from_certainty() {
+        let shown = [0.5, 0.9, 0.95, 0.975, 0.99866, 0.999_987, 1.0].map(show_confidence);
+        assert_eq!(shown, ["50 %", "90 %", "95 %", "97.5 %", "99.87 %", "99.9987 %", "100 %"]);
+    }
 }

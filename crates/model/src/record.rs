@@ -4,6 +4,7 @@
 //! happened, as it ended. A line that a crash cut short is left out when read,
 //! and counted.
 
+use crate::article::Article;
 use crate::experiment::{CpuSets, Experiment};
 use crate::name::ContenderName;
 use crate::problem::Problems;
@@ -67,6 +68,9 @@ pub struct Header {
     /// By workload: what was looked at in the answers, and in how many of them.
     #[serde(default)]
     pub checks: BTreeMap<String, String>,
+    /// The tables of the article that the question comes from.
+    #[serde(default)]
+    pub article: Option<Article>,
     /// The last self-test on this machine, where there is one that is not too old.
     #[serde(default)]
     pub instrument: Option<SelfTest>,

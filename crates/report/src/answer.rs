@@ -1,7 +1,7 @@
 //! The answer in a sentence, and what qualifies it.
 
 use model::experiment::FEWEST_BLOCKS;
-use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict, show_ratio};
+use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict, show_confidence, show_ratio};
 use model::metric::Metric;
 use model::record::{Event, Record, WarmUpClass};
 use model::units::{show_duration, show_number};
@@ -110,7 +110,8 @@ fn across_cells(metric: Metric, verdicts: &[&Verdict], cells: usize) -> Option<P
         _ => format!("{} to {}", show_ratio(low), show_ratio(high)),
     };
     let of = if high < 1.5 { "of " } else { "" };
-    let interval = if ratios.len() == 1 { "95 % interval" } else { "95 % intervals within" };
+    let confidence = show_confidence(decided.iter().map(|v| v.confidence).fold(1.0, f64::min));
+    let interval = if ratios.len() == 1 { format!("{confidence} interval") } else { format!("{confidence} intervals within") };
     Some(Part { verb, text: format!("{span} {of}{baseline}'s {what} ({interval} {} to {}){scope}", show_ratio(lows), show_ratio(highs)) })
 }
 

@@ -2,6 +2,7 @@
 //! every number comes from one of the two.
 
 mod answer;
+mod judged;
 mod page;
 mod text;
 

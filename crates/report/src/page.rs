@@ -1,11 +1,14 @@
 //! The page: one file, readable offline. Its data has the type of `web/src/page.ts`.
 
 use crate::answer::{answer, notes};
+use crate::judged;
 use model::experiment::Published;
-use model::judgement::{Judgement, Verdict};
+use model::judgement::{Judgement, show_confidence};
 use model::record::{Measurement, Participant, Record, Trial};
+use model::selftest::{SelfTest, Truth, TruthOutcome};
 use model::units::{show_bytes, show_number};
 use serde_json::{Value, json};
+use stats::Interval;
 
 /// The built page, with a place for its data.
 const PAGE: &str = include_str!("../../../web/dist/index.html");
@@ -19,12 +22,12 @@ pub fn html(record: &Record, judgement: &Judgement) -> String {
     PAGE.replacen(MARKER, &format!(r#"id="page-data">{safe}</script>"#), 1)
 }
 
-fn ms(ns: u64) -> f64 {
+pub(crate) fn ms(ns: u64) -> f64 {
     round(ns as f64 / 1e6)
 }
 
 /// Four significant digits: what a picture can show, and a page can carry.
-fn round(value: f64) -> f64 {
+pub(crate) fn round(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
     }
@@ -48,21 +51,10 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
         "source": experiment.source,
         "answer": answer(record, judgement),
         "notes": notes(record, judgement),
-        "claims": judgement.claims.iter().map(|c| {
-            let about = c.claim.metric.describe();
-            json!({
-                "text": c.claim.text, "contender": c.claim.contender, "metric": about.name, "label": about.label,
-                "expects": c.claim.expects, "outcome": c.outcome, "reason": c.reason,
-                "cells": c.cells.iter().map(|cell| json!({
-                    "cell": cell.cell, "outcome": cell.outcome, "ratio": cell.verdict.ratio,
-                    "ratio_low": cell.verdict.interval.map(|i| i.low), "ratio_high": cell.verdict.interval.map(|i| i.high),
-                    "margin": cell.verdict.margin, "phrase": phrase(&cell.verdict),
-                })).collect::<Vec<_>>(),
-            })
-        }).collect::<Vec<_>>(),
+        "claims": judgement.claims.iter().map(judged::claim).collect::<Vec<_>>(),
         "contenders": header.contenders.iter().map(|p| contender(record, judgement, p)).collect::<Vec<_>>(),
         "cells": cells,
-        "verdicts": judgement.verdicts.iter().map(verdict).collect::<Vec<_>>(),
+        "verdicts": judgement.verdicts.iter().map(judged::verdict).collect::<Vec<_>>(),
         "table": judgement.rows.iter().map(|row| {
             let mut value = serde_json::to_value(row).expect("a row is plain data");
             value["errors"] = row.errors.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect();
@@ -74,7 +66,14 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
             "points": c.points.iter().map(|(q, v)| json!([q, round(*v)])).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "trials": record.trials.iter().map(|t| trial(judgement, t)).collect::<Vec<_>>(),
-        "faults": judgement.faults.iter().map(|f| json!({"kind": f.kind, "where": f.place, "evidence": f.evidence, "hint": f.hint})).collect::<Vec<_>>(),
+        "faults": judged::faults(&judgement.faults),
+        "fault_counts": judged::fault_counts(&judgement.faults).into_iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect::<Vec<_>>(),
+        "stopping": judged::stopping(record, judgement),
+        "noise": judgement.noise.iter().map(|n| judged::noise(n, experiment.design.margin)).collect::<Vec<_>>(),
+        "warmups": judgement.warmups.iter().map(judged::warm_up).collect::<Vec<_>>(),
+        "symptoms": judgement.symptoms.iter().map(judged::symptom).collect::<Vec<_>>(),
+        "audit": header.article.as_ref().zip(judgement.audit.as_ref()).map(|(article, audit)| judged::audit(article, audit)),
+        "instrument": header.instrument.as_ref().map_or_else(Vec::new, instrument),
         "skipped": header.skipped.iter().map(|s| json!({"contender": s.contender, "reason": s.reason}))
             .chain(record.dropped().map(|(name, f)| json!({"contender": name, "reason": format!("{}: {}", f.stage, f.cause)}))).collect::<Vec<_>>(),
         "machine": machine(record),
@@ -94,24 +93,8 @@ fn fact(name: &str, value: impl Into<String>) -> Value {
     json!({"name": name, "value": value.into()})
 }
 
-fn phrase(verdict: &Verdict) -> String {
-    verdict.phrase()
-}
-
 fn published(published: &Published) -> Value {
     json!({"title": published.title, "columns": published.columns, "rows": published.rows, "note": published.note})
-}
-
-fn verdict(v: &Verdict) -> Value {
-    let about = v.metric.describe();
-    json!({
-        "cell": v.cell.as_deref().unwrap_or("start"), "contender": v.contender, "baseline": v.baseline,
-        "metric": about.name, "label": about.label, "unit": about.unit, "lower_is_better": about.lower_is_better,
-        "outcome": v.outcome, "phrase": phrase(v),
-        "ratio": v.ratio, "ratio_low": v.interval.map(|i| i.low), "ratio_high": v.interval.map(|i| i.high),
-        "value": v.value, "baseline_value": v.baseline_value, "margin": v.margin,
-        "used": v.used, "excluded": v.excluded, "reason": v.reason,
-    })
 }
 
 fn contender(record: &Record, judgement: &Judgement, p: &Participant) -> Value {
@@ -153,12 +136,42 @@ fn machine(record: &Record) -> Vec<Value> {
     facts
 }
 
+/// What the self-test found of what is known.
+fn instrument(test: &SelfTest) -> Vec<Value> {
+    let span = |i: Interval| match i.low == i.high {
+        true => show_number(i.low),
+        false => format!("{} to {}", show_number(i.low), show_number(i.high)),
+    };
+    let truth = |t: &Truth| {
+        let name = [&t.what, &t.quantity, &t.cell].into_iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(", ");
+        let known = t.known.map_or("known to be no different".to_owned(), |k| format!("known {}", span(k)));
+        let measured = t.measured.map_or("not measured".to_owned(), |m| format!("measured {}", show_number(m)));
+        let interval = t.interval.map_or(String::new(), |i| format!(" ({})", span(i)));
+        let unit = if t.unit.is_empty() { String::new() } else { format!(", in {}", t.unit) };
+        let outcome = match t.outcome {
+            TruthOutcome::Holds => "holds",
+            TruthOutcome::Unsound => "could not be told",
+            TruthOutcome::Missed => "MISSED",
+        };
+        fact(&name, format!("{known}, {measured}{interval}{unit}: {outcome}"))
+    };
+    let ceiling = test.ceiling.iter().map(|c| {
+        fact(
+            "ceiling of the load generator",
+            format!("{} right answers a second, {} µs of CPU each", show_number(c.per_s), show_number(c.cpu_us)),
+        )
+    });
+    let when = fact("self-test", format!("{}, faceoff {}, intervals at {}", test.at, test.faceoff, show_confidence(test.confidence)));
+    std::iter::once(when).chain(test.truths.iter().map(truth)).chain(ceiling).collect()
+}
+
 fn trial(judgement: &Judgement, t: &Trial) -> Value {
     let excluded = judgement.excluded.iter().find(|e| e.contender == t.contender && e.block == t.block);
     json!({
         "contender": t.contender, "block": t.block, "position": t.position,
         "valid": excluded.is_none(), "reason": excluded.map_or("", |e| e.reason.as_str()),
         "ready_ms": t.ready_after_ns.map(ms),
+        "warmup": t.warmup.as_ref().map(judged::windows),
         "stop": t.stop.as_ref().map_or("never started".to_owned(), |s| format!("{} after {} ms", s.status, show_number(s.after_ns as f64 / 1e6))),
         "measurements": t.measurements.iter().map(measurement).collect::<Vec<_>>(),
     })

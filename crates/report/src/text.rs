@@ -1,8 +1,9 @@
 //! What the terminal shows at the end of a run.
 
 use crate::answer::answer;
+use crate::judged::fault_counts;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
-use model::judgement::{ClaimOutcome, Judgement, Outcome, WarmUp};
+use model::judgement::{ClaimOutcome, ClaimVerdict, Judgement, Noise, Outcome, Verdict, WarmUp, show_confidence};
 use model::metric::Metric;
 use model::record::Record;
 use model::units::{show_duration, show_number};
@@ -26,7 +27,7 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
             ClaimOutcome::Refuted => "refuted",
             ClaimOutcome::Undecided => "undecided",
         };
-        let _ = writeln!(text, "  {mark:<10} {}: {}", claim.claim.text, claim.reason);
+        let _ = writeln!(text, "  {mark:<10} {}: {}{}", claim.claim.text, claim.reason, tested(claim));
     }
     for (at, warmup) in judgement.warmups.iter().enumerate() {
         let _ = writeln!(text, "{}{}", if at == 0 { "\nWarm-up\n" } else { "" }, warmup_line(warmup));
@@ -51,7 +52,8 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
         let _ = writeln!(text, "  {}{place}: {}: {}\n    hint: {}", symptom.contender, symptom.kind, symptom.sentence, symptom.hint);
     }
     if !judgement.faults.is_empty() {
-        let _ = writeln!(text, "\nFaults");
+        let counts: Vec<String> = fault_counts(&judgement.faults).iter().map(|(kind, n)| format!("{kind} {n}")).collect();
+        let _ = writeln!(text, "\nFaults ({})", counts.join(", "));
     }
     const SHOWN: usize = 8;
     for fault in judgement.faults.iter().take(SHOWN) {
@@ -60,7 +62,45 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
     if judgement.faults.len() > SHOWN {
         let _ = writeln!(text, "  and {} more, all on the page", judgement.faults.len() - SHOWN);
     }
+    for line in [looks(record, judgement), noise(judgement), audit(judgement)].into_iter().flatten() {
+        let _ = writeln!(text, "\n{line}");
+    }
     text
+}
+
+/// ` (p 0.012; 0.036 with Holm's correction)`
+fn tested(claim: &ClaimVerdict) -> String {
+    let Some(p) = claim.p else { return String::new() };
+    let show = |p: f64| if p < 1e-4 { "below 0.0001".to_owned() } else { show_number(p) };
+    let adjusted = claim.p_adjusted.filter(|a| *a != p).map_or(String::new(), |a| format!("; {} with Holm's correction", show(a)));
+    format!(" (p {}{adjusted})", show(p))
+}
+
+/// `Stopped after 9 of 12 blocks: nothing was left open at this look.`
+fn looks(record: &Record, judgement: &Judgement) -> Option<String> {
+    let last_taken = judgement.looks.iter().rfind(|l| l.taken).filter(|_| record.is_settled())?;
+    let planned = judgement.looks.last()?.blocks;
+    Some(format!("Stopped after {} of {planned} blocks: nothing was left open at this look.", last_taken.blocks))
+}
+
+/// `The baseline against itself is at most 1.8 % off: memory in closed-64, interval 0.99 to 1.05.`
+fn noise(judgement: &Judgement) -> Option<String> {
+    let off = |n: &Noise| n.ratio.ln().abs();
+    let most = judgement.noise.iter().max_by(|a, b| off(a).total_cmp(&off(b)))?;
+    let cell = most.cell.as_deref().unwrap_or("start");
+    let percent = show_number(off(most).exp_m1() * 100.0);
+    let (label, low, high) = (most.metric.describe().label, show_number(most.interval.low), show_number(most.interval.high));
+    Some(format!("The baseline against itself is at most {percent} % off: {label} in {cell}, interval {low} to {high}."))
+}
+
+/// `The article's tables: 5 of 14 rows flagged.`
+fn audit(judgement: &Judgement) -> Option<String> {
+    let audit = judgement.audit.as_ref()?;
+    let rows = audit.rows();
+    Some(match audit.flagged() {
+        0 => format!("The article's own tables: none of {rows} rows flagged."),
+        n => format!("The article's own tables: {n} of {rows} rows flagged, for figures that do not fit each other; see the page."),
+    })
 }
 
 /// `  proxy-gin: warm_up in 10 of 12 starts, flat in 2; steady after 14 s; cold 3.1 ms CPU a request, steady 0.45 ms`.
@@ -99,9 +139,12 @@ pub fn verdict_table(record: &Record, judgement: &Judgement, width: u16) -> Stri
     for (cell, title) in places {
         let mut table = Table::new();
         table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
-        table.set_header(["metric", "contender", "value", "baseline", "ratio", "95 % interval", "verdict"]);
+        let here: Vec<&Verdict> = judgement.verdicts.iter().filter(|v| v.cell.as_deref() == cell).collect();
+        let confidence = here.iter().filter(|v| v.interval.is_some()).map(|v| v.confidence).reduce(f64::min);
+        let interval = confidence.map_or("interval".into(), |c| format!("{} interval", show_confidence(c)));
+        table.set_header(["metric", "contender", "value", "baseline", "ratio", &interval, "verdict"]);
         let mut last = None;
-        for verdict in judgement.verdicts.iter().filter(|v| v.cell.as_deref() == cell) {
+        for verdict in here {
             let about = verdict.metric.describe();
             if verdict.metric == Metric::FailedShare && verdict.value == Some(0.0) && verdict.baseline_value == Some(0.0) {
                 continue;

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from "preact";
-import { tick } from "../format";
-import type { Claim, Verdict } from "../page";
+import { confidence, interval, probability, tick } from "../format";
+import type { Claim, Estimate as Judged, Range, Verdict } from "../page";
 import { band, type RatioScale } from "./scales";
 
-export type Finding = Verdict["outcome"] | Claim["outcome"];
+/** `itself` is the baseline against itself, which wins nothing. */
+export type Finding = Verdict["outcome"] | Claim["outcome"] | "itself";
 
 /** Tone is the colour; the shape says the same without it. Each fits a circle of radius 6 around the origin. */
 const FINDINGS: Record<Finding, { tone: "good" | "bad" | "even" | "open"; shape: string }> = {
@@ -12,6 +13,7 @@ const FINDINGS: Record<Finding, { tone: "good" | "bad" | "even" | "open"; shape:
   worse: { tone: "bad", shape: "M0,6L6,-5H-6z" },
   refuted: { tone: "bad", shape: "M-6,-4L-4,-6L0,-2L4,-6L6,-4L2,0L6,4L4,6L0,2L-4,6L-6,4L-2,0z" },
   equivalent: { tone: "even", shape: "M-5,-5H5V-1H-5zM-5,1H5V5H-5z" },
+  itself: { tone: "even", shape: "M-1.5,-6h3v12h-3z" },
   undecided: { tone: "open", shape: "M-4.5,0a4.5,4.5 0 1,0 9,0a4.5,4.5 0 1,0 -9,0z" },
 };
 
@@ -38,10 +40,44 @@ export interface Estimate {
   ratio_high: number | null;
   margin: number;
   outcome: Finding;
+  /** the interval that did not decide */
+  other?: Range | null;
 }
+
+/** The narrower of the two intervals of a verdict. */
+export const other = (e: Judged<unknown>): Range | null => (e.decided_by === "t" ? e.bootstrap : e.decided_by === "bootstrap" ? e.t : null);
+
+/** What decided, and what checks it: "97.5 % by t; sign flip p 0.0005". */
+export function Ground({ of }: { of: Judged<unknown> }) {
+  if (of.ratio_low === null) return null;
+  const by = of.decided_by && (of.decided_by === "t" ? " by t" : " by bootstrap");
+  const needed = of.outcome === "undecided" && of.blocks_needed !== null && !of.reason.includes(String(of.blocks_needed)) && of.blocks_needed;
+  return (
+    <p class="small ground">
+      {confidence(of.confidence)}
+      {by ?? " interval"}
+      {of.sign_flip_p !== null && `; sign flip p\u00a0${probability(of.sign_flip_p)}`}
+      {needed && `; about ${needed} blocks would settle it`}
+    </p>
+  );
+}
+
+const GROUNDS = ["Decided by", "Confidence", "t interval", "Bootstrap interval", "Sign flip p", "Blocks needed"];
+
+/** The same for a table. */
+export const grounds = (e: Judged<unknown>): (string | null)[] => [
+  e.decided_by,
+  e.ratio_low === null ? null : confidence(e.confidence),
+  e.t && interval(e.ratio, ...e.t),
+  e.bootstrap && interval(e.ratio, ...e.bootstrap),
+  e.sign_flip_p === null ? null : probability(e.sign_flip_p),
+  e.blocks_needed === null ? null : String(e.blocks_needed),
+];
+grounds.columns = GROUNDS;
 
 const HEIGHT = 26;
 const MIDDLE = HEIGHT / 2;
+const BENEATH = MIDDLE + 8.5;
 const pct = (x: number) => `${x.toFixed(3)}%`;
 
 /** One ratio with its interval on the common axis, over the band of its margin. */
@@ -67,6 +103,7 @@ export function Interval({ of, scale, label }: { of: Estimate; scale: RatioScale
           ))}
         </g>
       )}
+      {of.other && <line class="other" x1={pct(scale.x(of.other[0]))} x2={pct(scale.x(of.other[1]))} y1={BENEATH} y2={BENEATH} />}
       {ratio === null ? (
         <text class="none" x="50%" dx="8" y={MIDDLE} dy=".35em">
           no ratio
@@ -95,8 +132,22 @@ export function RatioAxis({ scale }: { scale: RatioScale }) {
   );
 }
 
+/** What the thin line under a bar means. */
+export function Beside() {
+  return (
+    <span>
+      <svg width="22" height="12" aria-hidden="true">
+        <line class="whisker even" x1="1" x2="21" y1="4" y2="4" />
+        <line class="other" x1="5" x2="18" y1="10" y2="10" />
+      </svg>
+      of two intervals, t and hierarchical bootstrap, the wider one decides; the other lies beneath
+    </span>
+  );
+}
+
 /** What the marks mean, and how to read the rest. */
-export function IntervalKey({ findings, children }: { findings: Finding[]; children?: ComponentChildren }) {
+export function IntervalKey({ findings, confidences, children }: { findings: Finding[]; confidences: number[]; children?: ComponentChildren }) {
+  const known = [...new Set(confidences)].sort((a, b) => a - b).map(confidence);
   return (
     <p class="key">
       {findings.map((f) => (
@@ -109,7 +160,7 @@ export function IntervalKey({ findings, children }: { findings: Finding[]; child
         </svg>
         within the margin: too little to matter
       </span>
-      <span>Bar: 95 % interval of the ratio to the baseline, log scale.</span>
+      <span>Bar: {known.length === 1 && `${known[0]} `}interval of the ratio to the baseline, log scale.</span>
       {children}
     </p>
   );

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { bytes, count, duration } from "../format";
 import { Name } from "../identity";
 import type { Contender, Fact, Page } from "../page";
-import { Section } from "../parts";
+import { Facts, Section } from "../parts";
 
 export function ContendersSection({ contenders }: { contenders: Contender[] }) {
   return (
@@ -32,20 +32,6 @@ function own(c: Contender): Fact[] {
     ...(c.version ? [{ name: "version", value: c.version }] : []),
     ...(c.artifact_bytes === null ? [] : [{ name: "artefact", value: bytes(c.artifact_bytes) }]),
   ];
-}
-
-function Facts({ facts }: { facts: Fact[] }) {
-  if (facts.length === 0) return <p class="empty">Nothing was recorded.</p>;
-  return (
-    <dl class="facts">
-      {facts.map((f, i) => (
-        <div key={i}>
-          <dt dir="auto">{f.name}</dt>
-          <dd dir="auto">{f.value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
 }
 
 export function MethodSection({ page }: { page: Page }) {

@@ -1,6 +1,6 @@
-import { Interval, IntervalKey, Outcome, RatioAxis } from "../charts/interval";
+import { Beside, Ground, grounds, Interval, IntervalKey, other, Outcome, RatioAxis } from "../charts/interval";
 import { band, ratioScale } from "../charts/scales";
-import { interval, percent, unbroken, webAddress } from "../format";
+import { interval, percent, probability, unbroken, webAddress } from "../format";
 import { Name } from "../identity";
 import { DataTable } from "../parts";
 import type { Claim, Page, Source } from "../page";
@@ -76,7 +76,8 @@ function Cite({ source }: { source: Source }) {
 /** The picture: every claim's interval on one axis. */
 function Claims({ claims }: { claims: Claim[] }) {
   if (claims.length === 0) return <p class="empty">This experiment states no claims; its verdicts stand below.</p>;
-  const scale = ratioScale(claims.flatMap((c) => c.cells.flatMap((e) => [e.ratio, e.ratio_low, e.ratio_high, ...band(e.margin)])));
+  const scale = ratioScale(claims.flatMap((c) => c.cells.flatMap((e) => [e.ratio, e.ratio_low, e.ratio_high, ...(other(e) ?? []), ...band(e.margin)])));
+  const tested = claims.filter((c) => c.p !== null).length;
   return (
     <figure class="forest claims" aria-label="The claims, each with its ratio to the baseline">
       <div class="forest-head">
@@ -97,6 +98,7 @@ function Claims({ claims }: { claims: Claim[] }) {
                 {claim.reason}
               </p>
             )}
+            <Tested claim={claim} of={tested} />
           </div>
           <div class="estimates">
             {claim.cells.map((e, k) => (
@@ -106,24 +108,38 @@ function Claims({ claims }: { claims: Claim[] }) {
                   {claim.cells.length > 1 && <Outcome finding={e.outcome} />}
                   <span dir="auto">{unbroken(e.phrase)}</span>
                 </p>
-                <Interval of={e} scale={scale} label={`${e.cell}: ${e.outcome}. ${e.phrase}`} />
+                <Interval of={{ ...e, other: other(e) }} scale={scale} label={`${e.cell}: ${e.outcome}. ${e.phrase}`} />
+                <Ground of={e} />
               </div>
             ))}
             {claim.cells.length === 0 && <p class="empty">No cell measured it.</p>}
           </div>
         </div>
       ))}
-      <IntervalKey findings={["confirmed", "refuted", "undecided"]} />
+      <IntervalKey findings={["confirmed", "refuted", "undecided"]} confidences={claims.flatMap((c) => c.cells.filter((e) => e.ratio_low !== null).map((e) => e.confidence))}>
+        <Beside />
+      </IntervalKey>
       <DataTable
         title="claims"
-        columns={["Claim", "Contender", "Metric", "Expects", "Cell", "Outcome", "Ratio (95 % interval)", "Margin"]}
+        columns={["Claim", "Contender", "Metric", "Expects", "Cell", "Outcome", "Ratio (interval)", ...grounds.columns, "Margin", "p", "p, Holm"]}
         texts={6}
         rows={() =>
           claims.flatMap((c) =>
-            c.cells.map((e) => [c.text, c.contender, c.label, c.expects, e.cell, e.outcome, interval(e.ratio, e.ratio_low, e.ratio_high), percent(e.margin)]),
+            c.cells.map((e) => [c.text, c.contender, c.label, c.expects, e.cell, e.outcome, interval(e.ratio, e.ratio_low, e.ratio_high), ...grounds(e), percent(e.margin), probability(c.p), probability(c.p_adjusted)]),
           )
         }
       />
     </figure>
+  );
+}
+
+/** What many claims do to one of them. */
+function Tested({ claim, of }: { claim: Claim; of: number }) {
+  if (claim.p === null) return null;
+  return (
+    <p class="small ground">
+      p {probability(claim.p)}
+      {claim.p_adjusted !== null && of > 1 && `; ${probability(claim.p_adjusted)} among ${of} claims (Holm)`}
+    </p>
   );
 }

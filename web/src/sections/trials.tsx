@@ -1,11 +1,11 @@
-import { duration } from "../format";
+import { count, duration } from "../format";
 import { Name, Swatch } from "../identity";
 import type { Fault, Page, Trial } from "../page";
 import { DataTable, Scroll, Section } from "../parts";
 
-type Props = Pick<Page, "trials" | "faults" | "skipped">;
+type Props = Pick<Page, "trials" | "faults" | "fault_counts" | "skipped">;
 
-export function TrialsSection({ trials, faults, skipped }: Props) {
+export function TrialsSection({ trials, faults, fault_counts, skipped }: Props) {
   const excluded = trials.filter((t) => !t.valid);
   return (
     <Section id="trials" title="Trials and faults" lead="All trials in the order they ran: one row a block, its trials from left to right, each with its start-up time.">
@@ -13,7 +13,7 @@ export function TrialsSection({ trials, faults, skipped }: Props) {
       <div class="columns">
         <div>
           <h3>Faults</h3>
-          {faults.length === 0 ? <p class="empty">No fault was found.</p> : <Faults faults={faults} />}
+          {faults.length === 0 ? <p class="empty">No fault was found.</p> : <Faults faults={faults} counts={fault_counts} />}
         </div>
         <div>
           <h3>Excluded trials</h3>
@@ -52,7 +52,31 @@ export function TrialsSection({ trials, faults, skipped }: Props) {
   );
 }
 
-function Faults({ faults }: { faults: Fault[] }) {
+const FIRST = 8;
+
+function Faults({ faults, counts }: { faults: Fault[]; counts: Page["fault_counts"] }) {
+  const rest = faults.length - FIRST;
+  return (
+    <>
+      <ul class="plain counts" aria-label="Faults by kind">
+        {counts.map((c, i) => (
+          <li key={i}>
+            <b>{count(c.count)}</b> <bdi>{c.kind}</bdi>
+          </li>
+        ))}
+      </ul>
+      <FaultList faults={faults.slice(0, FIRST)} />
+      {rest > 0 && (
+        <details class="more">
+          <summary>{rest} more</summary>
+          <FaultList faults={faults.slice(FIRST)} />
+        </details>
+      )}
+    </>
+  );
+}
+
+function FaultList({ faults }: { faults: Fault[] }) {
   return (
     <ul class="plain">
       {faults.map((f, i) => (

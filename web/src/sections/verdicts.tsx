@@ -1,4 +1,4 @@
-import { Interval, IntervalKey, Outcome, RatioAxis } from "../charts/interval";
+import { Beside, Ground, grounds, Interval, IntervalKey, other, Outcome, RatioAxis } from "../charts/interval";
 import { band, ratioScale } from "../charts/scales";
 import { count, interval, percent, unbroken, withUnit } from "../format";
 import { Name } from "../identity";
@@ -9,7 +9,7 @@ export function VerdictsSection({ verdicts, ...choice }: { verdicts: Verdict[] }
   const here = verdicts.filter((v) => v.cell === choice.cell?.name);
   const metrics = [...new Set(here.map((v) => v.metric))];
   return (
-    <Section id="verdicts" title="Verdicts" lead="Every contender against the baseline, metric by metric, from ratios taken within each block.">
+    <Section id="verdicts" title="Verdicts" lead="Every contender against the baseline, metric by metric, from ratios taken within each block. The wider of two intervals decides.">
       <CellPicker {...choice} />
       {here.length === 0 ? (
         <p class="empty">No verdict stands for this cell.</p>
@@ -18,10 +18,12 @@ export function VerdictsSection({ verdicts, ...choice }: { verdicts: Verdict[] }
           {metrics.map((metric) => (
             <Metric key={metric} verdicts={here.filter((v) => v.metric === metric)} />
           ))}
-          <IntervalKey findings={["better", "worse", "equivalent", "undecided"]} />
+          <IntervalKey findings={["better", "worse", "equivalent", "undecided"]} confidences={here.filter((v) => v.ratio_low !== null).map((v) => v.confidence)}>
+            <Beside />
+          </IntervalKey>
           <DataTable
             title={`verdicts in ${choice.cell?.name}`}
-            columns={["Metric", "Contender", "Outcome", "Verdict", "Why undecided", "Ratio (95 % interval)", "Value", "Baseline", "Margin", "Blocks used", "Excluded"]}
+            columns={["Metric", "Contender", "Outcome", "Verdict", "Why undecided", "Ratio (interval)", ...grounds.columns, "Value", "Baseline", "Margin", "Blocks used", "Excluded"]}
             texts={5}
             rows={() =>
               here.map((v) => [
@@ -31,6 +33,7 @@ export function VerdictsSection({ verdicts, ...choice }: { verdicts: Verdict[] }
                 v.phrase,
                 v.reason || null,
                 interval(v.ratio, v.ratio_low, v.ratio_high),
+                ...grounds(v),
                 withUnit(v.value, v.unit),
                 withUnit(v.baseline_value, v.unit),
                 percent(v.margin),
@@ -47,7 +50,7 @@ export function VerdictsSection({ verdicts, ...choice }: { verdicts: Verdict[] }
 
 /** One metric on an axis of its own: a start-up of a hundredth would squeeze every other interval to a dot. */
 function Metric({ verdicts }: { verdicts: Verdict[] }) {
-  const scale = ratioScale(verdicts.flatMap((v) => [v.ratio, v.ratio_low, v.ratio_high, ...band(v.margin)]));
+  const scale = ratioScale(verdicts.flatMap((v) => [v.ratio, v.ratio_low, v.ratio_high, ...(other(v) ?? []), ...band(v.margin)]));
   const drawn = verdicts.some((v) => v.ratio !== null);
   const { label, unit, lower_is_better: lower, baseline, baseline_value } = verdicts[0]!;
   return (
@@ -70,7 +73,7 @@ function Metric({ verdicts }: { verdicts: Verdict[] }) {
         <div class="forest-row" key={v.contender}>
           <Name name={v.contender} />
           {drawn ? (
-            <Interval of={v} scale={scale} label={`${v.label}, ${v.contender}: ${v.outcome}. ${v.phrase}`} />
+            <Interval of={{ ...v, other: other(v) }} scale={scale} label={`${v.label}, ${v.contender}: ${v.outcome}. ${v.phrase}`} />
           ) : (
             <span class="small no-ratio">no ratio</span>
           )}
@@ -82,6 +85,7 @@ function Metric({ verdicts }: { verdicts: Verdict[] }) {
                 {unbroken(v.reason)}
               </p>
             )}
+            <Ground of={v} />
           </div>
         </div>
       ))}

@@ -70,7 +70,7 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
 
   const overflow = (tab: Tab) => tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
-  for (const [scheme, width] of [["light", 1280], ["dark", 1280], ["light", 390], ["light", 360], ["dark", 360]] as const)
+  for (const [scheme, width] of [["light", 1400], ["dark", 1400], ["light", 400], ["light", 360], ["dark", 360]] as const)
     test(`a whole record, ${scheme}, ${width} px wide`, async () => {
       const { tab, complaints } = await open(realistic(), width, scheme);
       expect(await overflow(tab)).toBe(0);
@@ -79,9 +79,12 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
       expect(strips.length).toBeGreaterThan(30);
       expect(strips.every((marks) => marks === 2)).toBe(true);
 
-      const curves = await tab.$$eval("path.curve", (all) => all.map((p) => p.getBoundingClientRect().width));
+      const curves = await tab.$$eval("#latency path.curve", (all) => all.map((p) => p.getBoundingClientRect().width));
       expect(curves).toHaveLength(6);
       expect(Math.min(...curves)).toBeGreaterThan(100);
+      const courses = await tab.$$eval("svg.course", (all) => all.map((svg) => svg.getBoundingClientRect().width));
+      expect(courses).toHaveLength(72);
+      expect(Math.min(...courses)).toBeGreaterThan(75);
 
       const inked = await tab.$$eval("canvas", (all) =>
         all.map((c) => {

@@ -91,14 +91,14 @@ describe("a whole record", () => {
       expect(all(`${section} input[value="start"]`)).toHaveLength(0);
       expect(root.querySelector<HTMLInputElement>(`${section} .cell-picker input:checked`)?.value).toBe("arrivals-200");
     }
-    expect(all("path.curve")).toHaveLength(6);
+    expect(all("#latency path.curve")).toHaveLength(6);
   });
 
   test("says once why there is no ratio", () => {
     const page = realistic();
     const reason = "2 blocks of the 6 that a verdict needs";
     const [first] = page.verdicts;
-    show({ ...page, verdicts: [{ ...first!, outcome: "undecided", ratio: null, ratio_low: null, ratio_high: null, phrase: reason, reason }] });
+    show({ ...page, verdicts: [{ ...first!, outcome: "undecided", ratio: null, ratio_low: null, ratio_high: null, t: null, bootstrap: null, phrase: reason, reason }] });
     const text = root.querySelector("#verdicts")!.textContent!;
     expect(text.split(reason)).toHaveLength(2);
     expect(text).toContain("no ratio");
@@ -113,12 +113,12 @@ describe("a whole record", () => {
 
   test("draws one curve a contender; a legend button hides it", () => {
     show(realistic());
-    expect(all("path.curve")).toHaveLength(6);
+    expect(all("#latency path.curve")).toHaveLength(6);
     const [first] = all(".legend button");
     expect(first!.getAttribute("aria-pressed")).toBe("true");
     press(first!);
     expect(first!.getAttribute("aria-pressed")).toBe("false");
-    expect(all("path.curve")).toHaveLength(5);
+    expect(all("#latency path.curve")).toHaveLength(5);
   });
 
   test("lists every row of the summary, with errors and what was published", () => {
@@ -160,6 +160,99 @@ describe("a whole record", () => {
     act(() => render(null, root));
     expect(counts.made).toBeGreaterThanOrEqual(12);
     expect(counts.destroyed).toBe(counts.made);
+  });
+});
+
+describe("how it was judged", () => {
+  const said = (selector: string) => root.querySelector(selector)!.textContent!.replaceAll("\u00a0", " ");
+
+  test("an interval says what decided it, at which confidence, and what checks it", () => {
+    const page = realistic();
+    show(page);
+    const here = page.verdicts.filter((v) => v.cell === "arrivals-200");
+    const grounds = all("#verdicts .ground").map((e) => e.textContent!.replaceAll("\u00a0", " "));
+    expect(grounds).toHaveLength(here.length);
+    here.forEach((v, i) => expect(grounds[i]).toMatch(new RegExp(`^97.8 % by ${v.decided_by}; sign flip p 0\\.`)));
+    expect(all("#verdicts .interval .other")).toHaveLength(here.length);
+    expect(said("main")).not.toContain("95 % interval");
+  });
+
+  test("blocks still needed are said once", () => {
+    const page = realistic();
+    const open = page.verdicts.find((v) => v.cell === "arrivals-200" && v.outcome === "undecided")!;
+    show({ ...page, verdicts: [open] });
+    expect(said("#verdicts .phrase").split("19 blocks")).toHaveLength(2);
+    show({ ...page, verdicts: [{ ...open, reason: "not yet" }] });
+    expect(said("#verdicts .phrase").split("19 blocks")).toHaveLength(2);
+  });
+
+  test("claims have their p-values, alone and among all", () => {
+    show(realistic());
+    const rows = all(".holm tbody tr").map((e) => e.textContent);
+    expect(rows).toHaveLength(4);
+    expect(rows[2]).toContain("0.034");
+    expect(rows[2]).toContain("0.068");
+    expect(said(".claims")).toContain("p 0.034; 0.068 among 4 claims (Holm)");
+  });
+
+  test("looks stand on the line of blocks, those that were taken filled", () => {
+    show(realistic());
+    expect(all(".look")).toHaveLength(3);
+    expect(all(".look.taken")).toHaveLength(2);
+    expect(said("#decided")).toContain("Stopped after 9 of 12 blocks");
+    expect(root.querySelector(".looks")!.getAttribute("aria-label")).toContain("after 9 blocks at 97.8\u00a0%, taken");
+  });
+
+  test("the baseline against itself has an interval a cell and metric", () => {
+    const page = realistic();
+    show(page);
+    expect(all(".noise svg.interval")).toHaveLength(page.noise.length);
+    show({ ...page, noise: [], instrument: [] });
+    expect(said("#decided")).toContain("aa = true");
+    expect(said("#decided")).toContain("faceoff selftest");
+  });
+
+  test("every start's warm-up is drawn, and cold stands beside steady", () => {
+    const page = realistic();
+    show(page);
+    expect(all(".cold tbody tr")).toHaveLength(6);
+    expect(said(".cold tbody tr")).toContain("11 warm-up, 1 never steady");
+    expect(all("svg.course")).toHaveLength(page.trials.length);
+    const paths = all("svg.course path").map((e) => e.getAttribute("d"));
+    press(root.querySelector<HTMLElement>('#warmup input[value="rate_per_s"]')!);
+    expect(all("svg.course path").map((e) => e.getAttribute("d"))).not.toEqual(paths);
+    expect(all("svg.course .steady")).toHaveLength(page.trials.filter((t) => t.warmup!.steady_after_s !== null).length);
+  });
+
+  test("a symptom has its sentence, its hint and its picture", () => {
+    const page = realistic();
+    show(page);
+    expect(all(".picture")).toHaveLength(3);
+    for (const s of page.symptoms) expect(said("#symptoms")).toContain(s.hint);
+    expect(all(".picture .bar")).toHaveLength(25);
+    expect(all(".picture .pointer")).toHaveLength(3);
+    show({ ...page, symptoms: [] });
+    expect(said("#symptoms")).toContain("None of the known ones");
+  });
+
+  test("the article's rows are flagged where they stand", () => {
+    const page = realistic();
+    show(page);
+    expect(all("#audit tbody.flagged")).toHaveLength(2);
+    expect(all("#audit .finding")).toHaveLength(3);
+    const text = said("#audit");
+    for (const words of ["contradicts itself, 4 times", "inconsistent as a service time", "possible: 800/s", "a ramp-up of 400 s; or users", "Measured here"]) expect(text).toContain(words);
+    show({ ...page, audit: null });
+    expect(root.querySelector("#audit")).toBeNull();
+    expect(root.querySelector('nav a[href="#audit"]')).toBeNull();
+  });
+
+  test("faults are counted by kind before they are listed, and a long list is folded", () => {
+    const page = realistic();
+    const faults = Array.from({ length: 30 }, (_, i) => ({ ...page.faults[0]!, where: `block ${i}` }));
+    show({ ...page, faults, fault_counts: [{ kind: "steal", count: 30 }] });
+    expect(said(".counts")).toBe("30 steal");
+    expect(said("details.more summary")).toBe("22 more");
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bytes, count, duration, interval, percent, short, sig, tick, unbroken, webAddress, withUnit } from "../../src/format";
+import { bytes, confidence, count, duration, interval, percent, probability, short, sig, tick, unbroken, webAddress, withUnit } from "../../src/format";
 
 describe("numbers", () => {
   test.each([
@@ -59,4 +59,17 @@ test("a long name is cut between characters", () => {
 test("only the web is linked to", () => {
   expect(webAddress("https://example.org/a")).toBe("https://example.org/a");
   for (const bad of ["javascript:alert(1)", " https://x", "data:text/html,x", "file:///etc/passwd", null]) expect(webAddress(bad)).toBeNull();
+});
+
+test.each([
+  [0.95, "95\u00a0%"],
+  [0.975, "97.5\u00a0%"],
+  [0.99866, "99.87\u00a0%"],
+  [0.999987, "99.9987\u00a0%"],
+  [1, "100\u00a0%"],
+  [Number.NaN, "–"],
+])("a confidence is told from certainty: %s", (x, text) => expect(confidence(x)).toBe(text));
+
+test("a p-value has two digits and an end", () => {
+  expect([0.03125, 0.0004883, 1, 3e-7, null].map(probability)).toEqual(["0.031", "0.00049", "1", "< 0.0001", "–"]);
 });

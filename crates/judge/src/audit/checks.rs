@@ -2,7 +2,7 @@
 
 use super::moments::{bins, least_mean};
 use super::text::{bytes, count as number, percent, time};
-use super::{Check, Finding};
+use super::{Check, Finding, Wording};
 use model::article::{Figure, Load, Quotient, Row, Table, Tool};
 
 /// Products of printed figures may be off by this share: tools take their times at slightly different instants.
@@ -46,7 +46,9 @@ impl Range {
 pub fn finding(row: &Row, check: Check, what: String, factor: Option<f64>, possible: Option<String>, explanations: Vec<String>) -> Finding {
     // JSON has no infinity.
     let factor = factor.filter(|f| f.is_finite());
-    Finding { row: row.name.clone(), check, wording: Finding::wording_of(check), what, factor, possible, explanations }
+    // Only of this one can each figure be what the tool printed.
+    let wording = if check == Check::Little { Wording::InconsistentAsServiceTime } else { Wording::ContradictsItself };
+    Finding { row: row.name.clone(), check, wording, what, factor, possible, explanations }
 }
 
 /// Requests per second, and how they were printed.

@@ -6,7 +6,7 @@
 //! Bhatia and Davis, and Samuelson, each of which uses some of the figures only.
 
 use super::text::time;
-use super::{Check, Finding, Wording};
+use super::{Check, Finding};
 use crate::audit::checks::finding;
 use model::article::{Figure, Row, Tool};
 
@@ -156,13 +156,6 @@ fn explanations(tool: Option<Tool>) -> Vec<String> {
         "a median where a mean is meant, or figures of different runs".into(),
         "quantiles interpolated within one wide bucket of a histogram".into(),
     ]
-}
-
-impl Finding {
-    /// The wording of a check, where no explanation changes it.
-    pub(super) fn wording_of(check: Check) -> Wording {
-        if check == Check::Little { Wording::InconsistentAsServiceTime } else { Wording::ContradictsItself }
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,44 @@
+//! The page of a run: what stands in it.
+
+use crate::folder::Folder;
+use model::record::Record;
+use serde_json::Value;
+
+const ARTICLE: &str = r#"
+name = "tables"
+title = "Which is faster?"
+source = "a journal, 2026"
+[[table]]
+title = "JMeter"
+tool = "jmeter"
+row = [
+  { name = "one", samples = "10000", ramp_up = "100s", throughput = "100.0", mean = "2ms", max = "20ms" },
+  { name = "two", samples = "20000", duration = "100s", throughput = "100.0", mean = "2ms", max = "20ms" },
+]
+"#;
+
+fn data(page: &str) -> Value {
+    let start = page.find(r#"id="page-data">"#).unwrap() + r#"id="page-data">"#.len();
+    serde_json::from_str(&page[start..start + page[start..].find("</script>").unwrap()]).unwrap()
+}
+
+#[test]
+fn an_experiment_carries_the_tables_of_its_article_and_what_they_come_to() {
+    let folder = Folder::new();
+    folder.write("articles/tables.toml", ARTICLE);
+    folder.system("a", &[]);
+    folder.system("b", &[]);
+    folder.experiment(&["a", "b"], "[source]\ntitle = \"t\"\narticle = \"tabels\"");
+    folder.run(&["run", "x"]).expect(2).says("unknown article `tabels`").says("did you mean `tables`?");
+
+    folder.experiment(&["a", "b"], "[source]\ntitle = \"t\"\narticle = \"tables\"");
+    folder.run(&["run", "x", "--blocks", "1", "--out", "r"]).says("1 of 2 rows flagged");
+    assert_eq!(Record::read(&folder.path().join("r")).unwrap().header.article.unwrap().tables[0].rows.len(), 2);
+    let page = data(&std::fs::read_to_string(folder.path().join("r/page.html")).unwrap());
+    let table = &page["audit"]["tables"][0];
+    assert_eq!(table["columns"], serde_json::json!(["ramp-up", "samples", "duration", "throughput /s", "mean", "max"]));
+    assert_eq!(table["rows"][0]["findings"], serde_json::json!([]));
+    let finding = &table["rows"][1]["findings"][0];
+    assert_eq!(finding["wording"], "contradicts-itself");
+    assert!(finding["factor"].as_f64().is_some_and(|f| (1.9..2.1).contains(&f)), "{finding}");
+}

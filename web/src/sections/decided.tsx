@@ -1,0 +1,136 @@
+import { Interval, RatioAxis } from "../charts/interval";
+import { LooksLine } from "../charts/looks";
+import { band, ratioScale } from "../charts/scales";
+import { confidence, count, interval, percent, probability } from "../format";
+import { Name } from "../identity";
+import type { Claim, Noise, Page, Stopping } from "../page";
+import { DataTable, Facts, Scroll, Section } from "../parts";
+
+type Props = Pick<Page, "claims" | "stopping" | "noise" | "instrument" | "contenders">;
+
+/** What stands behind the verdicts: the looks, the correction for many claims, the noise, the instrument's own error. */
+export function DecidedSection({ claims, stopping, noise, instrument, contenders }: Props) {
+  return (
+    <Section
+      id="decided"
+      title="How it was decided"
+      lead={`Planned before the run: ${confidence(stopping.confidence)} confidence over all looks, and a margin of ${percent(stopping.margin)} within which a difference does not matter.`}
+    >
+      <h3>Looks</h3>
+      <LooksPart stopping={stopping} />
+      <h3>Many claims</h3>
+      <Holm claims={claims} confidence={stopping.confidence} />
+      <h3>The baseline against itself</h3>
+      {noise.length === 0 ? (
+        <p class="empty">Not asked for: with aa = true in the experiment the baseline takes part twice, and shows the noise of this machine on this day.</p>
+      ) : (
+        <NoisePart noise={noise} baseline={contenders.find((c) => c.baseline)?.name ?? ""} />
+      )}
+      <h3>The instrument's own error</h3>
+      {instrument.length === 0 ? <p class="empty">The record carries no self-test of this machine: faceoff selftest makes one.</p> : <Facts facts={instrument} />}
+    </Section>
+  );
+}
+
+function LooksPart({ stopping }: { stopping: Stopping }) {
+  const { looks, planned, run, early } = stopping;
+  if (looks.length === 0) return <p class="empty">One look, after the last block.</p>;
+  const at = looks.filter((l) => l.taken).at(-1);
+  return (
+    <figure aria-label="Blocks and looks">
+      <p class="small">
+        {early && at ? `Stopped after ${at.blocks} of ${planned} blocks: every claim was settled.` : `${Math.min(run, planned)} of ${planned} blocks were run.`} Looking more than once takes a higher
+        confidence at each look; filled looks were taken.
+      </p>
+      <LooksLine of={stopping} />
+      <DataTable
+        title="looks"
+        columns={["Look after blocks", "Taken", "Confidence of better and worse", "Confidence of equivalent"]}
+        texts={2}
+        rows={() => looks.map((l) => [count(l.blocks), l.taken ? "yes" : "no", l.confidence < 1 ? confidence(l.confidence) : "nothing can be said yet", l.confidence_equivalence < 1 ? confidence(l.confidence_equivalence) : "nothing can be said yet"])}
+      />
+    </figure>
+  );
+}
+
+function Holm({ claims, confidence: wanted }: { claims: Claim[]; confidence: number }) {
+  const tested = claims.filter((c) => c.p !== null);
+  if (tested.length === 0) return <p class="empty">No claim was tested.</p>;
+  return (
+    <>
+      <p class="small">
+        {tested.length} of {claims.length} {claims.length === 1 ? "claim was" : "claims were"} tested. Holm's correction holds the chance that any of them is settled wrongly at {percent(1 - wanted)}; a
+        claim is settled when its corrected p is no greater.
+      </p>
+      <Scroll label="Claims with their p-values">
+        <table class="holm">
+          <thead>
+            <tr>
+              <th scope="col">Claim</th>
+              <th scope="col">Outcome</th>
+              <th scope="col" class="number">
+                p
+              </th>
+              <th scope="col" class="number">
+                p, Holm
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {claims.map((c, i) => (
+              <tr key={i}>
+                <td>
+                  <bdi>{c.text}</bdi>
+                </td>
+                <td>{c.outcome}</td>
+                <td class="number">{c.p === null ? "not tested" : probability(c.p)}</td>
+                <td class="number">{probability(c.p_adjusted)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </>
+  );
+}
+
+function NoisePart({ noise, baseline }: { noise: Noise[]; baseline: string }) {
+  const scale = ratioScale(noise.flatMap((n) => [n.ratio, n.ratio_low, n.ratio_high, ...band(n.margin)]));
+  const cells = [...new Set(noise.map((n) => n.cell))];
+  return (
+    <figure class="forest noise" aria-label="The baseline against itself, cell by cell and metric by metric">
+      <p class="small">
+        <Name name={baseline} /> took part twice. What a bar covers is what this machine cannot tell on this day; the shaded band is the margin.
+      </p>
+      <div class="forest-row">
+        <span />
+        <RatioAxis scale={scale} />
+        <span />
+      </div>
+      {cells.map((cell) => (
+        <div class="metric" role="group" aria-label={cell} key={cell}>
+          <p class="cell-name">
+            <bdi>{cell}</bdi>
+          </p>
+          {noise
+            .filter((n) => n.cell === cell)
+            .map((n) => (
+              <div class="forest-row" key={n.metric}>
+                <bdi>{n.label}</bdi>
+                <Interval of={{ ...n, outcome: "itself" }} scale={scale} label={`${n.label} in ${cell}: ${interval(n.ratio, n.ratio_low, n.ratio_high)}`} />
+                <p class="small">
+                  {interval(n.ratio, n.ratio_low, n.ratio_high)}; one block ± {percent(Math.expm1(n.log_deviation))}
+                </p>
+              </div>
+            ))}
+        </div>
+      ))}
+      <DataTable
+        title="the baseline against itself"
+        columns={["Cell", "Metric", "Ratio (interval)", "Deviation of a block's log-ratio", "Margin"]}
+        texts={2}
+        rows={() => noise.map((n) => [n.cell, n.label, interval(n.ratio, n.ratio_low, n.ratio_high), String(Number(n.log_deviation.toPrecision(3))), percent(n.margin)])}
+      />
+    </figure>
+  );
+}

@@ -1,0 +1,46 @@
+import { SmallPicture } from "../charts/picture";
+import { sig, unbroken } from "../format";
+import { Name } from "../identity";
+import type { Symptom } from "../page";
+import { DataTable, Section } from "../parts";
+
+export function SymptomsSection({ symptoms }: { symptoms: Symptom[] }) {
+  return (
+    <Section id="symptoms" title="Symptoms" lead="Known causes that the shape of the data gives away. They explain; they decide nothing.">
+      {symptoms.length === 0 ? (
+        <p class="empty">None of the known ones was seen.</p>
+      ) : (
+        <div class="symptoms">
+          {symptoms.map((s, i) => (
+            <article key={i}>
+              <h3>
+                <bdi>{s.kind}</bdi>
+              </h3>
+              <p class="small">
+                <Name name={s.contender} />
+                {s.cell !== null && (
+                  <>
+                    {" "}
+                    in <bdi>{s.cell}</bdi>
+                  </>
+                )}
+              </p>
+              <p dir="auto">{unbroken(s.sentence)}</p>
+              {s.hint && (
+                <p class="small" dir="auto">
+                  <i>hint:</i> {unbroken(s.hint)}
+                </p>
+              )}
+              <SmallPicture of={s.picture} />
+              <DataTable
+                title={s.picture.title}
+                columns={["Series", s.picture.x, s.picture.y]}
+                rows={() => s.picture.series.flatMap((line) => line.points.map(([x, y]) => [line.name, sig(x), sig(y)]))}
+              />
+            </article>
+          ))}
+        </div>
+      )}
+    </Section>
+  );
+}

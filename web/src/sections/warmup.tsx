@@ -1,0 +1,154 @@
+import { useMemo, useState } from "preact/hooks";
+import { common, Course } from "../charts/windows";
+import { count, sig, withUnit } from "../format";
+import { Name, useLook } from "../identity";
+import type { Trial, WarmUp, WarmUpClass, Windows } from "../page";
+import { DataTable, Pick, Scroll, Section } from "../parts";
+
+const CLASSES: Record<WarmUpClass, string> = {
+  flat: "flat",
+  warm_up: "warm-up",
+  slowdown: "slowdown",
+  never_steady: "never steady",
+  too_short: "too short to tell",
+};
+const word = (c: WarmUpClass): string => CLASSES[c] ?? String(c);
+
+/** What need not be said of every start. */
+const usual = (c: WarmUpClass): boolean => c === "flat" || c === "warm_up";
+
+type Measure = "cpu_us" | "rate_per_s" | "p50_ms" | "max_ms";
+const MEASURES: { value: Measure; text: string; unit: string }[] = [
+  { value: "cpu_us", text: "CPU per request", unit: "µs" },
+  { value: "rate_per_s", text: "throughput under load", unit: "/s" },
+  { value: "p50_ms", text: "median service time", unit: "ms" },
+  { value: "max_ms", text: "longest", unit: "ms" },
+];
+
+interface Start {
+  trial: Trial;
+  windows: Windows;
+}
+
+export function WarmUpSection({ warmups, trials }: { warmups: WarmUp[]; trials: Trial[] }) {
+  const [measure, setMeasure] = useState<Measure>("cpu_us");
+  const starts = useMemo(() => trials.flatMap((trial): Start[] => (trial.warmup && trial.warmup.t_s.length > 0 ? [{ trial, windows: trial.warmup }] : [])), [trials]);
+  const names = [...new Set([...warmups.map((w) => w.contender), ...starts.map((s) => s.trial.contender)])].filter((name) => starts.some((s) => s.trial.contender === name));
+  const { unit } = MEASURES.find((m) => m.value === measure)!;
+  return (
+    <Section
+      id="warmup"
+      title="Warm-up"
+      lead="Each start is loaded below saturation, second by second, until it keeps a level; only then is it measured. Cold is the first second of load, steady the level that was kept: medians over starts."
+    >
+      {warmups.length === 0 && starts.length === 0 && <p class="empty">The record keeps nothing of the warm-up.</p>}
+      {warmups.length > 0 && <Cold warmups={warmups} />}
+      {starts.length > 0 && (
+        <figure class="starts" aria-label="The warm-up of every start">
+          <div class="picks">
+            <Pick label="Every start" value={measure} onPick={(m) => setMeasure(m as Measure)} options={MEASURES} />
+          </div>
+          <p class="small">Block by block, shaded until the steady state; time and a log scale that a contender's starts share.</p>
+          {names.map((name) => (
+            <Courses key={name} name={name} measure={measure} unit={unit} starts={starts.filter((s) => s.trial.contender === name)} />
+          ))}
+          <DataTable
+            title="warm-up, window by window"
+            columns={["Contender", "Class", "Block", "Steady after, s", "Time, s", "Throughput under load /s", "CPU µs/request", "Median ms", "Longest ms"]}
+            texts={2}
+            rows={() =>
+              starts.flatMap(({ trial, windows: w }) =>
+                w.t_s.map((t, i) => [
+                  trial.contender,
+                  word(w.class),
+                  String(trial.block),
+                  sig(w.steady_after_s),
+                  sig(t),
+                  sig(w.rate_per_s[i] ?? null),
+                  sig(w.cpu_us[i] ?? null),
+                  sig(w.p50_ms[i] ?? null),
+                  sig(w.max_ms[i] ?? null),
+                ]),
+              )
+            }
+          />
+        </figure>
+      )}
+    </Section>
+  );
+}
+
+function Cold({ warmups }: { warmups: WarmUp[] }) {
+  return (
+    <Scroll label="Cold against steady">
+      <table class="cold">
+        <thead>
+          <tr>
+            <th scope="col">Contender</th>
+            <th scope="col">Starts</th>
+            {["Steady after", "CPU µs/request, cold", "steady", "Throughput /s, cold", "steady", "Longest ms, cold"].map((heading, i) => (
+              <th key={i} scope="col" class="number">
+                {heading}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {warmups.map((w) => (
+            <tr key={w.contender}>
+              <th scope="row">
+                <Name name={w.contender} />
+              </th>
+              <td>{w.classes.map((c) => `${count(c.count)} ${word(c.class)}`).join(", ") || "none"}</td>
+              <td class="number">{withUnit(w.steady_after_s, "s")}</td>
+              <td class="number">{sig(w.cold_cpu_us)}</td>
+              <td class="number">{sig(w.steady_cpu_us)}</td>
+              <td class="number">{sig(w.cold_throughput_per_s)}</td>
+              <td class="number">{sig(w.steady_throughput_per_s)}</td>
+              <td class="number">{sig(w.cold_max_ms)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}
+
+function Courses({ name, measure, unit, starts }: { name: string; measure: Measure; unit: string; starts: Start[] }) {
+  const { colour } = useLook()(name);
+  const range = common(starts.flatMap((s) => s.windows[measure]));
+  const until = starts.reduce((all, s) => Math.max(all, s.windows.t_s.at(-1) ?? 0), 0);
+  return (
+    <div class="courses">
+      <h3>
+        <Name name={name} />
+        {range && <small>{`${withUnit(range[0], unit)} to ${withUnit(range[1], unit)}, over ${withUnit(until, "s")}`}</small>}
+      </h3>
+      {range === null ? (
+        <p class="empty">Nothing was recorded.</p>
+      ) : (
+        <ul class="plain">
+          {starts.map(({ trial, windows: w }) => {
+            const steady = w.steady_after_s === null ? "" : `, steady after ${withUnit(w.steady_after_s, "s")}`;
+            return (
+              <li key={`${trial.block} ${trial.position}`}>
+                <Course
+                  t_s={w.t_s}
+                  values={w[measure]}
+                  range={range}
+                  until_s={until}
+                  steady_after_s={w.steady_after_s}
+                  colour={colour}
+                  label={`${name}, block ${trial.block}: ${word(w.class)}${steady}`}
+                />
+                <span class="small">
+                  {trial.block}: {[...(usual(w.class) ? [] : [word(w.class)]), ...(w.steady_after_s === null ? [] : [withUnit(w.steady_after_s, "s")])].join(", ")}
+                </span>
+              </li>
+            );
+          })}
+        </ul>
+      )}
+    </div>
+  );
+}
