@@ -86,9 +86,10 @@ export interface Estimate<O> {
   ratio_high: number | null;
   /** of that interval: what the look allows, 0.975 */
   confidence: number;
-  /** the two intervals it was chosen from, the wider one; null where it could not be made */
+  /** the two intervals it holds; null where one could not be made */
   t: Range | null;
   bootstrap: Range | null;
+  /** the one that holds the other, if one does */
   decided_by: "t" | "bootstrap" | null;
   /** a check that decides nothing */
   sign_flip_p: number | null;

@@ -19,7 +19,7 @@ fn estimate(v: &Verdict) -> Value {
     })
 }
 
-/// Which of the two intervals is the wider one, that is, the one that decided.
+/// Which of the two intervals holds the other, and so decided alone.
 fn decided_by(v: &Verdict) -> Option<&'static str> {
     let interval = v.interval?;
     match Some(interval) {

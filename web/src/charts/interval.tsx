@@ -50,7 +50,7 @@ export const other = (e: Judged<unknown>): Range | null => (e.decided_by === "t"
 /** What decided, and what checks it: "97.5 % by t; sign flip p 0.0005". */
 export function Ground({ of }: { of: Judged<unknown> }) {
   if (of.ratio_low === null) return null;
-  const by = of.decided_by && (of.decided_by === "t" ? " by t" : " by bootstrap");
+  const by = of.decided_by ? ` by ${of.decided_by}` : of.t && of.bootstrap ? " by t and bootstrap" : null;
   const needed = of.outcome === "undecided" && of.blocks_needed !== null && !of.reason.includes(String(of.blocks_needed)) && of.blocks_needed;
   return (
     <p class="small ground">
@@ -140,7 +140,7 @@ export function Beside() {
         <line class="whisker even" x1="1" x2="21" y1="4" y2="4" />
         <line class="other" x1="5" x2="18" y1="10" y2="10" />
       </svg>
-      of two intervals, t and hierarchical bootstrap, the wider one decides; the other lies beneath
+      what either of two intervals holds decides, t or hierarchical bootstrap; one that lies within the other is drawn beneath
     </span>
   );
 }

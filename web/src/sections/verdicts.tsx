@@ -9,7 +9,7 @@ export function VerdictsSection({ verdicts, ...choice }: { verdicts: Verdict[] }
   const here = verdicts.filter((v) => v.cell === choice.cell?.name);
   const metrics = [...new Set(here.map((v) => v.metric))];
   return (
-    <Section id="verdicts" title="Verdicts" lead="Every contender against the baseline, metric by metric, from ratios taken within each block. The wider of two intervals decides.">
+    <Section id="verdicts" title="Verdicts" lead="Every contender against the baseline, metric by metric, from ratios taken within each block. What either of two intervals holds decides.">
       <CellPicker {...choice} />
       {here.length === 0 ? (
         <p class="empty">No verdict stands for this cell.</p>
