@@ -42,9 +42,10 @@ pub(crate) fn run(running: &mut Running, given: &Given<'_>, tell: &mut dyn FnMut
     let long = given.at_most / count;
     let mut windows: Vec<WarmUpWindow> = Vec::new();
     let mut steady = None;
-    let begin = load::clock::now_ns();
+    let mut begin = None;
     while steady.is_none() && windows.len() < count as usize && !given.stop.load(Ordering::Relaxed) && running.process.ended().is_none() {
-        let at_ns = load::clock::now_ns() - begin;
+        let now = load::clock::now_ns();
+        let at_ns = now - *begin.get_or_insert(now);
         tell(Duration::from_nanos(at_ns));
         // A load that cannot be made is said by the measurement.
         let Ok(window) = self::window(running, given, at_ns, windows.len() as u64, long) else { break };

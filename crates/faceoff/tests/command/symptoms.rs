@@ -37,7 +37,7 @@ fn only(folder: &Folder, judgement: &Judgement, kind: &str) -> Symptom {
         let record = folder.record("r");
         let readings =
             record.trials.iter().flat_map(|t| t.measurements.iter().map(|m| (&m.counts, &m.service, &m.usage.signs, &m.generator)));
-        panic!("no {kind} in {:#?}\n{:#?}", judgement.symptoms, readings.collect::<Vec<_>>())
+        panic!("no {kind} in {:#?}\nfaults {:#?}\n{:#?}", judgement.symptoms, judgement.faults, readings.collect::<Vec<_>>())
     })
 }
 

@@ -101,8 +101,9 @@ fn pool(seen: &Seen<'_>, (trial, m): Measured<'_>, elsewhere: Option<f64>) -> Op
     let times = &m.service;
     let median = times.quantile_ns(0.5) as f64;
     let cpu_share = m.usage.cpu_ns as f64 / m.usage.wall_ns.max(1) as f64 / seen.cpus() as f64;
-    // Where the instrument or the upstream held it back, nothing is known of the contender.
-    if !m.faults.is_empty() || !trial.faults.is_empty() || cpu_share > CPU_MAX || times.len() < REQUESTS_MIN {
+    // Where the instrument or the upstream held it back, nothing is known of the contender. That all places were taken is what a pool does.
+    let is_held_back_by_others = trial.faults.iter().chain(&m.faults).any(|fault| fault.kind != "in-flight-limit");
+    if is_held_back_by_others || cpu_share > CPU_MAX || times.len() < REQUESTS_MIN {
         return None;
     }
     let connections = m.generator.in_flight_max;
