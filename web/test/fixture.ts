@@ -186,7 +186,7 @@ function judge(low: number, high: number, margin: number, lower: boolean): Verdi
   return "undecided";
 }
 
-/** The two intervals around a ratio, of which the wider decides. */
+/** The two intervals around a ratio, what either holds decides; here one lies within the other. */
 function estimate(ratio: number, half: number, by: "t" | "bootstrap"): Pick<Estimate<never>, "ratio" | "ratio_low" | "ratio_high" | "confidence" | "t" | "bootstrap" | "decided_by" | "sign_flip_p"> {
   const around = (by: number): [number, number] => [ratio * Math.exp(-by), ratio * Math.exp(by)];
   const [wide, narrow] = [around(half), around(half * 0.8)];

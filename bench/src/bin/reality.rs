@@ -1,5 +1,5 @@
 //! Verdicts against the truth, on this machine: the experiment `known-differences` over and over, each time with
-//! another seed. Runs that are there already are not run again, so an interrupted proof goes on where it stopped.
+//! another seed. Exits with 1 when the truth is missed too often. Runs that are there already are not run again, so an interrupted proof goes on where it stopped.
 
 use clap::Parser;
 use model::judgement::{Judgement, Outcome, Verdict};
@@ -44,9 +44,9 @@ struct Tally {
 
 fn main() -> ExitCode {
     match prove(&Options::parse()) {
-        Ok(text) => {
-            print!("{text}");
-            ExitCode::SUCCESS
+        Ok(tally) => {
+            print!("{}", tally.to_text());
+            if tally.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
             eprintln!("reality: {error}");
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn prove(options: &Options) -> Result<String, String> {
+fn prove(options: &Options) -> Result<Tally, String> {
     let mut tally = Tally::default();
     for seed in 1..=options.runs {
         let folder = options.out.join(format!("seed-{seed}"));
@@ -66,7 +66,7 @@ fn prove(options: &Options) -> Result<String, String> {
         let judgement: Judgement = serde_json::from_str(&text).map_err(|e| format!("{}: {e}", folder.display()))?;
         tally.add(seed, &judgement);
     }
-    Ok(tally.to_text())
+    Ok(tally)
 }
 
 fn run(options: &Options, seed: u32, folder: &Path) -> Result<(), String> {
@@ -111,6 +111,12 @@ impl Tally {
             self.errors.extend(seen.iter().filter_map(|(_, error)| *error));
             self.found[at] += u32::from(!seen.is_empty() && seen.iter().all(|(is_found, _)| *is_found));
         }
+    }
+
+    /// At most one false verdict in twenty runs, and each difference found in 17 of 20.
+    fn holds(&self) -> bool {
+        let found_enough = self.found.iter().all(|found| 20 * found >= 17 * self.runs);
+        20 * self.false_verdicts.len() as u32 <= self.runs.max(20) && found_enough
     }
 
     fn to_text(&self) -> String {

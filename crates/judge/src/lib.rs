@@ -18,6 +18,7 @@ pub use verdict::value;
 
 use model::judgement::{Excluded, Judgement, SCHEMA};
 use model::record::{Measurement, Record, Trial};
+use std::borrow::Cow;
 use verdict::Bench;
 
 /// Why a trial is left out of every verdict; `None` when it is used.
@@ -33,6 +34,11 @@ pub fn exclusion(trial: &Trial) -> Option<String> {
 /// The measurement of a cell in a trial.
 pub fn measurement<'t>(trial: &'t Trial, cell: &str) -> Option<&'t Measurement> {
     trial.measurements.iter().find(|m| m.cell == cell)
+}
+
+/// The record with every fault in it: those that stand in it, and those that its readings show.
+pub fn with_faults(record: &Record) -> Cow<'_, Record> {
+    soundness::Faults::of(record).within(record)
 }
 
 /// Judges a record.

@@ -4,7 +4,7 @@ use model::judgement::PlannedLook;
 use stats::error_spending;
 
 /// The share of the error that is spent where there is more than one look. Boundaries are computed for a known spread;
-/// from few blocks, whose spread is estimated, they let pass about a twentieth more than was planned (docs/simulation.md).
+/// from few blocks, whose spread is estimated, they let pass about a tenth more than was planned (docs/simulation.md).
 const SPENT_OF_SEVERAL: f64 = 0.9;
 
 /// The looks at a run, one of them now: those that were planned before it, this one, those that are still to come,

@@ -5,6 +5,7 @@ use crate::verdict::Judged;
 use model::experiment::FEWEST_BLOCKS;
 use model::judgement::{FaultAt, Noise, Outcome, Verdict};
 use model::metric::Metric;
+use model::name::ContenderName;
 use model::record::Record;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,13 +46,14 @@ pub(crate) fn aa_differs((verdict, how): &(Verdict, String)) -> FaultAt {
     }
 }
 
-/// Whether the experiment rests on a verdict: one that claims speak of or, without claims, any by ratio.
+/// Whether the experiment rests on a verdict: one that claims speak of or, without claims, any by ratio. The baseline's twin stands for everybody.
 fn rests_on(record: &Record, verdict: &Verdict) -> bool {
     let claims = &record.header.experiment.claims;
     let speaks = |cells: &[String]| cells.is_empty() || verdict.cell.as_ref().is_none_or(|cell| cells.contains(cell));
+    let is_about = |name: &ContenderName| *name == verdict.contender || verdict.contender.is_twin();
     match claims.is_empty() {
         true => !verdict.metric.describe().by_difference,
-        false => claims.iter().any(|c| c.metric == verdict.metric && speaks(&c.cells)),
+        false => claims.iter().any(|c| c.metric == verdict.metric && speaks(&c.cells) && is_about(&c.contender)),
     }
 }
 

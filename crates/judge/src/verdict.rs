@@ -180,7 +180,10 @@ impl<'r> Bench<'r> {
             }
         }
         let about = metric.describe();
-        let seed = design.seed.wrapping_add(hash(&[cell.unwrap_or_default(), about.name, &contender.to_string()]));
+        // Whoever is called the baseline, the same resamples are drawn.
+        let mut names = [contender.to_string(), baseline.to_string()];
+        names.sort();
+        let seed = design.seed.wrapping_add(hash(&[cell.unwrap_or_default(), about.name, &names[0], &names[1]]));
         let question = Question::at(&self.looks, design.confidence, margin, about.lower_is_better, seed);
         let side = |pick: fn(&Pair) -> f64| pairs.iter().map(pick).collect::<Vec<f64>>();
         let values = (side(|p| p.contender.value), side(|p| p.baseline.value));

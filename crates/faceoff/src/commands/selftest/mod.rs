@@ -65,7 +65,8 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     message(&format!("the instrument against known truth: about {}", show_duration(clock.left())));
     let mut records = Vec::new();
     for experiment in experiments {
-        records.push(measure(&place, experiment, &folder, &mut clock)?);
+        let record = measure(&place, experiment, &folder, &mut clock)?;
+        records.push(judge::with_faults(&record).into_owned());
     }
     let [cpu, delay, stall, held] = records.as_slice() else { unreachable!("one record an experiment") };
     let ceiling = truths::ceiling(held);
@@ -173,6 +174,7 @@ fn log_of(failure: &Failure) -> String {
 
 /// Whether faults leave a truth with too few blocks, though enough were run.
 fn is_short(record: &Record) -> bool {
+    let record = &*judge::with_faults(record);
     let of_record: Vec<Truth> = match record.header.experiment.name.as_str() {
         "cpu" => truths::of_cpu(record),
         "delay" => truths::of_delay(record),
