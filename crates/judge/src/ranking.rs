@@ -68,7 +68,7 @@ pub(crate) fn unsound(record: &Record, judged: &[Judged], differing: &[(Verdict,
     let is_short = |v: &&&Verdict| v.spoilt > 0 && v.used < fewest && v.used + v.spoilt >= fewest;
     let mut short: Vec<Metric> = by_ratio.iter().filter(|v| rests_on(record, v)).filter(is_short).map(|v| v.metric).collect();
     // In a run that was too short for any verdict faults are to blame only where nothing was left.
-    if !by_ratio.is_empty() && by_ratio.iter().all(|v| v.outcome == Outcome::Undecided && v.spoilt > 0) {
+    if !by_ratio.is_empty() && by_ratio.iter().all(|v| v.used == 0 && v.spoilt > 0) {
         short.extend(by_ratio.iter().map(|v| v.metric));
     }
     let seen = record.trials.iter().flat_map(|t| t.faults.iter().chain(t.measurements.iter().flat_map(|m| &m.faults)));

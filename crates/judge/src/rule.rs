@@ -168,10 +168,10 @@ pub fn by_ratio(pairs: &[Pair], question: &Question) -> Finding {
     };
     let edge = (1.0 + question.margin).ln();
     let stretch = Stretch { wide: t.zip(wide), narrow: t_narrow.zip(narrow) };
-    finding.p = scaled_p(&logs, edge, &stretch, question);
     if !finding.reason.is_empty() {
         return finding;
     }
+    finding.p = scaled_p(&logs, edge, &stretch, question);
     let (Some(wide), Some(narrow)) = (wide, narrow) else {
         finding.reason = "no look yet: after so few of the planned blocks nothing is said".into();
         return finding;
@@ -198,7 +198,7 @@ pub fn by_ratio(pairs: &[Pair], question: &Question) -> Finding {
         () => "the interval holds both sides of the baseline".to_owned(),
     };
     // The bootstrap's spread counts where it is what decides.
-    let spread = deviation.unwrap_or(0.0) * stretch.factor();
+    let spread = Some(stretch.factor()).filter(|f| f.is_finite()).map_or(f64::INFINITY, |factor| deviation.unwrap_or(0.0) * factor);
     finding.blocks_needed = needed(center, edge, spread, pairs.len(), question);
     finding.reason = match finding.blocks_needed {
         Some(n) => format!("{seen}; about {n} blocks would settle it"),
@@ -222,10 +222,10 @@ pub fn by_difference(pairs: &[(f64, f64)], question: &Question) -> Finding {
     };
     let edge = 100.0 * question.margin;
     let stretch = Stretch { wide: t.zip(t), narrow: narrow.zip(narrow) };
-    finding.p = scaled_p(&differences, edge, &stretch, question);
     if !finding.reason.is_empty() {
         return finding;
     }
+    finding.p = scaled_p(&differences, edge, &stretch, question);
     let (Some(wide), Some(narrow)) = (t, narrow) else {
         finding.reason = "no look yet: after so few of the planned blocks nothing is said".into();
         return finding;
@@ -306,7 +306,11 @@ struct Stretch {
 
 impl Stretch {
     fn factor(&self) -> f64 {
-        self.wide.map_or(1.0, |(t, used)| if width(t) > 0.0 { width(used) / width(t) } else { 1.0 })
+        self.wide.map_or(1.0, |(t, used)| match () {
+            () if width(t) > 0.0 => width(used) / width(t),
+            () if width(used) > 0.0 => f64::INFINITY,
+            () => 1.0,
+        })
     }
 }
 
@@ -317,8 +321,12 @@ fn scaled_p(values: &[f64], edge: f64, stretch: &Stretch, question: &Question) -
     let center = mean(values)?;
     let alpha = 1.0 - question.design_confidence;
     let spread = |reach_t: f64, reach: f64| -> Vec<f64> {
-        let factor = if reach_t > 0.0 { (reach / reach_t).max(0.0) } else { 1.0 };
-        values.iter().map(|v| center + (v - center) * factor).collect()
+        // Values that are all alike cannot be spread: nothing is tested.
+        match reach_t > 0.0 {
+            true => values.iter().map(|v| center + (v - center) * (reach / reach_t).max(0.0)).collect(),
+            false if reach > 0.0 => Vec::new(),
+            false => values.to_vec(),
+        }
     };
     let low = |(t, used): (Interval, Interval)| spread(center - t.low, center - used.low);
     let high = |(t, used): (Interval, Interval)| spread(t.high - center, used.high - center);

@@ -6,7 +6,7 @@ use crate::{exclusion, measurement, spoils};
 use model::judgement::{Outcome, Verdict};
 use model::metric::Metric;
 use model::name::ContenderName;
-use model::record::{Measurement, Record, Trial, Usage};
+use model::record::{Fault, Measurement, Record, Trial, Usage};
 use stats::smallest_sample;
 use std::collections::BTreeMap;
 
@@ -244,9 +244,11 @@ fn bar(judged: &mut Judged, record: &Record, cell: Option<&str>) {
         Outcome::Worse => &judged.verdict.baseline,
         _ => return,
     };
+    // What a fault made fail is not its own doing.
+    let is_spoilt = |faults: &[Fault]| faults.iter().any(|f| spoils(&f.kind, Metric::FailedShare));
     let mut failed: Vec<(&str, u64)> = Vec::new();
-    for trial in record.trials.iter().filter(|t| t.contender == *winner) {
-        for measured in trial.measurements.iter().filter(|m| cell.is_none_or(|c| m.cell == c)) {
+    for trial in record.trials.iter().filter(|t| t.contender == *winner && !is_spoilt(&t.faults)) {
+        for measured in trial.measurements.iter().filter(|m| cell.is_none_or(|c| m.cell == c) && !is_spoilt(&m.faults)) {
             for (kind, count) in measured.counts.parts() {
                 if matches!(kind, "wrong" | "declined" | "refused" | "broken" | "timed_out") && count > 0 {
                     match failed.iter_mut().find(|(k, _)| *k == kind) {
@@ -257,7 +259,11 @@ fn bar(judged: &mut Judged, record: &Record, cell: Option<&str>) {
             }
         }
     }
-    let fell = record.trials.iter().filter(|t| t.contender == *winner && t.failure.as_ref().is_some_and(|f| f.stage != "stop")).count();
+    let fell = record
+        .trials
+        .iter()
+        .filter(|t| t.contender == *winner && !is_spoilt(&t.faults) && t.failure.as_ref().is_some_and(|f| f.stage != "stop"))
+        .count();
     if failed.is_empty() && fell == 0 {
         return;
     }

@@ -93,11 +93,12 @@ fn steady(values: &[f64]) -> Option<Steady> {
         () if before > 0 || head > level + tolerance => WarmUpClass::WarmUp,
         () => {
             // The first seconds of a fresh process are no outliers.
-            since = values.iter().take_while(|v| **v > level + tolerance + outlier).count();
-            if since > latest {
+            let cold = values.iter().take_while(|v| **v > level + tolerance + outlier).count();
+            if cold > latest {
                 return None;
             }
-            if since > 0 { WarmUpClass::WarmUp } else { WarmUpClass::Flat }
+            since = since.max(cold);
+            if cold > 0 { WarmUpClass::WarmUp } else { WarmUpClass::Flat }
         }
     };
     Some(Steady { class, since })

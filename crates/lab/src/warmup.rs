@@ -52,7 +52,11 @@ pub(crate) fn run(running: &mut Running, given: &Given<'_>, tell: &mut dyn FnMut
         windows.push(window);
         steady = steady::find(&windows, given.decides);
     }
-    let too_short = windows.len() < steady::FEWEST_WINDOWS;
+    // Cut off from outside, it says nothing.
+    if steady.is_none() && windows.len() < count as usize {
+        return None;
+    }
+    let too_short = (count as usize) < steady::FEWEST_WINDOWS;
     let class = steady.map_or(if too_short { WarmUpClass::TooShort } else { WarmUpClass::NeverSteady }, |s| s.class);
     Some(Warmup { class, steady_after_ns: steady.map(|s| windows[s.since].at_ns), windows })
 }

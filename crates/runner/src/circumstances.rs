@@ -40,7 +40,9 @@ impl Reading {
         let of_cpus: Vec<usize> = self.cpus.iter().map(|time| time.cpu).collect();
         let now = Reading::now(&of_cpus);
         let wall_ns = now.monotonic_ns - self.monotonic_ns;
-        let cpus = self.cpus.iter().zip(&now.cpus).map(|(before, after)| CpuTime {
+        // One that went offline meanwhile has no after.
+        let both = self.cpus.iter().filter_map(|before| Some((before, now.cpus.iter().find(|after| after.cpu == before.cpu)?)));
+        let cpus = both.map(|(before, after)| CpuTime {
             cpu: before.cpu,
             busy_ticks: after.busy_ticks.saturating_sub(before.busy_ticks),
             ticks: after.ticks.saturating_sub(before.ticks),

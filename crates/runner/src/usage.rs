@@ -37,7 +37,7 @@ impl Sampler {
         let cpus = cpus.to_vec();
         let mut watch = Watch::new(root);
         let begin = load::clock::now_ns();
-        watch.sample(begin);
+        watch.sample(begin, false);
         let thread = std::thread::spawn(move || {
             // Without the right to choose, it runs where it is let.
             let _ = crate::cpus::pin_this_thread(&cpus);
@@ -45,12 +45,12 @@ impl Sampler {
                 let due = begin + tick * PERIOD_NS;
                 let left = Duration::from_nanos(due.saturating_sub(load::clock::now_ns()));
                 match stopped.recv_timeout(left) {
-                    Err(RecvTimeoutError::Timeout) => watch.sample(load::clock::now_ns()),
+                    Err(RecvTimeoutError::Timeout) => watch.sample(load::clock::now_ns(), false),
                     _ => break,
                 }
             }
             watch.look();
-            watch.sample(load::clock::now_ns());
+            watch.sample(load::clock::now_ns(), true);
             watch.finish()
         });
         Sampler { stop, thread }
@@ -134,7 +134,7 @@ impl Watch {
         }
     }
 
-    fn sample(&mut self, now_ns: u64) {
+    fn sample(&mut self, now_ns: u64, is_last: bool) {
         let count = self.usage.t_ns.len();
         if count == 0 {
             self.begin_ns = now_ns;
@@ -163,7 +163,8 @@ impl Watch {
                 seen.switches_last = (switches.0.max(seen.switches_last.0), switches.1.max(seen.switches_last.1));
             }
         }
-        if count == 1 || (count > 0 && count.is_multiple_of(LOOK_AGAIN)) {
+        // The last reading comes after the load.
+        if !is_last && (count == 1 || (count > 0 && count.is_multiple_of(LOOK_AGAIN))) {
             let allowed: Vec<usize> = self.allowed.iter().copied().collect();
             self.usage.mhz_at.extend(mhz(&allowed));
         }

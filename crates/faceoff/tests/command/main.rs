@@ -10,7 +10,4 @@ mod load;
 mod page;
 mod run;
 mod selftest;
-mod soundness;
 mod stopping;
-mod symptoms;
-mod warmup;

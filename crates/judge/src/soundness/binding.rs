@@ -5,7 +5,6 @@ use crate::{exclusion, measurement};
 use model::experiment::{CpuSets, Load};
 use model::record::{Fault, Measurement, Record};
 use model::units::show_number;
-use std::collections::BTreeSet;
 
 /// CPUs that are busier than this are taken as fully used.
 const BUSY_SHARE: f64 = 0.95;
@@ -45,17 +44,18 @@ pub(super) fn ties(record: &Record) -> Vec<(String, Fault)> {
 }
 
 fn tie(record: &Record, cell: &str) -> Option<Fault> {
-    let mut systems = BTreeSet::new();
     let (mut throughputs, mut busiest) = (Vec::new(), 0.0f64);
     for participant in &record.header.contenders {
         // The baseline a second time is no other contender.
-        if participant.name.variants.last().is_some_and(|variant| variant == "aa") || !systems.insert(&participant.name) {
+        if participant.name.is_twin() {
             continue;
         }
         let trials = record.trials.iter().filter(|t| t.contender == participant.name && exclusion(t).is_none());
         let all: Vec<&Measurement> = trials.filter_map(|t| measurement(t, cell)).filter(|m| m.counts.correct > 0).collect();
         let rates: Vec<f64> = all.iter().map(|m| m.counts.correct as f64 / m.duration_ns.max(1) as f64 * 1e9).collect();
-        throughputs.push(stats::mean(&rates)?);
+        // Whoever took no part ties with nobody.
+        let Some(throughput) = stats::mean(&rates) else { continue };
+        throughputs.push(throughput);
         let shares: Vec<f64> = all.iter().map(|m| own_share(m, &record.header.cpus)).collect();
         busiest = busiest.max(stats::mean(&shares)?);
     }

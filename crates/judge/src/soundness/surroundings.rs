@@ -11,6 +11,8 @@ const STEAL_SHARE_MAX: f64 = 0.05;
 const OTHER_SHARE_MAX: f64 = 0.05;
 /// The clock rate may change so much from the first half to the second.
 const FREQUENCY_MAX: f64 = 0.10;
+/// Readings in each half of a measurement, at least.
+const READINGS_FEWEST: usize = 2;
 /// Descriptors and ports may be used up to this share.
 const DESCRIPTORS_SHARE_MAX: f64 = 0.95;
 const PORTS_SHARE_MAX: f64 = 0.90;
@@ -62,6 +64,9 @@ pub(super) fn other_cpu(seen: &Seen<'_>) -> Option<Fault> {
 
 pub(super) fn frequency(seen: &Seen<'_>) -> Option<Fault> {
     let mhz = &seen.measurement.usage.mhz_at;
+    if mhz.len() < 2 * READINGS_FEWEST {
+        return None;
+    }
     let (first, second) = mhz.split_at(mhz.len() / 2);
     let (first, second) = (stats::mean(first)?, stats::mean(second)?);
     if (second / first).max(first / second) <= 1.0 + FREQUENCY_MAX {

@@ -12,7 +12,7 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
     let others_cpus = seen.cpus() - 1;
     let showing = seen.in_half(|(_, m)| {
         let signs = &m.usage.signs;
-        let share = |ns: u64| ns as f64 / m.duration_ns.max(1) as f64;
+        let share = |ns: u64| ns as f64 / signs.wall_ns.max(1) as f64;
         let busy = share(signs.busiest_thread_ns?) + share(signs.busiest_thread_waited_ns?);
         let others = share(signs.other_threads_wanted_ns?);
         let is_shown = others_cpus > 0 && busy >= BUSY_MIN && others <= OTHERS_MAX * others_cpus as f64;

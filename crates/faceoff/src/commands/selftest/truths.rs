@@ -249,11 +249,10 @@ fn against_itself(record: &Record) -> Truth {
         .filter(|v| matches!(v.outcome, Outcome::Better | Outcome::Worse))
         .map(|v| format!("{} ({}) {:?}", parts::label(v.metric), v.cell.as_deref().unwrap_or("start"), v.outcome).to_lowercase())
         .collect();
-    // What is spoilt for one metric is not spoilt for all.
-    let blocks = verdicts.iter().map(|v| v.used).max().unwrap_or(0);
+    let blocks = verdicts.iter().filter(|v| v.ratio.is_some() || v.spoilt > 0).map(|v| v.used).min().unwrap_or(0);
     let outcome = match () {
         () if !wrong.is_empty() => TruthOutcome::Missed,
-        () if blocks < FEWEST_BLOCKS as usize => TruthOutcome::Unsound,
+        () if judgement.unsound || blocks < FEWEST_BLOCKS as usize => TruthOutcome::Unsound,
         () => TruthOutcome::Holds,
     };
     let mut note = format!("{} equivalent, {} undecided", count(Outcome::Equivalent), count(Outcome::Undecided));

@@ -1,6 +1,7 @@
 //! Every fault that can be had without harm to the machine is provoked here with real processes; and a sound run shows none.
 //! What needs a power cut or a thief (steal, frequency, memory, a sleeping machine) is replayed in judge's tests.
 
+use crate::alone;
 use crate::folder::{Folder, Ran, control};
 use model::judgement::{FaultAt, Judgement};
 use model::record::Record;
@@ -8,14 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
-
-/// These tests disturb each other: one at a time.
-fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
 
 const OPEN: &str = "load = { kind = \"arrivals\", rate = 400 }";
 const CLOSED: &str = "load = { kind = \"closed\", connections = 4 }";
