@@ -1,6 +1,6 @@
 //! Whether the claims of an experiment hold.
 
-use crate::verdict::{Bench, Judged, values};
+use crate::verdict::{Judge, Judged, values};
 use model::experiment::{Claim, Expectation, FEWEST_BLOCKS};
 use model::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Outcome, Verdict};
 use model::record::Record;
@@ -11,9 +11,9 @@ use stats::holm;
 const ROUNDING: f64 = 1e-9;
 
 /// Judges every claim of the experiment, with Holm's correction for all that are tested.
-pub(crate) fn all(bench: &Bench<'_>, verdicts: &[Judged]) -> Vec<ClaimVerdict> {
-    let experiment = &bench.record.header.experiment;
-    let mut claims: Vec<ClaimVerdict> = experiment.claims.iter().map(|claim| judge(bench, claim, verdicts)).collect();
+pub(crate) fn all(judge: &Judge<'_>, verdicts: &[Judged]) -> Vec<ClaimVerdict> {
+    let experiment = &judge.record.header.experiment;
+    let mut claims: Vec<ClaimVerdict> = experiment.claims.iter().map(|claim| one(judge, claim, verdicts)).collect();
     let mut tested: Vec<&mut ClaimVerdict> = claims.iter_mut().filter(|c| !is_absolute(&c.claim)).collect();
     // A claim without a p-value belongs to the family all the same: how many there are is written before the run.
     let adjusted = holm(&tested.iter().map(|c| c.p.unwrap_or(1.0)).collect::<Vec<_>>());
@@ -51,8 +51,8 @@ fn is_absolute(claim: &Claim) -> bool {
     matches!(claim.expects, Expectation::Zero | Expectation::AboveZero)
 }
 
-fn judge(bench: &Bench<'_>, claim: &Claim, verdicts: &[Judged]) -> ClaimVerdict {
-    let record = bench.record;
+fn one(judge: &Judge<'_>, claim: &Claim, verdicts: &[Judged]) -> ClaimVerdict {
+    let record = judge.record;
     let experiment = &record.header.experiment;
     let verdict = |outcome, reason: String, p, cells| ClaimVerdict { claim: claim.clone(), outcome, reason, p, p_adjusted: None, cells };
     if let Some(why) = record.absence(&claim.contender) {
@@ -73,7 +73,7 @@ fn judge(bench: &Bench<'_>, claim: &Claim, verdicts: &[Judged]) -> ClaimVerdict 
                 v.contender == claim.contender && v.metric == claim.metric && v.cell.as_deref() == cell && v.margin == margin
             };
             let known = verdicts.iter().find(same).cloned();
-            let Judged { verdict, p, .. } = known.unwrap_or_else(|| bench.one(&claim.contender, claim.metric, cell, margin));
+            let Judged { verdict, p, .. } = known.unwrap_or_else(|| judge.one(&claim.contender, claim.metric, cell, margin));
             let outcome = if is_absolute(claim) { of_zero(record, claim, cell) } else { of_comparison(claim, &verdict) };
             (ClaimCell { cell: cell.unwrap_or("start").to_owned(), outcome, verdict }, p)
         })

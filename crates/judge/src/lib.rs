@@ -19,7 +19,7 @@ pub use verdict::value;
 use model::judgement::{Excluded, Judgement, SCHEMA};
 use model::record::{Measurement, Record, Trial};
 use std::borrow::Cow;
-use verdict::Bench;
+use verdict::Judge;
 
 /// Why a trial is left out of every verdict; `None` when it is used.
 pub fn exclusion(trial: &Trial) -> Option<String> {
@@ -48,8 +48,8 @@ pub fn judge(record: &Record) -> Judgement {
     // From here on the record holds every fault, so that whoever asks it sees them all.
     let record = &*found.within(record);
     let experiment = &record.header.experiment;
-    let mut bench = Bench::new(record);
-    let mut judged = bench.all();
+    let mut judge = Judge::new(record);
+    let mut judged = judge.all();
     let mut excluded = Vec::new();
     for trial in &record.trials {
         if let Some(reason) = exclusion(trial) {
@@ -60,10 +60,10 @@ pub fn judge(record: &Record) -> Judgement {
     let differing = ranking::differing(&judged);
     faults.extend(differing.iter().map(ranking::aa_differs));
     let unsound = ranking::unsound(record, &judged, &differing);
-    bench.differs = ranking::places(&differing);
-    bench.unsound = unsound.clone().unwrap_or_default();
-    judged.iter_mut().for_each(|j| bench.restrain(j));
-    let claims = claims::all(&bench, &judged);
+    judge.differs = ranking::places(&differing);
+    judge.unsound = unsound.clone().unwrap_or_default();
+    judged.iter_mut().for_each(|j| judge.restrain(j));
+    let claims = claims::all(&judge, &judged);
     let failed_trial = record.trials.iter().any(|t| t.failure.is_some());
     let failed_contender = record.dropped().next().is_some() || record.header.skipped.iter().any(|s| s.failed);
     Judgement {
@@ -79,7 +79,7 @@ pub fn judge(record: &Record) -> Judgement {
         curves: summary::curves(record),
         starts: summary::starts(record),
         warmups: summary::warmups(record),
-        looks: bench.looks.all,
+        looks: judge.looks.all,
         noise,
         symptoms: symptoms::all(record),
         audit: record.header.article.as_ref().map(audit::audit),

@@ -26,7 +26,7 @@ pub(crate) fn differing(judged: &[Judged]) -> Vec<(Verdict, String)> {
     of_twin.filter(|v| matches!(v.outcome, Outcome::Better | Outcome::Worse)).map(|v| (v.clone(), v.phrase())).collect()
 }
 
-/// Differing places as [`crate::verdict::Bench::differs`] has them.
+/// Differing places as [`crate::verdict::Judge::differs`] has them.
 pub(crate) fn places(differing: &[(Verdict, String)]) -> BTreeMap<(Option<String>, &'static str), String> {
     differing.iter().map(|(v, how)| ((v.cell.clone(), v.metric.describe().name), how.clone())).collect()
 }

@@ -148,16 +148,15 @@ pub fn by_ratio(pairs: &[Pair], question: &Question) -> Finding {
     let wide = t.map(|t| both(t, boot));
     let t_narrow = of_t(question.confidence_equivalence);
     let narrow = t_narrow.map(|t| both(t, of_bootstrap(question.confidence_equivalence)));
-    let deviation = stats::sample_deviation(&logs);
     let direction = if canonical.is_exchanged { -1.0 } else { 1.0 };
     // What reaches further than numbers go is no interval.
     let back = |interval: Interval| {
         let (low, high) = if canonical.is_exchanged { (-interval.high, -interval.low) } else { (interval.low, interval.high) };
         Some(Interval { low: low.exp(), high: high.exp() }).filter(is_finite)
     };
-    let mut finding = Finding {
+    let finding = Finding {
         ratio: Some((direction * center).exp()),
-        log_deviation: deviation,
+        log_deviation: stats::sample_deviation(&logs),
         interval: wide.and_then(back),
         interval_t: t.and_then(back),
         // At a look that allows nothing the percentiles of any number of resamples would look like an interval.
@@ -166,45 +165,18 @@ pub fn by_ratio(pairs: &[Pair], question: &Question) -> Finding {
         sign_flip_p: sign_flip(&logs, question.seed).map(|test| test.p),
         ..Finding::undecided(too_few(pairs.len()).unwrap_or_default())
     };
-    let edge = (1.0 + question.margin).ln();
-    let stretch = Stretch { wide: t.zip(wide), narrow: t_narrow.zip(narrow) };
-    if !finding.reason.is_empty() {
-        return finding;
-    }
-    finding.p = scaled_p(&logs, edge, &stretch, question);
-    let (Some(wide), Some(narrow)) = (wide, narrow) else {
-        finding.reason = "no look yet: after so few of the planned blocks nothing is said".into();
-        return finding;
-    };
-    let verdict = decide(wide, narrow, edge);
-    finding.outcome = match verdict {
-        Some(Place::Within) => Outcome::Equivalent,
-        Some(Place::Below) | Some(Place::Above) => {
-            let is_lower = (verdict == Some(Place::Below)) != canonical.is_exchanged;
-            if is_lower == question.lower_is_better { Outcome::Better } else { Outcome::Worse }
-        }
-        None => Outcome::Undecided,
-    };
-    if verdict.is_some() {
-        // What is decided lies within its threshold, whatever rounding says.
-        finding.p = finding.p.map(|p| p.min(1.0 - question.design_confidence));
-        return finding;
-    }
     let margin = show_number(question.margin * 100.0);
-    let shown = if canonical.is_exchanged { Interval { low: -wide.high, high: -wide.low } } else { wide };
-    let seen = match () {
-        () if shown.high < 0.0 => format!("lower, but not surely by more than {margin} %"),
-        () if shown.low > 0.0 => format!("higher, but not surely by more than {margin} %"),
-        () => "the interval holds both sides of the baseline".to_owned(),
+    let say = |wide: Interval| {
+        let shown = if canonical.is_exchanged { Interval { low: -wide.high, high: -wide.low } } else { wide };
+        match () {
+            () if shown.high < 0.0 => format!("lower, but not surely by more than {margin} %"),
+            () if shown.low > 0.0 => format!("higher, but not surely by more than {margin} %"),
+            () => "the interval holds both sides of the baseline".to_owned(),
+        }
     };
-    // The bootstrap's spread counts where it is what decides.
-    let spread = Some(stretch.factor()).filter(|f| f.is_finite()).map_or(f64::INFINITY, |factor| deviation.unwrap_or(0.0) * factor);
-    finding.blocks_needed = needed(center, edge, spread, pairs.len(), question);
-    finding.reason = match finding.blocks_needed {
-        Some(n) => format!("{seen}; about {n} blocks would settle it"),
-        None => format!("{seen}; it lies too near the margin to be settled"),
-    };
-    finding
+    let lower_is_better = question.lower_is_better != canonical.is_exchanged;
+    let stretch = Stretch { wide: t.zip(wide), narrow: t_narrow.zip(narrow) };
+    conclude(finding, &Values { all: &logs, edge: (1.0 + question.margin).ln(), lower_is_better, stretch }, question, say)
 }
 
 /// Compares by difference, contender minus baseline, where zero is what is hoped for; the margin counts in hundredths.
@@ -213,52 +185,53 @@ pub fn by_difference(pairs: &[(f64, f64)], question: &Question) -> Finding {
     let differences: Vec<f64> = pairs.iter().map(|(contender, baseline)| contender - baseline).collect();
     let t = mean_interval(&differences, question.confidence).map(|(_, interval)| interval).filter(is_finite);
     let narrow = mean_interval(&differences, question.confidence_equivalence).map(|(_, interval)| interval).filter(is_finite);
-    let mut finding = Finding {
+    let finding = Finding {
         interval: t,
         interval_t: t,
         interval_equivalence: narrow,
         sign_flip_p: sign_flip(&differences, question.seed).map(|test| test.p),
         ..Finding::undecided(too_few(pairs.len()).unwrap_or_default())
     };
-    let edge = 100.0 * question.margin;
     let stretch = Stretch { wide: t.zip(t), narrow: narrow.zip(narrow) };
+    let values = Values { all: &differences, edge: 100.0 * question.margin, lower_is_better: question.lower_is_better, stretch };
+    conclude(finding, &values, question, |wide| {
+        format!("the difference lies between {} and {} points", show_number(wide.low), show_number(wide.high))
+    })
+}
+
+/// Numbers that are held against a margin around zero, with the intervals of their mean.
+struct Values<'v> {
+    all: &'v [f64],
+    edge: f64,
+    lower_is_better: bool,
+    stretch: Stretch,
+}
+
+/// Adds the outcome and p or, where nothing is decided, why not: `say` tells what the interval shows.
+fn conclude(mut finding: Finding, values: &Values<'_>, question: &Question, say: impl Fn(Interval) -> String) -> Finding {
     if !finding.reason.is_empty() {
         return finding;
     }
-    finding.p = scaled_p(&differences, edge, &stretch, question);
-    let (Some(wide), Some(narrow)) = (t, narrow) else {
+    let Values { all, edge, lower_is_better, stretch } = values;
+    finding.p = scaled_p(all, *edge, stretch, question);
+    let (Some((_, wide)), Some((_, narrow))) = (stretch.wide, stretch.narrow) else {
         finding.reason = "no look yet: after so few of the planned blocks nothing is said".into();
         return finding;
     };
-    let place = decide(wide, narrow, edge);
-    finding.outcome = match place {
-        Some(Place::Within) => Outcome::Equivalent,
-        Some(Place::Below) => {
-            if question.lower_is_better {
-                Outcome::Better
-            } else {
-                Outcome::Worse
-            }
-        }
-        Some(Place::Above) => {
-            if question.lower_is_better {
-                Outcome::Worse
-            } else {
-                Outcome::Better
-            }
-        }
-        None => Outcome::Undecided,
-    };
-    if place.is_some() {
+    if let Some(place) = decide(wide, narrow, *edge) {
+        finding.outcome = place.outcome(*lower_is_better);
+        // What is decided lies within its threshold, whatever rounding says.
         finding.p = finding.p.map(|p| p.min(1.0 - question.design_confidence));
         return finding;
     }
-    let center = mean(&differences).unwrap_or(0.0);
-    finding.blocks_needed = needed(center, edge, stats::sample_deviation(&differences).unwrap_or(0.0), pairs.len(), question);
-    finding.reason = format!("the difference lies between {} and {} points", show_number(wide.low), show_number(wide.high));
-    if let Some(n) = finding.blocks_needed {
-        finding.reason += &format!("; about {n} blocks would settle it");
-    }
+    // The bootstrap's spread counts where it is what decides.
+    let deviation = stats::sample_deviation(all).unwrap_or(0.0);
+    let spread = Some(stretch.factor()).filter(|f| f.is_finite()).map_or(f64::INFINITY, |factor| deviation * factor);
+    finding.blocks_needed = needed(mean(all).unwrap_or(0.0), *edge, spread, all.len(), question);
+    finding.reason = match finding.blocks_needed {
+        Some(n) => format!("{}; about {n} blocks would settle it", say(wide)),
+        None => format!("{}; it lies too near the margin to be settled", say(wide)),
+    };
     finding
 }
 
@@ -282,11 +255,21 @@ fn both(t: Interval, bootstrap: Option<Interval>) -> Interval {
 }
 
 /// Where an interval lies beside the margin.
-#[derive(Clone, Copy, PartialEq)]
 enum Place {
     Below,
     Within,
     Above,
+}
+
+impl Place {
+    fn outcome(self, lower_is_better: bool) -> Outcome {
+        match self {
+            Place::Within => Outcome::Equivalent,
+            Place::Below if lower_is_better => Outcome::Better,
+            Place::Above if !lower_is_better => Outcome::Better,
+            Place::Below | Place::Above => Outcome::Worse,
+        }
+    }
 }
 
 fn decide(wide: Interval, narrow: Interval, edge: f64) -> Option<Place> {

@@ -6,7 +6,7 @@ use crate::{exclusion, measurement, spoils};
 use model::judgement::{Outcome, Verdict};
 use model::metric::Metric;
 use model::name::ContenderName;
-use model::record::{Fault, Measurement, Record, Trial, Usage};
+use model::record::{Fault, Measurement, Record, Trial};
 use stats::smallest_sample;
 use std::collections::BTreeMap;
 
@@ -18,10 +18,9 @@ pub fn value(metric: Metric, trial: &Trial, measurement: Option<&Measurement>) -
     let m = measurement?;
     let times = m.times();
     let quantile = |q: f64| (times.len() >= smallest_sample(q)).then(|| times.quantile_ns(q) as f64 / 1e6);
-    let seconds = m.duration_ns as f64 / 1e9;
     let with_samples = |value: f64| (!times.is_empty()).then_some(value);
     match metric {
-        Metric::Throughput => with_samples(m.counts.correct as f64 / seconds),
+        Metric::Throughput => with_samples(m.throughput_per_s()),
         Metric::LatencyMean => with_samples(times.mean_ns() / 1e6),
         Metric::LatencyDeviation => with_samples(times.deviation_ns() / 1e6),
         Metric::LatencyP50 => quantile(0.5),
@@ -46,26 +45,13 @@ fn seconds(metric: Metric, measurement: Option<&Measurement>) -> Vec<Second> {
     match metric {
         Metric::Throughput => whole.map(|s| Second::from(s.correct as f64)).collect(),
         Metric::CpuPerRequest => {
-            let used = cpu_by_second(&m.usage);
+            let used = m.usage.cpu_of_windows(1_000_000_000, whole.len());
             whole.zip(used).map(|(s, cpu_ns)| Second { amount: cpu_ns, weight: s.correct as f64 }).collect()
         }
         Metric::LatencyP50 => all_have(|s| s.p50_ns),
         Metric::LatencyP99 => all_have(|s| s.p99_ns),
         _ => Vec::new(),
     }
-}
-
-/// CPU time of each whole second, between samples as if used evenly.
-fn cpu_by_second(usage: &Usage) -> Vec<f64> {
-    let samples: Vec<(f64, f64)> = usage.t_ns.iter().zip(&usage.cpu_ns_at).map(|(t, cpu)| (*t as f64, *cpu as f64)).collect();
-    let until = |ns: f64| {
-        let after = samples.iter().position(|(t, _)| *t >= ns)?;
-        let (t, cpu) = samples[after];
-        let (t_before, cpu_before) = samples[after.saturating_sub(1)];
-        Some(if t > t_before { cpu_before + (cpu - cpu_before) * (ns - t_before) / (t - t_before) } else { cpu })
-    };
-    let marks: Vec<f64> = (0u32..).map_while(|second| until(f64::from(second) * 1e9)).collect();
-    marks.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 
 /// What one contender's trials give for a metric in a cell: block, value with its seconds, and
@@ -106,7 +92,7 @@ impl Judged {
 }
 
 /// A record with what all its verdicts share.
-pub(crate) struct Bench<'r> {
+pub(crate) struct Judge<'r> {
     pub record: &'r Record,
     pub looks: Looks,
     /// Where the baseline differs from itself, in words.
@@ -115,11 +101,11 @@ pub(crate) struct Bench<'r> {
     pub unsound: String,
 }
 
-impl<'r> Bench<'r> {
-    pub fn new(record: &'r Record) -> Bench<'r> {
+impl<'r> Judge<'r> {
+    pub fn new(record: &'r Record) -> Judge<'r> {
         let design = &record.header.experiment.design;
         let looks = looks(&design.looks, design.blocks, record.complete_blocks(), design.confidence);
-        Bench { record, looks, differs: BTreeMap::new(), unsound: String::new() }
+        Judge { record, looks, differs: BTreeMap::new(), unsound: String::new() }
     }
 
     /// Every verdict of a record, in reading order.

@@ -132,27 +132,11 @@ mod tests {
     use WarmUpClass::{Flat, Slowdown, WarmUp};
     use proptest::prelude::*;
 
-    /// Noise of mean 0 and deviation 1, near enough to normal: the sum of twelve uniform values.
-    fn noise(seed: u64) -> impl FnMut() -> f64 {
-        let mut state = seed;
-        move || {
-            let mut uniform = || {
-                // Steele, Lea and Flood, *OOPSLA* 2014.
-                state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                let mut z = state;
-                z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-                (z ^ (z >> 31)) as f64 / u64::MAX as f64
-            };
-            (0..12).map(|_| uniform()).sum::<f64>() - 6.0
-        }
-    }
-
     /// Windows whose cost of an answer, in CPU time and in time, follows a curve over their number.
     fn windows(count: usize, deviation: f64, seed: u64, curve: impl Fn(f64) -> f64) -> Vec<WarmUpWindow> {
-        let mut noise = noise(seed);
+        let mut random = stats::Random::new(seed, 0);
         let mut window = |at: usize| {
-            let cost = curve(at as f64) * (deviation * noise()).exp();
+            let cost = curve(at as f64) * (deviation * random.normal()).exp();
             WarmUpWindow {
                 at_ns: at as u64 * 1_000_000_000,
                 load_ns: (cost * 700e6) as u64,

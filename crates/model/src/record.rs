@@ -375,6 +375,11 @@ impl Measurement {
     pub fn times(&self) -> &Histogram {
         self.latency.as_ref().unwrap_or(&self.service)
     }
+
+    /// Right answers a second.
+    pub fn throughput_per_s(&self) -> f64 {
+        self.counts.correct as f64 / (self.duration_ns.max(1) as f64 / 1e9)
+    }
 }
 
 /// What became of the requests. [`Counts::scheduled`] is the sum of the rest.
@@ -512,6 +517,27 @@ pub struct Usage {
     /// Mean frequency of these CPUs in MHz, about once a second; empty where it cannot be seen.
     #[serde(default)]
     pub mhz_at: Vec<f64>,
+}
+
+impl Usage {
+    /// How many CPUs were used, on average.
+    pub fn cpus_used(&self) -> f64 {
+        self.cpu_ns as f64 / self.wall_ns.max(1) as f64
+    }
+
+    /// CPU time in nanoseconds of each of the first `most` windows of so many nanoseconds, as far as there are samples;
+    /// between two of them as if used evenly.
+    pub fn cpu_of_windows(&self, window_ns: u64, most: usize) -> Vec<f64> {
+        let (times, values) = (&self.t_ns, &self.cpu_ns_at);
+        let until = |ns: u64| {
+            let next = times.partition_point(|t| *t < ns);
+            let (after, cpu) = (*times.get(next)?, *values.get(next)? as f64);
+            let (before, cpu_before) = (times[next.saturating_sub(1)], values[next.saturating_sub(1)] as f64);
+            Some(if after > before { cpu_before + (cpu - cpu_before) * ((ns - before) as f64 / (after - before) as f64) } else { cpu })
+        };
+        let marks: Vec<f64> = (0..=most as u64).map_while(|mark| until(mark.saturating_mul(window_ns))).collect();
+        marks.windows(2).map(|pair| (pair[1] - pair[0]).max(0.0)).collect()
+    }
 }
 
 /// What changed from right before a measurement to right after it; `None` where it cannot be read.

@@ -107,6 +107,11 @@ pub fn show_number(value: f64) -> String {
     }
 }
 
+/// A share, in percent with three significant digits.
+pub fn show_share(share: f64) -> String {
+    format!("{} %", show_number(share * 100.0))
+}
+
 /// Durations in records are whole nanoseconds.
 pub(crate) mod nanoseconds {
     use serde::{Deserialize, Deserializer, Serializer};

@@ -67,11 +67,6 @@ impl Reader {
         sum
     }
 
-    /// The threads of a process.
-    pub fn threads(&self, pid: u32) -> Vec<u32> {
-        numbers_in(&format!("/proc/{pid}/task"))
-    }
-
     /// How long a thread ran and how long it could have run and waited for a CPU, in nanoseconds.
     pub fn thread_times(&mut self, pid: u32, thread: u32) -> Option<(u64, u64)> {
         read(&format!("/proc/{pid}/task/{thread}/schedstat"), &mut self.buffer)?;

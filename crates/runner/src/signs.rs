@@ -1,7 +1,7 @@
 //! What hints at causes, read right before a measurement and right after it, so that nothing is read while it lasts.
 
 use crate::cgroup;
-use crate::procfs::{Reader, descendants};
+use crate::procfs::{Reader, descendants, threads as threads_of};
 use model::record::{Quota, Signs};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ impl Reading {
         let quotas = cgroup::stat_files(root).into_iter().filter_map(|file| cgroup::quota(&file).map(|quota| (file, quota))).collect();
         let mut threads = BTreeMap::new();
         for pid in &tree {
-            for thread in reader.threads(*pid).into_iter().take(THREADS_MAX - threads.len()) {
+            for thread in threads_of(*pid).into_iter().take(THREADS_MAX - threads.len()) {
                 if let Some(times) = reader.thread_times(*pid, thread) {
                     threads.insert((*pid, thread), times);
                 }

@@ -1,9 +1,10 @@
 //! The checks of one row, and those of rows against each other.
 
 use super::moments::{bins, least_mean};
-use super::text::{bytes, count as number, percent, time};
+use super::text::{bytes, count as number, time};
 use super::{Check, Finding, Wording};
 use model::article::{Figure, Load, Quotient, Row, Table, Tool};
+use model::units::show_share;
 
 /// Products of printed figures may be off by this share: tools take their times at slightly different instants.
 const NEAR: f64 = 0.01;
@@ -304,11 +305,11 @@ pub fn errors(row: &Row) -> Option<Finding> {
                 "{} errors in {} requests are {}, not {}",
                 errors.text(),
                 number(samples.value),
-                percent(ratio.value),
+                show_share(ratio.value),
                 share.text()
             );
             let (small, great) = if ratio.value < share.value() { (ratio.value, share.value()) } else { (share.value(), ratio.value) };
-            return found(what, Some(great / small), Some(percent(ratio.value)));
+            return found(what, Some(great / small), Some(show_share(ratio.value)));
         }
         return None;
     }
@@ -318,7 +319,7 @@ pub fn errors(row: &Row) -> Option<Finding> {
     if exact && (share.high() * samples.value).floor() < (share.low() * samples.value).ceil() {
         let what = format!("no whole number of errors in {} requests is {}", number(samples.value), share.text());
         let nearest = (share.value() * samples.value).round() / samples.value;
-        return found(what, None, Some(format!("the nearest is {}", percent(nearest))));
+        return found(what, None, Some(format!("the nearest is {}", show_share(nearest))));
     }
     None
 }
@@ -394,7 +395,7 @@ pub fn note(row: &Row) -> Option<String> {
             "users that start over {ramp_up} make at most {}/s however fast the answers; {}/s is {} of that",
             number(most),
             rate.text(),
-            percent(rate.value() / most)
+            show_share(rate.value() / most)
         );
         if let Some(((users, loops), mean)) = row.load.users.zip(row.load.loops).zip(row.latency.mean.as_ref()) {
             let lasts = users as f64 * loops as f64 / most + loops as f64 * mean.value();

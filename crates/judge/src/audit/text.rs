@@ -39,11 +39,6 @@ pub fn bytes(value: f64) -> String {
     format!("{} {unit}", show_number(value / scale))
 }
 
-/// A share, in percent.
-pub fn percent(share: f64) -> String {
-    format!("{} %", show_number(share * 100.0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +48,5 @@ mod tests {
         assert_eq!([4.0, 15.34, 150.4, 2_048.0, 2_422_353.5].map(count), ["4", "15.3", "150", "2,048", "2,422,354"]);
         assert_eq!([845e-9, 845e-6, 14.6e-3, 2.5].map(time), ["0.845 µs", "845 µs", "14.6 ms", "2.50 s"]);
         assert_eq!([512.0, 135_680.0].map(bytes), ["512 B", "132 KB"]);
-        assert_eq!(percent(0.1603), "16.0 %");
     }
 }

@@ -1,13 +1,15 @@
 //! Whether the contender was what was measured.
 
-use super::{Seen, fault, percent};
+use super::{Seen, fault};
 use crate::{exclusion, measurement};
 use model::experiment::{CpuSets, Load};
 use model::record::{Fault, Measurement, Record};
-use model::units::show_number;
+use model::units::{show_number, show_share};
 
 /// CPUs that are busier than this are taken as fully used.
 const BUSY_SHARE: f64 = 0.95;
+/// An upstream that shares the generator's CPUs and uses less of them does not bind: then the generator does.
+const UPSTREAM_SHARE_MIN: f64 = 0.05;
 /// Throughputs that lie within this ratio of each other tie.
 const TIE: f64 = 1.01;
 /// So many contenders do not tie by chance.
@@ -17,22 +19,21 @@ const TIE_BUSY_SHARE: f64 = 0.90;
 
 /// How much of its CPUs a contender used.
 fn own_share(measurement: &Measurement, cpus: &CpuSets) -> f64 {
-    let usage = &measurement.usage;
-    usage.cpu_ns as f64 / usage.wall_ns.max(1) as f64 / cpus.contender.len().max(1) as f64
+    measurement.usage.cpus_used() / cpus.contender.len().max(1) as f64
 }
 
 pub(super) fn upstream(seen: &Seen<'_>) -> Option<Fault> {
     let (measurement, cpus) = (seen.measurement, seen.cpus);
     let upstream = measurement.upstream_cpu_ns.filter(|_| cpus.contender != cpus.upstream)?;
     let shares_with_generator = cpus.upstream.iter().any(|c| cpus.generator.contains(c));
-    let used = upstream as f64 + if shares_with_generator { measurement.generator.busy_ns() as f64 } else { 0.0 };
-    let behind = used / measurement.duration_ns.max(1) as f64 / cpus.upstream.len().max(1) as f64;
+    let share = |ns: u64| ns as f64 / measurement.duration_ns.max(1) as f64 / cpus.upstream.len().max(1) as f64;
+    let behind = share(upstream) + if shares_with_generator { share(measurement.generator.busy_ns()) } else { 0.0 };
     let own = own_share(measurement, cpus);
-    if behind <= BUSY_SHARE || own >= BUSY_SHARE {
+    if behind <= BUSY_SHARE || own >= BUSY_SHARE || share(upstream) < UPSTREAM_SHARE_MIN {
         return None;
     }
     let who = if shares_with_generator { "upstream and generator together" } else { "the upstream" };
-    let evidence = format!("{who} used {} of their CPUs, the contender {} of its own", percent(behind), percent(own));
+    let evidence = format!("{who} used {} of their CPUs, the contender {} of its own", show_share(behind), show_share(own));
     fault("upstream-binds", evidence, "what was measured here is the upstream: give it more CPUs, or take a faster one")
 }
 
@@ -52,7 +53,7 @@ fn tie(record: &Record, cell: &str) -> Option<Fault> {
         }
         let trials = record.trials.iter().filter(|t| t.contender == participant.name && exclusion(t).is_none());
         let all: Vec<&Measurement> = trials.filter_map(|t| measurement(t, cell)).filter(|m| m.counts.correct > 0).collect();
-        let rates: Vec<f64> = all.iter().map(|m| m.counts.correct as f64 / m.duration_ns.max(1) as f64 * 1e9).collect();
+        let rates: Vec<f64> = all.iter().map(|m| m.throughput_per_s()).collect();
         // Whoever took no part ties with nobody.
         let Some(throughput) = stats::mean(&rates) else { continue };
         throughputs.push(throughput);
@@ -68,7 +69,7 @@ fn tie(record: &Record, cell: &str) -> Option<Fault> {
         throughputs.len(),
         show_number(low),
         show_number(high),
-        percent(busiest)
+        show_share(busiest)
     );
     fault("all-tie", evidence, "the generator, the upstream or a delay was measured, not they: load them more, or compare CPU per request")
 }

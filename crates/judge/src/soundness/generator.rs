@@ -1,9 +1,9 @@
 //! Whether the instrument did what it was to do.
 
-use super::{Seen, fault, percent};
+use super::{Seen, fault};
 use model::experiment::Load;
 use model::record::{Fault, Measurement};
-use model::units::{show_duration, show_number};
+use model::units::{show_duration, show_number, show_share};
 use stats::anderson_darling;
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ pub(super) fn cpu(seen: &Seen<'_>) -> Option<Fault> {
     if used <= CPU_SHARE_MAX {
         return None;
     }
-    let evidence = format!("the generator used {} of its CPU", percent(used));
+    let evidence = format!("the generator used {} of its CPU", show_share(used));
     fault("generator-cpu", evidence, "give the generator a CPU of its own, or offer less load")
 }
 
@@ -74,7 +74,7 @@ pub(super) fn rate(seen: &Seen<'_>) -> Option<Fault> {
     if !matches!(seen.cell.load, Load::Arrivals { .. }) || is_met || is_at_limit(seen) {
         return None;
     }
-    let evidence = format!("{sent} of the {due} requests that were due were sent in time: {}", percent(sent as f64 / due as f64));
+    let evidence = format!("{sent} of the {due} requests that were due were sent in time: {}", show_share(sent as f64 / due as f64));
     fault("rate-not-achieved", evidence, "offer less load, or give the generator a CPU of its own")
 }
 
@@ -104,7 +104,7 @@ pub(super) fn arrivals(seen: &Seen<'_>) -> Option<Fault> {
 }
 
 pub(super) fn littles_law(seen: &Seen<'_>) -> Option<Fault> {
-    let Measurement { counts, generator, service, duration_ns, .. } = seen.measurement;
+    let Measurement { counts, generator, service, .. } = seen.measurement;
     let under_way = generator.in_flight_mean?;
     let failed = counts.failed() + counts.declined;
     if counts.correct < LITTLE_FEWEST || failed as f64 >= LITTLE_FAILED_MAX * counts.scheduled as f64 {
@@ -117,7 +117,7 @@ pub(super) fn littles_law(seen: &Seen<'_>) -> Option<Fault> {
         // What is still under way at the end is in the one and not in the other.
         _ if counts.unfinished > 0 => return None,
         _ => {
-            let rate = counts.correct as f64 / *duration_ns as f64 * 1e9;
+            let rate = seen.measurement.throughput_per_s();
             let mean_ms = service.mean_ns() / 1e6;
             (rate * mean_ms / 1e3, format!("{}/s times {} ms", show_number(rate), show_number(mean_ms)))
         }

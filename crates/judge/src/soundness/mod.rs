@@ -10,7 +10,6 @@ use model::experiment::{Cell, CpuSets, Experiment};
 use model::judgement::FaultAt;
 use model::metric::Metric;
 use model::record::{Fault, Measurement, Record, Trial};
-use model::units::show_number;
 use std::borrow::Cow;
 
 /// One measurement, with what it was meant to be.
@@ -138,8 +137,4 @@ fn with_found(recorded: &[Fault], found: impl IntoIterator<Item = Fault>) -> Vec
 
 fn fault(kind: &str, evidence: String, hint: &str) -> Option<Fault> {
     Some(Fault { kind: kind.into(), evidence, hint: hint.into() })
-}
-
-fn percent(share: f64) -> String {
-    format!("{} %", show_number(share * 100.0))
 }

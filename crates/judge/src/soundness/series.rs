@@ -1,9 +1,9 @@
 //! Whether a measurement kept to one state.
 
-use super::{Seen, fault, percent};
+use super::{Seen, fault};
 use model::experiment::Load;
-use model::record::{Fault, Usage};
-use model::units::show_number;
+use model::record::Fault;
+use model::units::{show_number, show_share};
 use stats::{kpss, kpss_lags, mean, sample_deviation};
 
 /// The halves may differ by this share.
@@ -24,17 +24,20 @@ pub(super) fn not_stationary(seen: &Seen<'_>) -> Option<Fault> {
         Load::Users { ramp, .. } => !ramp.is_zero(),
         Load::Closed { .. } => false,
     };
-    if changes_by_design || correct.len() < WINDOWS_FEWEST || correct.iter().all(|n| *n == 0) {
+    if changes_by_design {
         return None;
     }
     let is_closed = matches!(seen.cell.load, Load::Closed { .. });
     let (what, unit, numerators): (_, _, Vec<f64>) = match is_closed {
         true => ("right answers a second", 10.0, correct.iter().map(|n| f64::from(*n)).collect()),
-        false => ("CPU time per request", 1e-3, cpu_of_windows(&seen.measurement.usage, correct.len())?),
+        false => ("CPU time per request", 1e-3, seen.measurement.usage.cpu_of_windows(WINDOW_NS, correct.len())),
     };
-    let weights: Vec<f64> = correct.iter().map(|n| if is_closed { 1.0 } else { f64::from(*n) }).collect();
+    if numerators.len() < WINDOWS_FEWEST {
+        return None;
+    }
+    let weights: Vec<f64> = correct[..numerators.len()].iter().map(|n| if is_closed { 1.0 } else { f64::from(*n) }).collect();
     let all = ratio(&numerators, &weights)?;
-    let middle = correct.len() / 2;
+    let middle = numerators.len() / 2;
     let (first, second) = (ratio(&numerators[..middle], &weights[..middle])?, ratio(&numerators[middle..], &weights[middle..])?);
     // Of a ratio: what each window adds beyond its share.
     let residuals: Vec<f64> = numerators.iter().zip(&weights).map(|(n, w)| n - all * w).collect();
@@ -46,7 +49,8 @@ pub(super) fn not_stationary(seen: &Seen<'_>) -> Option<Fault> {
         return None;
     }
     kpss(&residuals, kpss_lags(residuals.len())).filter(|test| test.p <= KPSS_P_MAX)?;
-    let change = if second > first { format!("+{}", percent(second / first - 1.0)) } else { format!("-{}", percent(1.0 - second / first)) };
+    let change =
+        if second > first { format!("+{}", show_share(second / first - 1.0)) } else { format!("-{}", show_share(1.0 - second / first)) };
     let us = if is_closed { "" } else { " µs" };
     let show = |value: f64| show_number(value * unit);
     let evidence = format!("{what} went from {}{us} in the first half to {}{us} in the second ({change})", show(first), show(second));
@@ -56,20 +60,4 @@ pub(super) fn not_stationary(seen: &Seen<'_>) -> Option<Fault> {
 fn ratio(numerators: &[f64], weights: &[f64]) -> Option<f64> {
     let all: f64 = weights.iter().sum();
     (all > 0.0).then(|| numerators.iter().sum::<f64>() / all).filter(|ratio| *ratio > 0.0)
-}
-
-/// CPU time in each window, from samples that need not lie at its ends.
-fn cpu_of_windows(usage: &Usage, windows: usize) -> Option<Vec<f64>> {
-    let (times, values) = (&usage.t_ns, &usage.cpu_ns_at);
-    if times.len() < 2 || times.len() != values.len() {
-        return None;
-    }
-    let at = |t: u64| {
-        let next = times.partition_point(|sample| *sample < t).clamp(1, times.len() - 1);
-        let (from, to) = (next - 1, next);
-        let long = times[to].saturating_sub(times[from]).max(1) as f64;
-        let share = (t.saturating_sub(times[from]) as f64 / long).min(1.0);
-        values[from] as f64 + share * values[to].saturating_sub(values[from]) as f64
-    };
-    Some((0..windows as u64).map(|w| at((w + 1) * WINDOW_NS) - at(w * WINDOW_NS)).collect())
 }

@@ -1,8 +1,8 @@
 //! Whether the machine let both work.
 
-use super::{Seen, fault, percent};
+use super::{Seen, fault};
 use model::record::{Circumstances, Descriptors, Fault, Host};
-use model::units::{show_duration, show_number};
+use model::units::{show_duration, show_number, show_share};
 use std::time::Duration;
 
 /// CPU time that the hypervisor may take.
@@ -32,7 +32,7 @@ pub(super) fn steal(host: &Host) -> Option<Fault> {
     if host.steal_share <= STEAL_SHARE_MAX {
         return None;
     }
-    let evidence = format!("the hypervisor took {} of the CPU time", percent(host.steal_share));
+    let evidence = format!("the hypervisor took {} of the CPU time", show_share(host.steal_share));
     fault("steal", evidence, "measure when the host is quieter, or on a machine of your own")
 }
 
@@ -58,7 +58,7 @@ pub(super) fn other_cpu(seen: &Seen<'_>) -> Option<Fault> {
     };
     let names = [("the contender", &sets.contender), ("the generator", &sets.generator)];
     let (whose, share) = names.into_iter().find_map(|(whose, cpus)| Some((whose, others(cpus)?)))?;
-    let evidence = format!("other processes used {} of the CPUs of {whose}", percent(share));
+    let evidence = format!("other processes used {} of the CPUs of {whose}", show_share(share));
     fault("other-cpu", evidence, "end what else runs (`top` shows it), or choose other CPUs with `cpus` of [place]")
 }
 
@@ -123,7 +123,7 @@ pub(super) fn memory(seen: &Seen<'_>) -> Option<Fault> {
     let left = memory.available_bytes as f64 / memory.total_bytes.max(1) as f64;
     let evidence = match () {
         () if memory.swapped_pages > 0 => format!("{} pages were swapped", memory.swapped_pages),
-        () if left < MEMORY_SHARE_MIN => format!("{} of the memory was left", percent(left)),
+        () if left < MEMORY_SHARE_MIN => format!("{} of the memory was left", show_share(left)),
         () => return None,
     };
     fault("memory", evidence, "free memory, or give the contenders less")

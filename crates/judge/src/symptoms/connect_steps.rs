@@ -1,8 +1,9 @@
 //! A queue of connections that overflows: the kernel drops the SYN, and the client repeats it after 1 s, then 2 s, then 4 s
 //! (RFC 6298, as Linux has it), so connecting takes 1, 3 or 7 s.
 
-use super::{Finding, Seen, bars, percent, typical};
+use super::{Finding, Seen, bars, typical};
 use model::judgement::Picture;
+use model::units::show_share;
 use stats::Histogram;
 
 const MS: u64 = 1_000_000;
@@ -25,7 +26,7 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
         sentence: format!(
             "{} of the connections ({} a measurement) took 1, 3 or 7 s to open: the kernel dropped the first packet, \
              most often because the queue of connections to accept was full, and the client repeated it on its timer",
-            percent(typical(&showing, |found| found.0)),
+            show_share(typical(&showing, |found| found.0)),
             typical(&showing, |found| found.1).round()
         ),
         hint: "accept sooner or with a longer backlog (and net.core.somaxconn); `nstat TcpExtListenOverflows` counts it",

@@ -1,7 +1,8 @@
 //! A CPU quota that is used up: the kernel stops the whole group until its next period, usually 100 ms long.
 
-use super::{Finding, Seen, by_block, duration, percent, typical};
+use super::{Finding, Seen, by_block, duration, typical};
 use model::judgement::Picture;
+use model::units::show_share;
 
 /// So many of the quota's periods, at least.
 const SHARE_MIN: f64 = 0.05;
@@ -16,7 +17,7 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
         kind: "cpu-throttled",
         sentence: format!(
             "its CPU quota was used up in {} of the periods, and the kernel stopped it for {} a measurement (summed over CPUs)",
-            percent(typical(&showing, |found| found.0)),
+            show_share(typical(&showing, |found| found.0)),
             duration(typical(&showing, |found| found.1))
         ),
         hint: "raise or remove the quota of its cgroup (cpu.max, cpu.cfs_quota_us), or measure what it is meant to run with",

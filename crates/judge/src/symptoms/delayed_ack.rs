@@ -1,7 +1,8 @@
 //! Nagle's algorithm meets delayed acknowledgements: RFC 896 and RFC 1122 (4.2.3.2), 40 ms on Linux.
 
-use super::{Finding, REQUESTS_MIN, Seen, bars, percent, typical};
+use super::{Finding, REQUESTS_MIN, Seen, bars, typical};
 use model::judgement::Picture;
+use model::units::show_share;
 use stats::Histogram;
 
 const MS: u64 = 1_000_000;
@@ -34,7 +35,7 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
         sentence: format!(
             "{} of the service times lie between 38 and 48 ms and hardly any from 20 to 36 ms, on connections that are kept: \
              the second of two small writes waits (Nagle) for an acknowledgement that the other side puts off for 40 ms",
-            percent(typical(&showing, |share| *share))
+            show_share(typical(&showing, |share| *share))
         ),
         hint: "send head and body in one write, or set TCP_NODELAY",
         picture: Picture {

@@ -1,8 +1,9 @@
 //! The longest latencies laid beside what the garbage collector says of itself.
 
-use super::{Finding, Measured, Seen, duration, percent};
+use super::{Finding, Measured, Seen, duration};
 use model::judgement::Picture;
 use model::record::Pause;
+use model::units::show_share;
 
 /// Clocks and logs are apart by as much: Go tells instants in whole milliseconds.
 const TOLERANCE_NS: u64 = 2_000_000;
@@ -46,7 +47,7 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
             duration(worst.median_ns as f64),
             worst.pause.kind,
             duration(worst.pause.duration_ns as f64),
-            percent(worst.share),
+            show_share(worst.share),
         ),
         hint: "allocate less for each request, give the heap more room, or take a collector with shorter pauses",
         picture: picture(*measured),

@@ -15,7 +15,7 @@ use model::experiment::Cell;
 use model::judgement::{Picture, Symptom};
 use model::name::ContenderName;
 use model::record::{Measurement, Record, Trial};
-use model::units::{show_duration, show_number};
+use model::units::show_duration;
 use stats::{Histogram, median};
 use std::time::Duration;
 
@@ -87,10 +87,6 @@ pub(crate) fn all(record: &Record) -> Vec<Symptom> {
         }
     }
     symptoms
-}
-
-fn percent(share: f64) -> String {
-    format!("{} %", show_number(share * 100.0))
 }
 
 fn duration(ns: f64) -> String {

@@ -1,7 +1,8 @@
 //! One thread does all the work, and the other CPUs stand idle.
 
-use super::{Finding, Seen, by_block, percent, typical};
+use super::{Finding, Seen, by_block, typical};
 use model::judgement::Picture;
+use model::units::show_share;
 
 /// The busiest thread ran, or could have run had nobody else been on its CPU, for so much of the time.
 const BUSY_MIN: f64 = 0.95;
@@ -23,8 +24,8 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
         sentence: format!(
             "it may use {} CPUs, but one thread was busy for {} of the time while all others together wanted {} of one CPU: it is held back by one core",
             seen.cpus(),
-            percent(typical(&showing, |found| found.0).min(1.0)),
-            percent(typical(&showing, |found| found.1)),
+            show_share(typical(&showing, |found| found.0).min(1.0)),
+            show_share(typical(&showing, |found| found.1)),
         ),
         hint: "start more workers or threads, or give it one CPU and compare it with others on one CPU",
         picture: Picture {

@@ -2,11 +2,12 @@
 //! takes when it need not wait is how many are served at once; where that stays below what is under way, and the
 //! CPU is not used up, something else holds the rest back.
 
-use super::{Finding, Measured, REQUESTS_MIN, Seen, duration, percent, typical};
+use super::{Finding, Measured, REQUESTS_MIN, Seen, duration, typical};
 use crate::measurement;
 use model::experiment::Load;
 use model::judgement::Picture;
 use model::record::Measurement;
+use model::units::show_share;
 use stats::Histogram;
 
 /// So many times as many requests are under way as are served, at least.
@@ -46,7 +47,7 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
             (size / quiet_ns * 1e9).round(),
             duration(quiet_ns),
             duration(worst.service.quantile_ns(0.5) as f64),
-            percent(typical(&showing, |p| p.cpu_share)),
+            show_share(typical(&showing, |p| p.cpu_share)),
         ),
         hint: "look for a limit of this size: threads, connections to an upstream or database, permits",
         picture: picture(worst, quiet_ns, size),
@@ -88,19 +89,15 @@ fn quiet_elsewhere(seen: &Seen<'_>) -> Option<f64> {
     seen.all.iter().all(|(_, m)| there * 2.0 <= under_way(m)).then_some(median)
 }
 
-fn rate_per_s(m: &Measurement) -> f64 {
-    m.counts.correct as f64 * 1e9 / m.duration_ns.max(1) as f64
-}
-
 /// Requests under way on average: Little's law.
 fn under_way(m: &Measurement) -> f64 {
-    rate_per_s(m) * m.service.mean_ns() / 1e9
+    m.throughput_per_s() * m.service.mean_ns() / 1e9
 }
 
 fn pool(seen: &Seen<'_>, (trial, m): Measured<'_>, elsewhere: Option<f64>) -> Option<Pool> {
     let times = &m.service;
     let median = times.quantile_ns(0.5) as f64;
-    let cpu_share = m.usage.cpu_ns as f64 / m.usage.wall_ns.max(1) as f64 / seen.cpus() as f64;
+    let cpu_share = m.usage.cpus_used() / seen.cpus() as f64;
     // Where the instrument or the upstream held it back, nothing is known of the contender. That all places were taken is what a pool does.
     let is_held_back_by_others = trial.faults.iter().chain(&m.faults).any(|fault| fault.kind != "in-flight-limit");
     if is_held_back_by_others || cpu_share > CPU_MAX || times.len() < REQUESTS_MIN {
@@ -110,7 +107,7 @@ fn pool(seen: &Seen<'_>, (trial, m): Measured<'_>, elsewhere: Option<f64>) -> Op
     let is_held_back = match seen.cell.load {
         Load::Arrivals { .. } => {
             let measure_ns = seen.record.header.experiment.design.measure.as_nanos() as f64;
-            rate_per_s(m) < SERVED_MAX * m.counts.scheduled as f64 * 1e9 / measure_ns.max(1.0)
+            m.throughput_per_s() < SERVED_MAX * m.counts.scheduled as f64 * 1e9 / measure_ns.max(1.0)
         }
         Load::Closed { .. } | Load::Users { .. } => {
             let quick = times.count_between(0, (QUICK * median) as u64);
@@ -119,7 +116,7 @@ fn pool(seen: &Seen<'_>, (trial, m): Measured<'_>, elsewhere: Option<f64>) -> Op
     };
     let shortest = times.min_ns() as f64;
     let quiet_ns = elsewhere.unwrap_or(shortest);
-    let size = rate_per_s(m) * quiet_ns / 1e9;
+    let size = m.throughput_per_s() * quiet_ns / 1e9;
     let under_way = under_way(m);
     let is_usual = elsewhere.is_some() || times.count_between(0, (NEAR * shortest) as u64) as f64 * 2.0 >= size;
     let is_shown = is_held_back && is_usual && size >= POOL_MIN && under_way >= WAITING_MIN * size && median >= WAITING_MIN * quiet_ns;

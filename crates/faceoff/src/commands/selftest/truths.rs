@@ -287,7 +287,7 @@ pub fn ceiling(record: &Record) -> Option<Ceiling> {
     }
     let quantile = |q: f64| (lag.len() >= stats::smallest_sample(q)).then(|| lag.quantile_ns(q) as f64 / 1e3);
     Some(Ceiling {
-        per_s: typical(|m| m.counts.correct as f64 * 1e9 / m.duration_ns as f64)?,
+        per_s: typical(Measurement::throughput_per_s)?,
         connections: CONNECTIONS,
         cpu_us: typical(|m| m.generator.busy_ns() as f64 / 1e3 / m.counts.correct as f64)?,
         rate_per_s: RATE,
