@@ -806,3 +806,18 @@ impl Record {
         self.sessions.last().map(|s| s.event).filter(|e| *e != Event::Resumed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_time_of_windows_is_read_between_samples() {
+        let usage = |t_ns: &[u64], cpu: &[u64]| Usage { t_ns: t_ns.into(), cpu_ns_at: cpu.into(), ..Usage::default() };
+        let usual = usage(&[0, 50, 150, 210], &[0, 10, 30, 90]);
+        assert_eq!(usual.cpu_of_windows(100, 9), [20.0, 60.0], "no window without a sample at or after its end");
+        assert_eq!(usual.cpu_of_windows(100, 1), [20.0]);
+        assert_eq!(usage(&[60, 100], &[7, 9]).cpu_of_windows(100, 1), [2.0], "nothing is known before the first");
+        assert!(usage(&[], &[]).cpu_of_windows(100, 3).is_empty() && usage(&[0, 500], &[1]).cpu_of_windows(100, 3).is_empty());
+    }
+}
