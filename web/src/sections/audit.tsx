@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { NONE, sig, unbroken } from "../format";
 import { Name } from "../identity";
 import type { Audit, AuditedTable, AuditFinding, Row } from "../page";
@@ -46,51 +47,64 @@ function Printed({ table }: { table: AuditedTable }) {
         {table.flagged === 0 ? "No row is flagged" : `${table.flagged} of ${table.rows.length} rows flagged`}
         {table.repeated > 0 && `; ${table.repeated} more repeat what is said above`}.
       </p>
-      <Scroll label={`As printed: ${table.title}`}>
-        <table class="audit">
-          <thead>
+      <Figures label={`As printed: ${table.title}`} names={["Row"]} figures={table.columns.map((c) => <bdi>{c}</bdi>)}>
+        {table.rows.map((row, r) => (
+          <tbody key={r} class={row.findings.length > 0 ? "flagged" : ""}>
             <tr>
-              <th scope="col">Row</th>
-              {table.columns.map((c, i) => (
-                <th key={i} scope="col" class="number">
-                  <bdi>{c}</bdi>
-                </th>
+              <th scope="row">
+                <bdi>{row.name}</bdi>
+              </th>
+              {row.figures.map((figure, i) => (
+                <td key={i} class="number">
+                  <bdi>{figure ?? NONE}</bdi>
+                </td>
               ))}
             </tr>
-          </thead>
-          {table.rows.map((row, r) => (
-            <tbody key={r} class={row.findings.length > 0 ? "flagged" : ""}>
-              <tr>
-                <th scope="row">
-                  <bdi>{row.name}</bdi>
-                </th>
-                {row.figures.map((figure, i) => (
-                  <td key={i} class="number">
-                    <bdi>{figure ?? NONE}</bdi>
-                  </td>
-                ))}
+            {(row.findings.length > 0 || row.notes.length > 0) && (
+              <tr class="findings">
+                <td colSpan={table.columns.length + 1}>
+                  <div class="stay">
+                    {row.findings.map((f, i) => (
+                      <Finding key={i} finding={f} />
+                    ))}
+                    {row.notes.map((note, i) => (
+                      <p key={i} class="small" dir="auto">
+                        {unbroken(note)}
+                      </p>
+                    ))}
+                  </div>
+                </td>
               </tr>
-              {(row.findings.length > 0 || row.notes.length > 0) && (
-                <tr class="findings">
-                  <td colSpan={table.columns.length + 1}>
-                    <div class="stay">
-                      {row.findings.map((f, i) => (
-                        <Finding key={i} finding={f} />
-                      ))}
-                      {row.notes.map((note, i) => (
-                        <p key={i} class="small" dir="auto">
-                          {unbroken(note)}
-                        </p>
-                      ))}
-                    </div>
-                  </td>
-                </tr>
-              )}
-            </tbody>
-          ))}
-        </table>
-      </Scroll>
+            )}
+          </tbody>
+        ))}
+      </Figures>
     </div>
+  );
+}
+
+/** A table whose rows begin with these names and go on with these figures. */
+function Figures({ label, names, figures, children }: { label: string; names: string[]; figures: ComponentChildren[]; children: ComponentChildren }) {
+  return (
+    <Scroll label={label}>
+      <table class="audit">
+        <thead>
+          <tr>
+            {names.map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+            {figures.map((figure, i) => (
+              <th key={i} scope="col" class="number">
+                {figure}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        {children}
+      </table>
+    </Scroll>
   );
 }
 
@@ -132,38 +146,25 @@ function Measured({ table }: { table: Row[] }) {
     <div class="published">
       <h3>Measured here</h3>
       <p class="small">The same quantities from this record; other machine, other versions, every answer checked.</p>
-      <Scroll label="Measured here">
-        <table class="audit">
-          <thead>
-            <tr>
-              <th scope="col">Contender</th>
-              <th scope="col">Cell</th>
-              {COLUMNS.map(([heading]) => (
-                <th key={heading} scope="col" class="number">
-                  {heading}
-                </th>
+      <Figures label="Measured here" names={["Contender", "Cell"]} figures={COLUMNS.map(([heading]) => heading)}>
+        <tbody>
+          {table.map((row, i) => (
+            <tr key={i}>
+              <th scope="row">
+                <Name name={row.contender} />
+              </th>
+              <td class="of-cell">
+                <bdi>{row.cell}</bdi>
+              </td>
+              {COLUMNS.map(([heading, value]) => (
+                <td key={heading} class="number">
+                  {value(row)}
+                </td>
               ))}
             </tr>
-          </thead>
-          <tbody>
-            {table.map((row, i) => (
-              <tr key={i}>
-                <th scope="row">
-                  <Name name={row.contender} />
-                </th>
-                <td class="of-cell">
-                  <bdi>{row.cell}</bdi>
-                </td>
-                {COLUMNS.map(([heading, value]) => (
-                  <td key={heading} class="number">
-                    {value(row)}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+          ))}
+        </tbody>
+      </Figures>
     </div>
   );
 }

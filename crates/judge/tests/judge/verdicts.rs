@@ -1,57 +1,13 @@
 //! The rule, on records made up with known answers.
 
-use model::experiment::{Cell, Claim, CpuSets, Design, Expectation, Experiment, Load, Place};
+use crate::made_up::{self, MS, histogram, measurement, name};
+use model::experiment::{Claim, Expectation, Load};
 use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict};
 use model::metric::Metric;
-use model::name::ContenderName;
-use model::record::{
-    Counts, Event, Failure, Fault, Generator, Header, Host, Machine, Measurement, Participant, Record, Second, Session, Trial, Usage,
-};
-use stats::Histogram;
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-const MS: u64 = 1_000_000;
-
-fn name(text: &str) -> ContenderName {
-    text.parse().unwrap()
-}
+use model::record::{Event, Failure, Fault, Participant, Record, Second, Session, Trial};
 
 /// A record of blocks in which contender `b` takes `ratio[block]` times the latency and CPU of `a`.
 fn record(ratios: &[f64]) -> Record {
-    let experiment = Experiment {
-        name: "x".into(),
-        question: "Which?".into(),
-        source: None,
-        baseline: name("a"),
-        contenders: vec![name("b")],
-        aa: false,
-        upstream: None,
-        cells: vec![Cell { name: "c".into(), workload: "w".into(), load: Load::arrivals(100.0, 10), timeout: Duration::from_secs(1) }],
-        design: Design {
-            blocks: ratios.len() as u32,
-            spare_blocks: 0,
-            looks: vec![],
-            margin: 0.05,
-            confidence: 0.95,
-            seed: 1,
-            warmup: Duration::ZERO,
-            measure: Duration::from_secs(10),
-            budget: Duration::from_secs(60),
-        },
-        place: Place::default(),
-        claims: vec![claim(Expectation::Higher), claim(Expectation::Same), claim(Expectation::Lower)],
-        quick: None,
-        published: None,
-        analysis: None,
-    };
-    let participant = |n: &str| Participant {
-        name: name(n),
-        summary: String::new(),
-        facts: BTreeMap::new(),
-        versions: BTreeMap::new(),
-        artifacts: vec![],
-    };
     let trials = (1u32..)
         .zip(ratios)
         .flat_map(|(block, ratio)| {
@@ -60,31 +16,9 @@ fn record(ratios: &[f64]) -> Record {
             [trial("a", block, base), trial("b", block, base * ratio)]
         })
         .collect();
-    Record {
-        folder: "r".into(),
-        header: Header {
-            checks: Default::default(),
-            article: None,
-            instrument: None,
-            schema: model::record::SCHEMA.into(),
-            id: "r".into(),
-            recorded_at: "2026-01-01T00:00:00Z".into(),
-            faceoff: "0".into(),
-            plan: vec![vec![name("a"), name("b")]; ratios.len()],
-            contenders: vec![participant("a"), participant("b")],
-            upstream: None,
-            skipped: vec![],
-            machine: Machine::default(),
-            cpus: CpuSets { contender: vec![1], generator: vec![0], upstream: vec![0] },
-            experiment,
-            quick: false,
-        },
-        answers: vec![],
-        upstreams: vec![],
-        trials,
-        sessions: vec![Session { event: Event::Finished, at: String::new() }],
-        torn_lines: 0,
-    }
+    let mut record = made_up::record(&["a", "b"], Load::arrivals(100.0, 10), trials);
+    record.header.experiment.claims = [Expectation::Higher, Expectation::Same, Expectation::Lower].map(claim).to_vec();
+    record
 }
 
 fn claim(expects: Expectation) -> Claim {
@@ -92,56 +26,10 @@ fn claim(expects: Expectation) -> Claim {
 }
 
 fn trial(contender: &str, block: u32, ms: f64) -> Trial {
-    let mut times = Histogram::new();
-    for i in 0..1_000u64 {
-        times.record((ms * 1e6) as u64 + i);
-    }
-    let measurement = Measurement {
-        cell: "c".into(),
-        position: 1,
-        began_after_ns: 0,
-        duration_ns: 10_000 * MS,
-        latency: Some(times.clone()),
-        service: times,
-        counts: Counts { scheduled: 1_000, correct: 1_000, ..Counts::default() },
-        statuses: BTreeMap::new(),
-        received_bytes: 900_000,
-        examples: vec![],
-        seconds: vec![],
-        usage: Usage { cpu_ns: (ms * 1e8) as u64, wall_ns: 10_000 * MS, rss_max_bytes: 50_000_000, threads_max: 7, ..Usage::default() },
-        upstream_cpu_ns: None,
-        generator: Generator {
-            lag: None,
-            cpu_ns: 1,
-            spun_ns: 0,
-            in_flight_max: 1,
-            connections_opened: 1,
-            connect: None,
-            sent_in_time: None,
-            in_flight_mean: None,
-            sent_at_us: vec![],
-            correct_per_tenth: vec![],
-        },
-        circumstances: None,
-        faults: vec![],
-    };
-    Trial {
-        contender: name(contender),
-        block,
-        position: 1,
-        started_at: String::new(),
-        command: vec![],
-        artifact_sha256: vec![],
-        ready_after_ns: Some(500 * MS),
-        warmed_with: 1,
-        warmup: None,
-        measurements: vec![measurement],
-        stop: None,
-        failure: None,
-        faults: vec![],
-        host: Host::default(),
-        pauses: vec![],
-    }
+    let mut measured = measurement(10, histogram((0..1_000).map(|i| (ms * 1e6) as u64 + i)));
+    measured.latency = Some(measured.service.clone());
+    measured.usage.cpu_ns = (ms * 1e8) as u64;
+    made_up::trial(contender, block, measured)
 }
 
 fn verdict(judgement: &Judgement, metric: Metric) -> &Verdict {
@@ -269,9 +157,7 @@ fn a_fault_spoils_what_it_touches_and_nothing_else() {
 fn a_quantile_needs_its_samples() {
     let mut record = record(&[2.0; 6]);
     for trial in &mut record.trials {
-        let mut few = Histogram::new();
-        (0..500).for_each(|i| few.record(MS + i));
-        trial.measurements[0].latency = Some(few);
+        trial.measurements[0].latency = Some(histogram((0..500).map(|i| MS + i)));
     }
     let judgement = judge::judge(&record);
     assert_eq!(verdict(&judgement, Metric::LatencyP99).value, None);

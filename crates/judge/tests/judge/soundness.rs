@@ -1,160 +1,59 @@
 //! Faults from readings: each threshold from both sides, on measurements that are made up.
 
-use model::experiment::{Cell, CpuSets, Design, Experiment, Load, Place, Spacing, Stage};
+use crate::made_up::{self, MS, SECOND, histogram, measurement, name, trial};
+use model::experiment::{Load, Spacing, Stage};
 use model::judgement::{FaultAt, Judgement, Outcome};
 use model::metric::Metric;
-use model::name::ContenderName;
 use model::record::{
-    Circumstances, Counts, CpuTime, Descriptors, Event, Fault, Generator, Header, Host, Machine, Measurement, Memory, Participant, Ports,
-    Record, Session, Tcp, Trial, Usage,
+    Circumstances, Counts, CpuTime, Descriptors, Fault, Generator, Host, Measurement, Memory, Ports, Record, Tcp, Trial, Usage,
 };
 use proptest::prelude::*;
-use stats::Histogram;
-use std::collections::BTreeMap;
 use std::time::Duration;
-
-const SECOND: u64 = 1_000_000_000;
-
-fn name(text: &str) -> ContenderName {
-    text.parse().unwrap()
-}
 
 /// Six blocks of `names`, all alike and all sound: a load of 10 s that is answered 1,000 times in 2 ms each.
 fn record(names: &[&str], load: Load) -> Record {
     let closed = matches!(load, Load::Closed { .. });
-    let experiment = Experiment {
-        name: "x".into(),
-        question: "Which?".into(),
-        source: None,
-        baseline: name(names[0]),
-        contenders: names[1..].iter().map(|n| name(n)).collect(),
-        aa: false,
-        upstream: None,
-        cells: vec![Cell { name: "c".into(), workload: "w".into(), load, timeout: Duration::from_secs(1) }],
-        design: Design {
-            blocks: 6,
-            spare_blocks: 0,
-            looks: vec![],
-            margin: 0.05,
-            confidence: 0.95,
-            seed: 1,
-            warmup: Duration::ZERO,
-            measure: Duration::from_secs(10),
-            budget: Duration::from_secs(60),
-        },
-        place: Place::default(),
-        claims: vec![],
-        quick: None,
-        published: None,
-        analysis: None,
-    };
-    let participant = |n: &&str| Participant {
-        name: name(n),
-        summary: String::new(),
-        facts: BTreeMap::new(),
-        versions: BTreeMap::new(),
-        artifacts: vec![],
-    };
-    let trials = (1..=6).flat_map(|block| names.iter().map(move |n| trial(n, block, closed))).collect();
-    Record {
-        folder: "r".into(),
-        header: Header {
-            checks: Default::default(),
-            instrument: None,
-            article: None,
-            schema: model::record::SCHEMA.into(),
-            id: "r".into(),
-            recorded_at: "2026-01-01T00:00:00Z".into(),
-            faceoff: "0".into(),
-            plan: vec![names.iter().map(|n| name(n)).collect(); 6],
-            contenders: names.iter().map(participant).collect(),
-            upstream: None,
-            skipped: vec![],
-            machine: Machine::default(),
-            cpus: CpuSets { contender: vec![1], generator: vec![0], upstream: vec![0] },
-            experiment,
-            quick: false,
-        },
-        answers: vec![],
-        upstreams: vec![],
-        trials,
-        sessions: vec![Session { event: Event::Finished, at: String::new() }],
-        torn_lines: 0,
-    }
+    let host = || Host { steal_share: 0.05, load_average: 9.0 };
+    let trials = (1..=6).flat_map(|block| names.iter().map(move |n| Trial { host: host(), ..trial(n, block, sound(closed)) })).collect();
+    made_up::record(names, load, trials)
 }
 
-fn trial(contender: &str, block: u32, closed: bool) -> Trial {
-    let mut times = Histogram::new();
-    (0..1_000).for_each(|i| times.record(2_000_000 + i));
+fn sound(closed: bool) -> Measurement {
+    let plain = measurement(10, histogram((0..1_000).map(|i| 2 * MS + i)));
     let samples = || (0..=100u64).map(|tenth| tenth * SECOND / 10);
-    let measurement = Measurement {
-        began_after_ns: 0,
-        cell: "c".into(),
-        position: 1,
-        duration_ns: 10 * SECOND,
-        latency: (!closed).then(|| times.clone()),
-        service: times,
-        counts: Counts { scheduled: 1_000, correct: 1_000, ..Counts::default() },
-        statuses: BTreeMap::new(),
-        received_bytes: 1,
-        examples: vec![],
-        seconds: vec![],
+    Measurement {
+        latency: (!closed).then(|| plain.service.clone()),
         usage: Usage {
-            cpu_ns: SECOND,
-            wall_ns: 10 * SECOND,
-            rss_max_bytes: 1,
-            threads_max: 1,
             t_ns: samples().collect(),
             // A tenth of a CPU, a little more and a little less in turn.
-            cpu_ns_at: samples().map(|t| t / 10 + (t / (SECOND / 10) % 2) * 1_000_000).collect(),
+            cpu_ns_at: samples().map(|t| t / 10 + (t / (SECOND / 10) % 2) * MS).collect(),
             descriptors: Some(Descriptors { open: 94, limit: 100 }),
             generator_descriptors: Some(Descriptors { open: 94, limit: 100 }),
             allowed_cpus: vec![1],
             mhz_at: vec![3_000.0, 3_000.0, 2_750.0, 2_750.0],
-            ..Usage::default()
+            ..plain.usage
         },
-        upstream_cpu_ns: None,
         generator: Generator {
-            connect: None,
-            lag: None,
-            cpu_ns: 8_900_000_000,
-            spun_ns: 0,
+            cpu_ns: 8_900 * MS,
             in_flight_max: 9,
-            connections_opened: 1,
             sent_in_time: Some(991),
             in_flight_mean: Some(if closed { 4.0 } else { 0.2 }),
             sent_at_us: if closed { vec![] } else { (0..1_000).map(|i| i * 10_000).collect() },
             correct_per_tenth: (0..100).map(|tenth| 10 + tenth % 2).collect(),
+            ..plain.generator
         },
         circumstances: Some(Circumstances {
             wall_ns: 10 * SECOND,
             // The contender used 100 ticks of CPU 1, faceoff 890 of CPU 0.
             cpus: vec![CpuTime { cpu: 0, busy_ticks: 950, ticks: 1_000 }, CpuTime { cpu: 1, busy_ticks: 160, ticks: 1_000 }],
-            faceoff_cpu_ns: 8_900_000_000,
+            faceoff_cpu_ns: 8_900 * MS,
             tcp: Some(Tcp { segments: 10_000, retransmitted: 10, listen_overflows: 0, listen_drops: 0 }),
             ports: Some(Ports { taken_before: 0, taken_after: 899, range: 1_000 }),
             memory: Some(Memory { available_bytes: 6, total_bytes: 100, swapped_pages: 0 }),
             wall_clock_moved_ns: -50_000_000,
             slept_ns: 1_000,
         }),
-        faults: vec![],
-    };
-    Trial {
-        pauses: vec![],
-        contender: name(contender),
-        block,
-        position: 1,
-        started_at: String::new(),
-        command: vec![],
-        artifact_sha256: vec![],
-        ready_after_ns: Some(500_000_000),
-        warmed_with: 1,
-        warmup: None,
-        measurements: vec![measurement],
-        stop: None,
-        failure: None,
-        faults: vec![],
-        host: Host { steal_share: 0.05, load_average: 9.0 },
+        ..plain
     }
 }
 
@@ -193,8 +92,7 @@ fn readings_within_every_threshold_are_sound() {
 fn each_reading_beyond_its_threshold_is_a_fault() {
     shows(after(open(), |m| m.counts.scheduled += 1), "counts", "do not add up");
     shows(after(open(), |m| m.generator.cpu_ns = 9_100_000_000), "generator-cpu", "91.0 %");
-    let mut late = Histogram::new();
-    (0..1_000).for_each(|_| late.record(300_000));
+    let late = histogram([300_000; 1_000]);
     shows(after(open(), |m| m.generator.lag = Some(late.clone())), "generator-lag", "late (median)");
     shows(after(open(), |m| m.generator.sent_in_time = Some(989)), "rate-not-achieved", "989 of the 1000 requests");
     shows(after(open(), |m| m.generator.in_flight_max = 10), "in-flight-limit", "10 requests were under way");

@@ -1,27 +1,16 @@
 //! Symptoms on records made up with known answers: what shows them, and what only looks alike.
 
-use model::experiment::{Cell, CpuSets, Design, Experiment, Load, Place};
+use crate::made_up::{self, MS, SECOND, histogram, measurement, trial};
+use model::experiment::Load;
 use model::judgement::Symptom;
-use model::record::{
-    Counts, Generator, Header, Host, Machine, Measurement, Participant, Pause, Quota, Record, Second, Signs, Trial, Usage,
-};
+use model::record::{Counts, Generator, Measurement, Pause, Quota, Record, Second, Signs, Trial, Usage};
 use proptest::prelude::*;
 use stats::Histogram;
-use std::collections::BTreeMap;
 use std::time::Duration;
-
-const MS: u64 = 1_000_000;
-const SECOND: u64 = 1_000 * MS;
-
-fn of(values: impl IntoIterator<Item = u64>) -> Histogram {
-    let mut histogram = Histogram::new();
-    values.into_iter().for_each(|value| histogram.record(value));
-    histogram
-}
 
 /// 4,000 requests in 4 s over 8 connections, 2 ms each or a little more; nothing ails it.
 fn healthy() -> Measurement {
-    let times = of((0..4_000).map(|i| 2 * MS + i * 200));
+    let plain = measurement(4, histogram((0..4_000).map(|i| 2 * MS + i * 200)));
     let second = |at: u64| Second {
         correct: 1_000,
         not_correct: 0,
@@ -31,21 +20,9 @@ fn healthy() -> Measurement {
         max_at_ns: Some(at * SECOND + 500 * MS),
     };
     Measurement {
-        circumstances: None,
-        cell: "c".into(),
-        position: 1,
         began_after_ns: 5 * SECOND,
-        duration_ns: 4 * SECOND,
-        latency: None,
-        service: times,
-        counts: Counts { scheduled: 4_000, correct: 4_000, ..Counts::default() },
-        statuses: BTreeMap::new(),
-        received_bytes: 400_000,
-        examples: vec![],
         seconds: (0..4).map(second).collect(),
         usage: Usage {
-            cpu_ns: SECOND,
-            wall_ns: 4 * SECOND,
             signs: Signs {
                 wall_ns: 4 * SECOND,
                 busiest_thread_ns: Some(SECOND / 2),
@@ -55,98 +32,20 @@ fn healthy() -> Measurement {
                 disk_bytes: Some(40_960),
                 quota: Some(Quota { periods: 40, throttled_periods: 1, throttled_ns: MS }),
             },
-            ..Usage::default()
+            ..plain.usage
         },
-        upstream_cpu_ns: None,
-        generator: Generator {
-            lag: None,
-            cpu_ns: 1,
-            spun_ns: 0,
-            in_flight_max: 8,
-            connections_opened: 8,
-            sent_in_time: None,
-            in_flight_mean: None,
-            sent_at_us: vec![],
-            correct_per_tenth: vec![],
-            connect: Some(of([100_000; 8])),
-        },
-        faults: vec![],
+        generator: Generator { in_flight_max: 8, connections_opened: 8, connect: Some(histogram([100_000; 8])), ..plain.generator },
+        ..plain
     }
 }
 
 /// A record of one contender on two CPUs, a trial for each measurement.
 fn record(load: &Load, measurements: Vec<Measurement>, pauses: &[Pause]) -> Record {
-    let name: model::name::ContenderName = "a".parse().unwrap();
-    let trial = |(block, m): (u32, Measurement)| Trial {
-        contender: name.clone(),
-        block,
-        position: 1,
-        started_at: String::new(),
-        command: vec![],
-        artifact_sha256: vec![],
-        ready_after_ns: Some(1),
-        warmed_with: 1,
-        warmup: None,
-        measurements: vec![m],
-        stop: None,
-        failure: None,
-        faults: vec![],
-        host: Host::default(),
-        pauses: pauses.to_vec(),
-    };
-    let experiment = Experiment {
-        name: "x".into(),
-        question: "What ails it?".into(),
-        source: None,
-        baseline: name.clone(),
-        contenders: vec![],
-        aa: false,
-        upstream: None,
-        cells: vec![Cell { name: "c".into(), workload: "w".into(), load: load.clone(), timeout: Duration::from_secs(1) }],
-        design: Design {
-            blocks: measurements.len() as u32,
-            spare_blocks: 0,
-            looks: vec![],
-            margin: 0.05,
-            confidence: 0.95,
-            seed: 1,
-            warmup: Duration::ZERO,
-            measure: Duration::from_secs(4),
-            budget: Duration::from_secs(60),
-        },
-        place: Place::default(),
-        claims: vec![],
-        quick: None,
-        published: None,
-        analysis: None,
-    };
-    let participant =
-        Participant { name: name.clone(), summary: String::new(), facts: BTreeMap::new(), versions: BTreeMap::new(), artifacts: vec![] };
-    Record {
-        folder: "r".into(),
-        header: Header {
-            checks: BTreeMap::new(),
-            instrument: None,
-            article: None,
-            schema: model::record::SCHEMA.into(),
-            id: "r".into(),
-            recorded_at: String::new(),
-            faceoff: "0".into(),
-            plan: vec![vec![name.clone()]; measurements.len()],
-            contenders: vec![participant],
-            upstream: None,
-            skipped: vec![],
-            machine: Machine::default(),
-            cpus: CpuSets { contender: vec![1, 2], generator: vec![0], upstream: vec![0] },
-            experiment,
-            quick: false,
-        },
-        answers: vec![],
-        upstreams: vec![],
-        trials: (1..).zip(measurements).map(trial).collect(),
-        sessions: vec![],
-        torn_lines: 0,
-    }
+    let trials = (1..).zip(measurements).map(|(block, m)| Trial { pauses: pauses.to_vec(), ..trial("a", block, m) }).collect();
+    let mut record = made_up::record(&["a"], load.clone(), trials);
+    record.header.experiment.design.measure = Duration::from_secs(4);
+    record.header.cpus.contender = vec![1, 2];
+    record
 }
 
 fn symptoms_with(load: &Load, measurements: Vec<Measurement>, pauses: &[Pause]) -> Vec<Symptom> {
@@ -176,7 +75,7 @@ fn a_healthy_record_and_an_old_one_show_none() {
 #[test]
 fn a_floor_of_40_ms_counts_where_others_are_quick() {
     let with = |slow: u64, between: u64| {
-        let times = of((0..4_000u64).map(|i| {
+        let times = histogram((0..4_000u64).map(|i| {
             if i < slow {
                 40 * MS + i * 500
             } else if i < slow + between {
@@ -190,14 +89,14 @@ fn a_floor_of_40_ms_counts_where_others_are_quick() {
     shows(&with(1_200, 100), "delayed-ack", &["30.0 %", "40 ms"]);
     assert!(with(300, 0).is_empty(), "too few");
     assert!(with(1_200, 600).is_empty(), "no gap");
-    assert!(symptoms(|m| m.service = of([40 * MS; 4_000])).is_empty(), "slow, and never quick");
+    assert!(symptoms(|m| m.service = histogram([40 * MS; 4_000])).is_empty(), "slow, and never quick");
 }
 
 #[test]
 fn half_of_the_trials_must_show_it() {
     let sick = |n: usize| {
         let mut all = vec![healthy(); 6];
-        all[..n].iter_mut().for_each(|m| m.service = of((0..4_000u64).map(|i| if i < 2_000 { 40 * MS } else { MS })));
+        all[..n].iter_mut().for_each(|m| m.service = histogram((0..4_000u64).map(|i| if i < 2_000 { 40 * MS } else { MS })));
         symptoms_with(&Load::closed(8), all, &[])
     };
     assert_eq!((sick(2).len(), sick(3).len()), (0, 1));
@@ -207,7 +106,7 @@ fn half_of_the_trials_must_show_it() {
 fn tomcat() -> Measurement {
     let mut m = healthy();
     m.duration_ns = 20 * SECOND;
-    m.service = of((0..8_000u64).map(|i| if i < 200 { 500 * MS + i } else { SECOND + i * 1_000 }));
+    m.service = histogram((0..8_000u64).map(|i| if i < 200 { 500 * MS + i } else { SECOND + i * 1_000 }));
     m.counts = Counts { scheduled: 8_400, correct: 8_000, unfinished: 400, ..Counts::default() };
     (m.generator.in_flight_max, m.generator.connections_opened) = (400, 400);
     m
@@ -224,7 +123,7 @@ fn a_pool_is_named_by_its_size() {
         symptoms_with(&closed, vec![m; 6], &[])
     };
     assert!(without(&|m| m.usage.cpu_ns = m.usage.wall_ns * 2 * 9 / 10).is_empty(), "its CPUs are what is used up");
-    assert!(without(&|m| m.service = of((0..8_000u64).map(|i| 500 * MS + i * 150_000))).is_empty(), "times that vary are no queue");
+    assert!(without(&|m| m.service = histogram((0..8_000u64).map(|i| 500 * MS + i * 150_000))).is_empty(), "times that vary are no queue");
     let fault = || model::record::Fault { kind: "upstream-binds".into(), evidence: String::new(), hint: String::new() };
     assert!(without(&|m| m.faults = vec![fault()]).is_empty(), "it was held back by the upstream");
 }
@@ -240,7 +139,7 @@ fn an_open_load_that_is_served_shows_no_pool() {
 
 #[test]
 fn steps_of_connecting_are_those_of_the_kernels_timer() {
-    let with = |ms: u64| symptoms(|m| m.generator.connect = Some(of((0..8u64).map(|i| if i == 0 { ms * MS } else { 50_000 }))));
+    let with = |ms: u64| symptoms(|m| m.generator.connect = Some(histogram((0..8u64).map(|i| if i == 0 { ms * MS } else { 50_000 }))));
     for step in [1_030, 3_060, 7_100] {
         shows(&with(step), "connect-steps", &["12.5 %"]);
     }
@@ -326,8 +225,8 @@ proptest! {
         pauses in prop::collection::vec((0u64..20 * SECOND, 0u64..20 * SECOND), 0..20),
     ) {
         let mut m = healthy();
-        m.service = of(times.iter().copied());
-        m.generator.connect = Some(of(times));
+        m.service = histogram(times.iter().copied());
+        m.generator.connect = Some(histogram(times));
         m.counts = Counts { scheduled: numbers[0] , correct: numbers[1].min(1 << 40), ..Counts::default() };
         m.usage.signs = Signs {
             wall_ns: numbers[2],

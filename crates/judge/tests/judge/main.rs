@@ -1,0 +1,7 @@
+//! What is judged from records and articles.
+
+mod audit;
+mod made_up;
+mod soundness;
+mod symptoms;
+mod verdicts;
