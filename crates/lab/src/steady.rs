@@ -21,6 +21,9 @@ const OUTLIER: f64 = 3.0;
 /// A steady state may have drifted so far from its first to its last window, two standard errors included (log-ratio).
 const DRIFT_MAX: f64 = 0.2;
 
+/// CPUs that a steady system may use in the pauses, without being asked.
+const UNASKED_MAX: f64 = 0.2;
+
 /// Which series must be steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decides {
@@ -45,11 +48,12 @@ pub(crate) fn find(windows: &[WarmUpWindow], decides: Decides) -> Option<Steady>
         windows.iter().map(|w| (of(w).max(1) as f64 / w.correct.max(1) as f64).ln()).collect()
     };
     let answers: Vec<f64> = windows.iter().map(|w| w.correct as f64).collect();
-    if median(&answers)? == 0.0 {
+    if median(&answers)? == 0.0 || works_unasked(windows)? {
         return None;
     }
     let cpu = steady(&per_answer(&|w| w.cpu_ns))?;
-    let throughput = steady(&per_answer(&|w| w.load_ns));
+    // As long as one connection takes for an answer: more connections alone make nothing faster.
+    let throughput = steady(&per_answer(&|w| w.load_ns.saturating_mul(u64::from(w.connections.max(1)))));
     let (first, second) = match decides {
         Decides::Cpu => (cpu, throughput),
         Decides::CpuAndThroughput => (throughput?, Some(cpu)),
@@ -60,6 +64,14 @@ pub(crate) fn find(windows: &[WarmUpWindow], decides: Decides) -> Option<Steady>
     };
     let since = if decides == Decides::Cpu { first.since } else { first.since.max(cpu.since) };
     Some(Steady { class, since })
+}
+
+/// Whether the last windows' pauses were filled with work: most often a compiler's, which has yet to make things faster. What
+/// a single one shows may be a collection.
+fn works_unasked(windows: &[WarmUpWindow]) -> Option<bool> {
+    let latest = &windows[windows.len().checked_sub(FEWEST_WINDOWS)?..];
+    let shares: Vec<f64> = latest.iter().map(|w| w.pause_cpu_ns as f64 / w.pause_ns.max(1) as f64).collect();
+    Some(median(&shares)? > UNASKED_MAX)
 }
 
 /// The steady state of a series of costs: logarithms, high is slow.
@@ -140,8 +152,11 @@ mod tests {
             WarmUpWindow {
                 at_ns: at as u64 * 1_000_000_000,
                 load_ns: (cost * 700e6) as u64,
+                connections: 2,
                 correct: 1_000,
                 cpu_ns: (cost * 100e6) as u64,
+                pause_ns: 300_000_000,
+                pause_cpu_ns: 0,
                 p50_ns: None,
                 max_ns: None,
             }
@@ -248,6 +263,28 @@ mod tests {
     }
 
     #[test]
+    fn a_level_is_not_steady_while_a_compiler_fills_the_pauses() {
+        let mut level = windows(30, 0.0, 0, |_| 1.0);
+        level[..20].iter_mut().for_each(|w| w.pause_cpu_ns = 290_000_000);
+        let (n, _) = find_first(&level).unwrap();
+        assert_eq!(n, 23, "most of the last five pauses are quiet");
+        level.iter_mut().for_each(|w| w.pause_cpu_ns = 0);
+        level[4].pause_cpu_ns = 290_000_000;
+        assert_eq!(find_first(&level).unwrap().0, FEWEST_WINDOWS, "one collection is none");
+    }
+
+    #[test]
+    fn more_connections_make_nothing_faster() {
+        let mut waiting = windows(10, 0.0, 0, |_| 1.0);
+        for (window, connections) in waiting.iter_mut().zip([2, 4, 8, 16, 32, 64, 64, 64, 64, 64]) {
+            window.connections = connections;
+            window.correct = 500 * u64::from(connections);
+            window.cpu_ns = 50_000_000 * u64::from(connections);
+        }
+        assert_eq!(find(&waiting, Decides::CpuAndThroughput), Some(Steady { class: Flat, since: 0 }));
+    }
+
+    #[test]
     fn no_answers_no_steady_state() {
         let mut silent = windows(30, 0.0, 0, |_| 1.0);
         silent.iter_mut().for_each(|w| w.correct = 0);
@@ -262,7 +299,7 @@ mod tests {
         ) {
             let windows: Vec<WarmUpWindow> = (0..).zip(&values)
                 .map(|(at_ns, (load_ns, cpu_ns, correct))| WarmUpWindow {
-                    at_ns, load_ns: *load_ns, correct: *correct, cpu_ns: *cpu_ns, p50_ns: None, max_ns: None,
+                    at_ns, load_ns: *load_ns, connections: *correct as u32 % 9, correct: *correct, cpu_ns: *cpu_ns, pause_ns: 300, pause_cpu_ns: cpu_ns % 100, p50_ns: None, max_ns: None,
                 })
                 .collect();
             if let Some(steady) = find(&windows, if by_cpu { Decides::Cpu } else { Decides::CpuAndThroughput }) {

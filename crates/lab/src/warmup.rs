@@ -10,8 +10,12 @@ use runner::usage::tree_cpu_ns;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Enough to make the hot path hot, few enough to leave a compiler some time.
-const CONNECTIONS: u32 = 8;
+/// Few at first: a compiler that shares a CPU with many busy threads starves.
+const CONNECTIONS_FIRST: u32 = 2;
+/// As many as that for whoever waits more than it works, so that it is asked often enough.
+const CONNECTIONS_MOST: u32 = 64;
+/// A system that uses more CPUs than this under load is asked often enough.
+const ASKED_ENOUGH: f64 = 0.5;
 
 /// The last part of a window is a pause, in which compilers catch up with what they queued.
 const PAUSE_SHARE: f64 = 0.3;
@@ -42,13 +46,14 @@ pub(crate) fn run(running: &mut Running, given: &Given<'_>, tell: &mut dyn FnMut
     let long = given.at_most / count;
     let mut windows: Vec<WarmUpWindow> = Vec::new();
     let mut steady = None;
-    let mut begin = None;
+    let (mut begin, mut connections) = (None, CONNECTIONS_FIRST);
     while steady.is_none() && windows.len() < count as usize && !given.stop.load(Ordering::Relaxed) && running.process.ended().is_none() {
         let now = load::clock::now_ns();
         let at_ns = now - *begin.get_or_insert(now);
         tell(Duration::from_nanos(at_ns));
         // A load that cannot be made is said by the measurement.
-        let Ok(window) = self::window(running, given, at_ns, windows.len() as u64, long) else { break };
+        let Ok(window) = self::window(running, given, at_ns, windows.len() as u64, long, connections) else { break };
+        connections = next_connections(&window);
         windows.push(window);
         steady = steady::find(&windows, given.decides);
     }
@@ -61,17 +66,25 @@ pub(crate) fn run(running: &mut Running, given: &Given<'_>, tell: &mut dyn FnMut
     Some(Warmup { class, steady_after_ns: steady.map(|s| windows[s.since].at_ns), windows })
 }
 
-fn window(running: &Running, given: &Given<'_>, at_ns: u64, number: u64, long: Duration) -> Result<WarmUpWindow, String> {
+/// Twice as many for whoever waited, and no more than that: the next window tells.
+fn next_connections(window: &WarmUpWindow) -> u32 {
+    let used = window.cpu_ns.saturating_sub(window.pause_cpu_ns) as f64 / window.load_ns.max(1) as f64;
+    let works = used > ASKED_ENOUGH || window.pause_cpu_ns as f64 > ASKED_ENOUGH * window.pause_ns as f64;
+    if works { window.connections } else { (2 * window.connections).min(CONNECTIONS_MOST) }
+}
+
+fn window(running: &Running, given: &Given<'_>, at_ns: u64, number: u64, long: Duration, connections: u32) -> Result<WarmUpWindow, String> {
     let pause = long.mul_f64(PAUSE_SHARE);
     let target = Target::plain(running.address);
     let cpu_before = tree_cpu_ns(running.process.pid);
-    let mut window = WarmUpWindow { at_ns, load_ns: 0, correct: 0, cpu_ns: 0, p50_ns: None, max_ns: None };
+    let mut window =
+        WarmUpWindow { at_ns, load_ns: 0, connections, correct: 0, cpu_ns: 0, pause_ns: 0, pause_cpu_ns: 0, p50_ns: None, max_ns: None };
     let mut service = stats::Histogram::new();
     for workload in given.workloads {
         let plan = Plan {
             target: &target,
             workload,
-            load: &Load::closed(CONNECTIONS),
+            load: &Load::closed(connections),
             duration: (long - pause) / given.workloads.len() as u32,
             requests: None,
             timeout: Duration::from_secs(10),
@@ -87,10 +100,14 @@ fn window(running: &Running, given: &Given<'_>, at_ns: u64, number: u64, long: D
         window.correct += measured.counts.correct;
         service.merge(&measured.service);
     }
+    let (cpu_loaded, paused_at) = (tree_cpu_ns(running.process.pid), load::clock::now_ns());
     if !given.stop.load(Ordering::Relaxed) {
         std::thread::sleep(pause);
     }
-    window.cpu_ns = tree_cpu_ns(running.process.pid).saturating_sub(cpu_before);
+    let cpu_after = tree_cpu_ns(running.process.pid);
+    window.pause_ns = load::clock::now_ns() - paused_at;
+    window.pause_cpu_ns = cpu_after.saturating_sub(cpu_loaded);
+    window.cpu_ns = cpu_after.saturating_sub(cpu_before);
     window.p50_ns = (service.len() >= stats::smallest_sample(0.5)).then(|| service.quantile_ns(0.5));
     window.max_ns = (!service.is_empty()).then(|| service.max_ns());
     Ok(window)
@@ -105,4 +122,28 @@ pub(crate) fn on_cpus(plan: &Plan<'_>, cpus: &[usize]) -> Result<Measured, Strin
         });
         thread.join().unwrap_or_else(|_| Err("the generator panicked".into()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_waits_is_asked_more_often() {
+        let window = |cpu_ms: u64, pause_cpu_ms: u64, connections: u32| WarmUpWindow {
+            at_ns: 0,
+            load_ns: 700_000_000,
+            connections,
+            correct: 1,
+            cpu_ns: (cpu_ms + pause_cpu_ms) * 1_000_000,
+            pause_ns: 300_000_000,
+            pause_cpu_ns: pause_cpu_ms * 1_000_000,
+            p50_ns: None,
+            max_ns: None,
+        };
+        assert_eq!(next_connections(&window(700, 0, 2)), 2, "it works");
+        assert_eq!(next_connections(&window(100, 290, 2)), 2, "its compiler works");
+        assert_eq!(next_connections(&window(100, 10, 2)), 4, "it waits");
+        assert_eq!(next_connections(&window(0, 0, 64)), 64);
+    }
 }

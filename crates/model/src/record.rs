@@ -279,10 +279,19 @@ pub struct WarmUpWindow {
     pub at_ns: u64,
     /// How long there was load in it.
     pub load_ns: u64,
+    /// Connections of the load; zero in records from before this was kept.
+    #[serde(default)]
+    pub connections: u32,
     /// Right answers.
     pub correct: u64,
     /// CPU time of the process tree over the whole window, its pause included.
     pub cpu_ns: u64,
+    /// How long its pause was; zero in records from before this was kept.
+    #[serde(default)]
+    pub pause_ns: u64,
+    /// CPU time in the pause alone: what the system does without being asked.
+    #[serde(default)]
+    pub pause_cpu_ns: u64,
     /// Median service time; `None` from too few samples.
     pub p50_ns: Option<u64>,
     /// The longest; `None` without samples.

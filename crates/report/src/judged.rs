@@ -279,8 +279,11 @@ mod tests {
         let window = |at_ns, correct| WarmUpWindow {
             at_ns,
             load_ns: 500_000_000,
+            connections: 2,
             correct,
             cpu_ns: 3_000_000,
+            pause_ns: 300_000_000,
+            pause_cpu_ns: 0,
             p50_ns: None,
             max_ns: Some(2_000_000),
         };
