@@ -154,6 +154,8 @@ export interface Noise {
   /** standard deviation of the blocks' log-ratios */
   log_deviation: number;
   margin: number;
+  /** seconds of measurement that give the narrowest interval for the time that a run takes */
+  best_seconds: number | null;
 }
 export type WarmUpClass = "flat" | "warm_up" | "slowdown" | "never_steady" | "too_short";
 export interface WarmUp {
@@ -163,8 +165,8 @@ export interface WarmUp {
   steady_after_s: number | null;
   cold_cpu_us: number | null;
   steady_cpu_us: number | null;
-  cold_throughput_per_s: number | null;
-  steady_throughput_per_s: number | null;
+  cold_connection_per_s: number | null;
+  steady_connection_per_s: number | null;
   cold_max_ms: number | null;
 }
 /** One start's warm-up in columns, one entry a window. */
@@ -173,7 +175,7 @@ export interface Windows {
   steady_after_s: number | null;
   t_s: number[];
   /** under load */
-  rate_per_s: number[];
+  connection_per_s: number[];
   cpu_us: (number | null)[];
   p50_ms: (number | null)[];
   max_ms: (number | null)[];

@@ -6,6 +6,7 @@
 pub mod audit;
 mod claims;
 pub mod looks;
+mod pilot;
 mod ranking;
 pub mod rule;
 pub mod soundness;
@@ -56,7 +57,7 @@ pub fn judge(record: &Record) -> Judgement {
             excluded.push(Excluded { contender: trial.contender.clone(), block: trial.block, reason });
         }
     }
-    let noise = ranking::noise(&judged);
+    let noise = ranking::noise(record, &judged);
     let differing = ranking::differing(&judged);
     faults.extend(differing.iter().map(ranking::aa_differs));
     let unsound = ranking::unsound(record, &judged, &differing);

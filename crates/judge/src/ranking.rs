@@ -1,7 +1,7 @@
 //! Whether anybody may be ranked: the baseline beside itself, and runs that fail a check.
 
-use crate::spoils;
 use crate::verdict::Judged;
+use crate::{pilot, spoils};
 use model::experiment::FEWEST_BLOCKS;
 use model::judgement::{FaultAt, Noise, Outcome, Verdict};
 use model::metric::Metric;
@@ -10,12 +10,14 @@ use model::record::Record;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How far the baseline stands from itself, wherever that has a ratio.
-pub(crate) fn noise(judged: &[Judged]) -> Vec<Noise> {
+pub(crate) fn noise(record: &Record, judged: &[Judged]) -> Vec<Noise> {
     let of_twin = judged.iter().filter(|j| j.verdict.contender.is_twin());
     of_twin
         .filter_map(|j| {
             let Verdict { cell, metric, ratio, interval, .. } = &j.verdict;
-            Some(Noise { cell: cell.clone(), metric: *metric, ratio: (*ratio)?, interval: (*interval)?, log_deviation: j.log_deviation? })
+            let best_seconds = pilot::best_seconds(record, &record.header.experiment.baseline, *metric, cell.as_deref());
+            let (ratio, interval, log_deviation) = ((*ratio)?, (*interval)?, j.log_deviation?);
+            Some(Noise { cell: cell.clone(), metric: *metric, ratio, interval, log_deviation, best_seconds })
         })
         .collect()
 }

@@ -307,6 +307,10 @@ pub struct Noise {
     pub interval: Interval,
     /// Standard deviation of the blocks' log-ratios: what one block is off by here, today.
     pub log_deviation: f64,
+    /// How many seconds of measurement give the narrowest interval for the time that a run takes, from how much starts and seconds
+    /// differed here (Kalibera and Jones 2013); `None` where the metric has no values by second or starts add nothing.
+    #[serde(default)]
+    pub best_seconds: Option<usize>,
 }
 
 /// How a contender came to its steady state, over its trials.
@@ -322,10 +326,10 @@ pub struct WarmUp {
     pub cold_cpu_us: Option<f64>,
     /// The same in the steady state.
     pub steady_cpu_us: Option<f64>,
-    /// Right answers per second under load in the first second; median over trials.
-    pub cold_throughput_per_s: Option<f64>,
+    /// Right answers per second and connection under load in the first second; median over trials.
+    pub cold_connection_per_s: Option<f64>,
     /// The same in the steady state.
-    pub steady_throughput_per_s: Option<f64>,
+    pub steady_connection_per_s: Option<f64>,
     /// Longest latency in the first second of load; median over trials.
     pub cold_max_ms: Option<f64>,
 }

@@ -272,6 +272,11 @@ impl WarmUpClass {
     }
 }
 
+/// What records hold in which the number of connections was not yet written.
+fn connections_once() -> u32 {
+    8
+}
+
 /// A second of warm-up: load for its first part, then a pause in which compilers catch up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WarmUpWindow {
@@ -279,8 +284,8 @@ pub struct WarmUpWindow {
     pub at_ns: u64,
     /// How long there was load in it.
     pub load_ns: u64,
-    /// Connections of the load; zero in records from before this was kept.
-    #[serde(default)]
+    /// Connections of the load.
+    #[serde(default = "connections_once")]
     pub connections: u32,
     /// Right answers.
     pub correct: u64,
