@@ -165,8 +165,6 @@ export interface WarmUp {
   steady_after_s: number | null;
   cold_cpu_us: number | null;
   steady_cpu_us: number | null;
-  cold_connection_per_s: number | null;
-  steady_connection_per_s: number | null;
   cold_max_ms: number | null;
 }
 /** One start's warm-up in columns, one entry a window. */
@@ -175,7 +173,7 @@ export interface Windows {
   steady_after_s: number | null;
   t_s: number[];
   /** under load */
-  connection_per_s: number[];
+  rate_per_s: number[];
   cpu_us: (number | null)[];
   p50_ms: (number | null)[];
   max_ms: (number | null)[];

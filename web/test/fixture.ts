@@ -116,7 +116,7 @@ function windows(kind: Kind, block: number, next: () => number): Windows {
     class: never ? "never_steady" : jvm ? "warm_up" : "flat",
     steady_after_s: steady,
     t_s,
-    connection_per_s: slows.map((by) => kind.capacity / 2 / by),
+    rate_per_s: slows.map((by) => kind.capacity / 2 / by),
     cpu_us: slows.map((by) => kind.cpu * by),
     p50_ms: slows.map((by) => kind.floor * by),
     max_ms: slows.map((by) => kind.floor * by * by * 4),
@@ -134,8 +134,6 @@ function warmups(run: Trial[]): WarmUp[] {
       steady_after_s: jvm ? 13 : 0,
       cold_cpu_us: kind.cpu * (jvm ? 9 : 1),
       steady_cpu_us: kind.cpu,
-      cold_connection_per_s: kind.capacity / (jvm ? 18 : 2),
-      steady_connection_per_s: kind.capacity / 2,
       cold_max_ms: kind.floor * (jvm ? 320 : 4),
     };
   });
@@ -452,12 +450,12 @@ export function hostile(): Page {
   const many = Array.from({ length: 120 }, (_, i) => i);
   const wild: (Windows | null)[] = [
     null,
-    { class: "flat", steady_after_s: null, t_s: [], connection_per_s: [], cpu_us: [], p50_ms: [], max_ms: [] },
-    { class: ATTACK as "flat", steady_after_s: 1e300, t_s: [0], connection_per_s: [0], cpu_us: [null], p50_ms: [1e300], max_ms: [] },
-    { class: "slowdown", steady_after_s: -5, t_s: [3, 1, 1e300], connection_per_s: [1, 1, 1], cpu_us: [1e-300, 1e300, -1], p50_ms: [null, null, null], max_ms: [0, 0, 0] },
-    { class: "never_steady", steady_after_s: null, t_s: many, connection_per_s: many, cpu_us: many, p50_ms: many, max_ms: many },
+    { class: "flat", steady_after_s: null, t_s: [], rate_per_s: [], cpu_us: [], p50_ms: [], max_ms: [] },
+    { class: ATTACK as "flat", steady_after_s: 1e300, t_s: [0], rate_per_s: [0], cpu_us: [null], p50_ms: [1e300], max_ms: [] },
+    { class: "slowdown", steady_after_s: -5, t_s: [3, 1, 1e300], rate_per_s: [1, 1, 1], cpu_us: [1e-300, 1e300, -1], p50_ms: [null, null, null], max_ms: [0, 0, 0] },
+    { class: "never_steady", steady_after_s: null, t_s: many, rate_per_s: many, cpu_us: many, p50_ms: many, max_ms: many },
   ];
-  const nowhere = { cold_cpu_us: null, steady_cpu_us: 1e300, cold_connection_per_s: -1, steady_connection_per_s: 0, cold_max_ms: null };
+  const nowhere = { cold_cpu_us: null, steady_cpu_us: 1e300, cold_max_ms: null };
   const symptom = (picture: Partial<Symptom["picture"]>): Symptom => ({
     kind: ATTACK, contender: ATTACK, cell: long, sentence: `${ATTACK} ${long}`, hint: ATTACK,
     picture: { title: ATTACK, x: long, y: ATTACK, bars: false, series: [], marks: [], ...picture },

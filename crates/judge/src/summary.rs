@@ -114,8 +114,6 @@ fn warmup(record: &Record, name: &ContenderName) -> Option<WarmUp> {
         steady_after_s: typical(&|w| w.steady_after_ns.map(|ns| ns as f64 / 1e9)),
         cold_cpu_us: typical(&|w| cpu_us(&cold(w)?)),
         steady_cpu_us: typical(&|w| cpu_us(&steady(w)?)),
-        cold_connection_per_s: typical(&|w| per_connection(&cold(w)?)),
-        steady_connection_per_s: typical(&|w| per_connection(&steady(w)?)),
         cold_max_ms: typical(&|w| Some(w.windows.first()?.max_ns? as f64 / 1e6)),
     })
 }
@@ -123,10 +121,4 @@ fn warmup(record: &Record, name: &ContenderName) -> Option<WarmUp> {
 fn cpu_us(windows: &[WarmUpWindow]) -> Option<f64> {
     let correct = windows.iter().map(|w| w.correct).sum::<u64>();
     (correct > 0).then(|| windows.iter().map(|w| w.cpu_ns).sum::<u64>() as f64 / 1e3 / correct as f64)
-}
-
-/// Right answers a second and connection.
-fn per_connection(windows: &[WarmUpWindow]) -> Option<f64> {
-    let load_ns = windows.iter().map(|w| w.load_ns.saturating_mul(u64::from(w.connections))).fold(0, u64::saturating_add);
-    (load_ns > 0).then(|| windows.iter().map(|w| w.correct).sum::<u64>() as f64 * 1e9 / load_ns as f64)
 }

@@ -22,7 +22,7 @@ const OUTLIER: f64 = 3.0;
 const DRIFT_MAX: f64 = 0.2;
 
 /// CPUs that a steady system may use in the pauses, without being asked.
-const UNASKED_MAX: f64 = 0.2;
+pub(crate) const UNASKED_MAX: f64 = 0.2;
 
 /// Which series must be steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +52,9 @@ pub(crate) fn find(windows: &[WarmUpWindow], decides: Decides) -> Option<Steady>
         return None;
     }
     let cpu = steady(&per_answer(&|w| w.cpu_ns))?;
-    // As long as one connection takes for an answer: more connections alone make nothing faster.
-    let throughput = steady(&per_answer(&|w| w.load_ns.saturating_mul(u64::from(w.connections.max(1)))));
+    // More connections alone may make it faster or slower.
+    let alike = windows.windows(2).rposition(|pair| pair[0].connections != pair[1].connections).map_or(0, |at| at + 1);
+    let throughput = steady(&per_answer(&|w| w.load_ns)[alike..]).map(|found| Steady { since: found.since + alike, ..found });
     let (first, second) = match decides {
         Decides::Cpu => (cpu, throughput),
         Decides::CpuAndThroughput => (throughput?, Some(cpu)),
@@ -70,7 +71,7 @@ pub(crate) fn find(windows: &[WarmUpWindow], decides: Decides) -> Option<Steady>
 /// a single one shows may be a collection.
 fn works_unasked(windows: &[WarmUpWindow]) -> Option<bool> {
     let latest = &windows[windows.len().checked_sub(FEWEST_WINDOWS)?..];
-    let shares: Vec<f64> = latest.iter().map(|w| w.pause_cpu_ns as f64 / w.pause_ns.max(1) as f64).collect();
+    let shares: Vec<f64> = latest.iter().map(WarmUpWindow::unasked).collect();
     Some(median(&shares)? > UNASKED_MAX)
 }
 
@@ -274,14 +275,15 @@ mod tests {
     }
 
     #[test]
-    fn more_connections_make_nothing_faster() {
-        let mut waiting = windows(10, 0.0, 0, |_| 1.0);
-        for (window, connections) in waiting.iter_mut().zip([2, 4, 8, 16, 32, 64, 64, 64, 64, 64]) {
+    fn throughput_is_compared_where_there_are_as_many_connections() {
+        let mut waiting = windows(11, 0.0, 0, |_| 1.0);
+        for (window, connections) in waiting.iter_mut().zip([2, 4, 8, 16, 32, 64, 64, 64, 64, 64, 64]) {
             window.connections = connections;
             window.correct = 500 * u64::from(connections);
             window.cpu_ns = 50_000_000 * u64::from(connections);
         }
-        assert_eq!(find(&waiting, Decides::CpuAndThroughput), Some(Steady { class: Flat, since: 0 }));
+        assert_eq!(find(&waiting, Decides::CpuAndThroughput), Some(Steady { class: Flat, since: 5 }));
+        assert_eq!(find(&waiting[..9], Decides::CpuAndThroughput), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The warm-up of a fresh start: window by window, until its steady state is found.
 
-use crate::steady::{self, Decides};
+use crate::steady::{self, Decides, UNASKED_MAX};
 use load::{Measured, Plan, Target, Wait};
 use model::experiment::Load;
 use model::record::{WarmUpClass, WarmUpWindow, Warmup};
@@ -12,10 +12,12 @@ use std::time::Duration;
 
 /// Few at first: a compiler that shares a CPU with many busy threads starves.
 const CONNECTIONS_FIRST: u32 = 2;
+/// As many as that while no compiler is at work.
+const CONNECTIONS_USUAL: u32 = 8;
 /// As many as that for whoever waits more than it works, so that it is asked often enough.
 const CONNECTIONS_MOST: u32 = 64;
-/// A system that uses more CPUs than this under load is asked often enough.
-const ASKED_ENOUGH: f64 = 0.5;
+/// Whoever uses less of a CPU than this under load waits; whoever uses more in the pauses starves.
+const HALF: f64 = 0.5;
 
 /// The last part of a window is a pause, in which compilers catch up with what they queued.
 const PAUSE_SHARE: f64 = 0.3;
@@ -66,11 +68,16 @@ pub(crate) fn run(running: &mut Running, given: &Given<'_>, tell: &mut dyn FnMut
     Some(Warmup { class, steady_after_ns: steady.map(|s| windows[s.since].at_ns), windows })
 }
 
-/// Twice as many for whoever waited, and no more than that: the next window tells.
+/// Fewer while a compiler fills the pauses, more where they are quiet.
 fn next_connections(window: &WarmUpWindow) -> u32 {
-    let used = window.cpu_ns.saturating_sub(window.pause_cpu_ns) as f64 / window.load_ns.max(1) as f64;
-    let works = used > ASKED_ENOUGH || window.pause_cpu_ns as f64 > ASKED_ENOUGH * window.pause_ns as f64;
-    if works { window.connections } else { (2 * window.connections).min(CONNECTIONS_MOST) }
+    let asked = window.cpu_ns.saturating_sub(window.pause_cpu_ns) as f64 / window.load_ns.max(1) as f64;
+    let unasked = window.unasked();
+    let most = if asked < HALF { CONNECTIONS_MOST } else { CONNECTIONS_USUAL };
+    match () {
+        () if unasked > HALF => (window.connections / 2).max(CONNECTIONS_FIRST),
+        () if unasked <= UNASKED_MAX && window.connections < most => 2 * window.connections,
+        () => window.connections,
+    }
 }
 
 fn window(running: &Running, given: &Given<'_>, at_ns: u64, number: u64, long: Duration, connections: u32) -> Result<WarmUpWindow, String> {
@@ -129,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_waits_is_asked_more_often() {
+    fn a_compiler_gets_its_share_and_whoever_waits_is_asked_more_often() {
         let window = |cpu_ms: u64, pause_cpu_ms: u64, connections: u32| WarmUpWindow {
             at_ns: 0,
             load_ns: 700_000_000,
@@ -141,9 +148,9 @@ mod tests {
             p50_ns: None,
             max_ns: None,
         };
-        assert_eq!(next_connections(&window(700, 0, 2)), 2, "it works");
-        assert_eq!(next_connections(&window(100, 290, 2)), 2, "its compiler works");
-        assert_eq!(next_connections(&window(100, 10, 2)), 4, "it waits");
-        assert_eq!(next_connections(&window(0, 0, 64)), 64);
+        assert_eq!((next_connections(&window(700, 0, 2)), next_connections(&window(700, 0, 8))), (4, 8), "it works");
+        assert_eq!((next_connections(&window(700, 290, 8)), next_connections(&window(700, 290, 2))), (4, 2), "its compiler works");
+        assert_eq!((next_connections(&window(100, 10, 8)), next_connections(&window(100, 10, 64))), (16, 64), "it waits");
+        assert_eq!(next_connections(&window(700, 100, 4)), 4);
     }
 }

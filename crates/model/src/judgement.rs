@@ -326,10 +326,6 @@ pub struct WarmUp {
     pub cold_cpu_us: Option<f64>,
     /// The same in the steady state.
     pub steady_cpu_us: Option<f64>,
-    /// Right answers per second and connection under load in the first second; median over trials.
-    pub cold_connection_per_s: Option<f64>,
-    /// The same in the steady state.
-    pub steady_connection_per_s: Option<f64>,
     /// Longest latency in the first second of load; median over trials.
     pub cold_max_ms: Option<f64>,
 }

@@ -303,6 +303,13 @@ pub struct WarmUpWindow {
     pub max_ns: Option<u64>,
 }
 
+impl WarmUpWindow {
+    /// CPUs used in the pause, without being asked.
+    pub fn unasked(&self) -> f64 {
+        self.pause_cpu_ns as f64 / self.pause_ns.max(1) as f64
+    }
+}
+
 /// How a process ended when it was asked to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stopped {

@@ -89,7 +89,6 @@ pub fn warm_up(w: &WarmUp) -> Value {
         "classes": w.classes.iter().map(|(class, count)| json!({"class": class, "count": count})).collect::<Vec<_>>(),
         "steady_after_s": w.steady_after_s,
         "cold_cpu_us": w.cold_cpu_us, "steady_cpu_us": w.steady_cpu_us,
-        "cold_connection_per_s": w.cold_connection_per_s, "steady_connection_per_s": w.steady_connection_per_s,
         "cold_max_ms": w.cold_max_ms,
     })
 }
@@ -100,7 +99,7 @@ pub fn windows(w: &Warmup) -> Value {
     json!({
         "class": w.class, "steady_after_s": w.steady_after_ns.map(|ns| round(ns as f64 / 1e9)),
         "t_s": w.windows.iter().map(|x| round(x.at_ns as f64 / 1e9)).collect::<Vec<_>>(),
-        "connection_per_s": w.windows.iter().map(|x| round(x.correct as f64 * 1e9 / x.load_ns.max(1) as f64 / f64::from(x.connections.max(1)))).collect::<Vec<_>>(),
+        "rate_per_s": w.windows.iter().map(|x| round(x.correct as f64 * 1e9 / x.load_ns.max(1) as f64)).collect::<Vec<_>>(),
         "cpu_us": w.windows.iter().map(|x| per(x.cpu_ns, x.correct)).collect::<Vec<_>>(),
         "p50_ms": w.windows.iter().map(|x| x.p50_ns.map(ms)).collect::<Vec<_>>(),
         "max_ms": w.windows.iter().map(|x| x.max_ns.map(ms)).collect::<Vec<_>>(),
@@ -290,7 +289,7 @@ mod tests {
         let start =
             Warmup { class: WarmUpClass::NeverSteady, steady_after_ns: None, windows: vec![window(0, 0), window(1_000_000_000, 100)] };
         let expected = json!({
-            "class": "never_steady", "steady_after_s": null, "t_s": [0.0, 1.0], "connection_per_s": [0.0, 100.0], "cpu_us": [null, 30.0],
+            "class": "never_steady", "steady_after_s": null, "t_s": [0.0, 1.0], "rate_per_s": [0.0, 200.0], "cpu_us": [null, 30.0],
             "p50_ms": [null, null], "max_ms": [2.0, 2.0],
         });
         assert_eq!(windows(&start), expected);

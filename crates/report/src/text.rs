@@ -191,8 +191,6 @@ mod tests {
             steady_after_s: Some(14.2),
             cold_cpu_us: Some(3_100.0),
             steady_cpu_us: Some(451.0),
-            cold_connection_per_s: Some(300.0),
-            steady_connection_per_s: Some(2_000.0),
             cold_max_ms: None,
         };
         let line = "  proxy: warm_up in 10 of 12 starts, flat in 2; steady after 14 s; cold 3.10 ms CPU a request, steady 0.451 ms";

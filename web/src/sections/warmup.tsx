@@ -17,10 +17,10 @@ const word = (c: WarmUpClass): string => CLASSES[c] ?? String(c);
 /** What need not be said of every start. */
 const usual = (c: WarmUpClass): boolean => c === "flat" || c === "warm_up";
 
-type Measure = "cpu_us" | "connection_per_s" | "p50_ms" | "max_ms";
+type Measure = "cpu_us" | "rate_per_s" | "p50_ms" | "max_ms";
 const MEASURES: { value: Measure; text: string; unit: string }[] = [
   { value: "cpu_us", text: "CPU per request", unit: "µs" },
-  { value: "connection_per_s", text: "throughput per connection", unit: "/s" },
+  { value: "rate_per_s", text: "throughput under load", unit: "/s" },
   { value: "p50_ms", text: "median service time", unit: "ms" },
   { value: "max_ms", text: "longest", unit: "ms" },
 ];
@@ -64,7 +64,7 @@ export function WarmUpSection({ warmups, trials }: { warmups: WarmUp[]; trials: 
                   String(trial.block),
                   sig(w.steady_after_s),
                   sig(t),
-                  sig(w.connection_per_s[i] ?? null),
+                  sig(w.rate_per_s[i] ?? null),
                   sig(w.cpu_us[i] ?? null),
                   sig(w.p50_ms[i] ?? null),
                   sig(w.max_ms[i] ?? null),
@@ -86,7 +86,7 @@ function Cold({ warmups }: { warmups: WarmUp[] }) {
           <tr>
             <th scope="col">Contender</th>
             <th scope="col">Starts</th>
-            {["Steady after", "CPU µs/request, cold", "steady", "Throughput /s per connection, cold", "steady", "Longest ms, cold"].map((heading, i) => (
+            {["Steady after", "CPU µs/request, cold", "steady", "Longest ms, cold"].map((heading, i) => (
               <th key={i} scope="col" class="number">
                 {heading}
               </th>
@@ -103,8 +103,6 @@ function Cold({ warmups }: { warmups: WarmUp[] }) {
               <td class="number">{withUnit(w.steady_after_s, "s")}</td>
               <td class="number">{sig(w.cold_cpu_us)}</td>
               <td class="number">{sig(w.steady_cpu_us)}</td>
-              <td class="number">{sig(w.cold_connection_per_s)}</td>
-              <td class="number">{sig(w.steady_connection_per_s)}</td>
               <td class="number">{sig(w.cold_max_ms)}</td>
             </tr>
           ))}

@@ -99,6 +99,12 @@ fn each_reading_beyond_its_threshold_is_a_fault() {
     shows(after(open(), |m| m.generator.in_flight_mean = Some(0.22)), "littles-law", "0.220");
     shows(after(Load::closed(4), |m| m.generator.in_flight_mean = Some(3.7)), "littles-law", "not 4.00 (");
     shows(after(open(), |m| m.upstream_cpu_ns = Some(SECOND)), "upstream-binds", "upstream and generator together used 99.0 %");
+    let idle = |m: &mut Measurement| {
+        m.upstream_cpu_ns = Some(SECOND / 10);
+        m.generator.cpu_ns = 96 * SECOND / 10;
+    };
+    shows(after(open(), idle), "generator-cpu", "the generator used 96.0 %");
+    assert!(after(open(), idle).iter().all(|f| f.kind != "upstream-binds"), "it has next to nothing to do");
     shows(after(open(), |m| m.usage.mhz_at = vec![3_000.0, 3_000.0, 2_700.0, 2_700.0]), "frequency", "3000 MHz");
     shows(after(open(), |m| m.usage.descriptors = Some(Descriptors { open: 95, limit: 100 })), "descriptors", "a process of the contender");
     shows(

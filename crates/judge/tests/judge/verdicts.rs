@@ -1,6 +1,6 @@
 //! The rule, on records made up with known answers.
 
-use crate::made_up::{self, MS, histogram, measurement, name};
+use crate::made_up::{self, MS, SECOND, histogram, measurement, name};
 use model::experiment::{Claim, Expectation, Load};
 use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict};
 use model::metric::Metric;
@@ -263,6 +263,24 @@ fn a_baseline_like_itself_gives_the_noise_floor() {
     assert!(noise.interval.low < 1.0 && 1.0 < noise.interval.high);
     let of_b = judgement.verdicts.iter().find(|v| v.metric == Metric::CpuPerRequest && v.contender == name("b")).unwrap();
     assert_eq!(of_b.outcome, Outcome::Better);
+}
+
+/// Starts 0.2 off in logarithms, seconds 0.3, and a start takes half a second: T² = 0.048 − 0.1/10 and 0.1, ⌈√(0.5·0.1/0.038)⌉ = 2.
+#[test]
+fn the_noise_says_how_long_to_measure() {
+    let mut record = with_twin(&[1.0; 6], &spread(0.0, 0.02));
+    let second =
+        |log: f64| Second { correct: (1e6 * log.exp()) as u64, not_correct: 0, p50_ns: None, p99_ns: None, max_ns: None, max_at_ns: None };
+    for trial in record.trials.iter_mut().filter(|t| t.contender == name("a")) {
+        let start = if trial.block % 2 == 0 { 0.2 } else { -0.2 };
+        for m in &mut trial.measurements {
+            m.duration_ns = 10 * SECOND;
+            m.seconds = (0..10).map(|s| second(start + if s % 2 == 0 { 0.3 } else { -0.3 })).collect();
+        }
+    }
+    let noise = judge::judge(&record).noise;
+    let best = |metric: Metric| noise.iter().find(|n| n.metric == metric).unwrap().best_seconds;
+    assert_eq!((best(Metric::Throughput), best(Metric::LatencyMean)), (Some(2), None));
 }
 
 #[test]
