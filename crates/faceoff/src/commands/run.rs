@@ -100,9 +100,9 @@ fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error> {
         let contender = catalog.contender(name)?;
         // A JVM needs seconds, more where it has one CPU; anything else hardly any time.
         let (start_up, steady) = match contender.system.jdk {
-            Some(_) if cpus.contender.len() == 1 => (Duration::from_secs(7), Duration::from_secs(30)),
+            Some(_) if cpus.contender.len() == 1 => (Duration::from_secs(9), Duration::from_secs(70)),
             Some(_) => (Duration::from_secs(4), Duration::from_secs(20)),
-            None => (Duration::from_millis(300), Duration::from_secs(6)),
+            None => (Duration::from_millis(300), Duration::from_secs(9)),
         };
         block += experiment.trial_estimate(start_up, steady);
         proofs += start_up + Duration::from_millis(500);
