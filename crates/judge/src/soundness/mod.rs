@@ -46,13 +46,13 @@ const CHECKS: [Check; 19] = [
 ];
 
 /// What a fault of a kind spoils. Memory and threads are the contender's own, whoever else was busy; so is CPU per request, save where
-/// the clock rate or the state changed under it.
+/// the clock rate or the state changed under it, or a neighbour shared the caches.
 pub fn spoils(kind: &str, metric: Metric) -> bool {
     let of_speed = metric.is_latency() || metric == Metric::Throughput;
     match kind {
         "generator-lag" | "in-flight-limit" | "arrivals" => metric.is_latency(),
         "all-tie" => metric == Metric::Throughput,
-        "steal" => of_speed || metric == Metric::StartUp,
+        "steal" => of_speed || matches!(metric, Metric::StartUp | Metric::CpuPerRequest),
         "upstream-binds" | "generator-cpu" | "rate-not-achieved" | "other-cpu" | "backlog" | "retransmits" | "clock-step" => of_speed,
         "descriptors" | "ports" => of_speed || metric == Metric::FailedShare,
         "frequency" | "not-stationary" => of_speed || metric == Metric::CpuPerRequest,

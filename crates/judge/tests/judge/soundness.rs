@@ -117,6 +117,8 @@ fn each_reading_beyond_its_threshold_is_a_fault() {
     shows(after(open(), |m| m.usage.allowed_cpus = vec![0, 1]), "left-cpu-set", "CPU 0");
     shows(around(|c| c.cpus[0].busy_ticks = 960), "other-cpu", "of the CPUs of the generator");
     shows(around(|c| c.cpus[1].busy_ticks = 170), "other-cpu", "other processes used 7.00 % of the CPUs of the contender");
+    // As recorded before a load of 300/s: each tick met a request, but the CPU was idle for 360 of 400 ticks.
+    assert!(around(|c| c.cpus[1] = CpuTime { cpu: 1, busy_ticks: 300, ticks: 1_140 }).is_empty(), "ticks that are in step with the load");
     shows(around(|c| c.ports.as_mut().unwrap().taken_after = 900), "ports", "900 TCP sockets");
     shows(around(|c| c.ports.as_mut().unwrap().taken_before = 806), "ports", "900 TCP sockets");
     shows(around(|c| c.tcp.as_mut().unwrap().listen_overflows = 1), "backlog", "full 1 times");
@@ -129,7 +131,7 @@ fn each_reading_beyond_its_threshold_is_a_fault() {
 }
 
 #[test]
-fn a_thief_spoils_a_trials_start_too_and_no_cpu_time() {
+fn a_thief_spoils_start_speed_and_cpu_time_and_no_memory() {
     let mut record = record(&["a", "b"], open());
     record.trials.iter_mut().for_each(|trial| trial.host.steal_share = 0.06);
     let judgement = judge::judge(&record);
@@ -138,7 +140,8 @@ fn a_thief_spoils_a_trials_start_too_and_no_cpu_time() {
         (12, "steal", "block 1, a")
     );
     let spoilt = |metric| judgement.verdicts.iter().find(|v| v.metric == metric).unwrap().spoilt;
-    assert_eq!([Metric::StartUp, Metric::LatencyP50, Metric::Throughput, Metric::CpuPerRequest].map(spoilt), [6, 6, 6, 0]);
+    let metrics = [Metric::StartUp, Metric::LatencyP50, Metric::Throughput, Metric::CpuPerRequest, Metric::Memory];
+    assert_eq!(metrics.map(spoilt), [6, 6, 6, 6, 0]);
 }
 
 #[test]
