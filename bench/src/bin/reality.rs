@@ -40,6 +40,8 @@ struct Tally {
     false_at_own_margin: u32,
     /// For each of [`BURNT`]: runs in which every cell's interval held the truth, and lay on its side of 1.
     found: [u32; BURNT.len()],
+    /// The same of the runs that were sound.
+    found_in_sound: [u32; BURNT.len()],
     /// Relative errors of the ratios, each run, contender and cell.
     errors: Vec<f64>,
     /// Kinds of faults, with the number of runs that had them.
@@ -121,7 +123,9 @@ impl Tally {
             };
             let seen: Vec<_> = verdicts.iter().map(is_found).collect();
             self.errors.extend(seen.iter().filter_map(|(_, error)| *error));
-            self.found[at] += u32::from(!seen.is_empty() && seen.iter().all(|(is_found, _)| *is_found));
+            let is_found = !seen.is_empty() && seen.iter().all(|(is_found, _)| *is_found);
+            self.found[at] += u32::from(is_found);
+            self.found_in_sound[at] += u32::from(is_found && !judgement.unsound);
         }
     }
 
@@ -142,9 +146,13 @@ impl Tally {
             self.false_at_own_margin
         );
         self.false_verdicts.iter().for_each(|line| text += &format!("  {line}\n"));
-        for ((name, burnt), found) in BURNT.iter().zip(self.found) {
+        for (((name, burnt), found), in_sound) in BURNT.iter().zip(self.found).zip(self.found_in_sound) {
             let more = 100.0 * (burnt / BASE_US - 1.0);
-            text += &format!("{name} ({more:.0} % more burnt): found in {found} of {} (at least 17 of 20 are asked)\n", self.runs);
+            text += &format!(
+                "{name} ({more:.0} % more burnt): found in {found} of {}, {in_sound} of the {} sound ones (at least 17 of 20 are asked)\n",
+                self.runs,
+                self.runs - self.unsound
+            );
         }
         if let (Some(middle), Some(worst)) =
             (stats::median(&self.errors), self.errors.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())))
