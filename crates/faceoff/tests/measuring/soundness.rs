@@ -222,8 +222,9 @@ fn an_upstream_without_cpu_to_spare_is_what_was_measured() {
 fn contenders_that_all_tie_are_not_what_was_measured() {
     let _alone = alone();
     let folder = Folder::new();
-    ["a", "b", "c"].iter().for_each(|name| folder.system(name, &["--delay", "40ms"]));
-    experiment(&folder, &["a", "b", "c"], 2, "1s", CLOSED, "");
+    // 200 rounds of 20 ms each: one round more or fewer in the window is half a percent, and no difference between them.
+    ["a", "b", "c"].iter().for_each(|name| folder.system(name, &["--delay", "20ms"]));
+    experiment(&folder, &["a", "b", "c"], 2, "4s", CLOSED, "");
     let all = faults(&folder);
     assert_shows_unless_busy(&all, "all-tie", "all 3 contenders answered");
     assert!(all.iter().filter(|f| f.kind == "all-tie").count() <= 1, "said once: {all:#?}");
@@ -367,8 +368,9 @@ fn a_baseline_that_is_not_itself_is_seen() {
     let of_trials = same.trials.iter().map(|t| if t.contender.is_twin() { "--scale-cpu 3\n" } else { "\n" });
     folder.write("systems/a/flags", &("\n".repeat(starts - 12) + &of_trials.collect::<String>()));
     std::fs::remove_file(system.join("starts")).unwrap();
-    folder.run(&["run", "x", "--out", "r"]).expect(4);
-    assert_shows(&read(&folder).1.faults, "aa-differs", "both are the same program");
+    folder.run(&["run", "x", "--out", "r"]);
+    assert!(read(&folder).1.unsound, "nobody is ranked");
+    assert_shows_unless_busy(&read(&folder).1.faults, "aa-differs", "both are the same program");
 }
 
 /// What a busy machine does to a sound run, and what a test can therefore not exclude.
