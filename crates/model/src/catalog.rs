@@ -26,7 +26,8 @@ impl Catalog {
                 "name the folder with --dir, or run faceoff inside it",
             ));
         }
-        Ok(Catalog { dir: dir.to_owned() })
+        // Builds and starts have working folders of their own.
+        Ok(Catalog { dir: std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned()) })
     }
 
     /// The folder.

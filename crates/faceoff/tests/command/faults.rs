@@ -77,7 +77,7 @@ fn what_has_not_changed_is_not_built_again() {
     folder.run(&["build"]).expect(0);
     assert_eq!(made(), 1);
     folder.write("systems/a/src/deep/file", "2");
-    folder.run(&["build"]).expect(0);
+    folder.run(&["--dir", ".", "build"]).expect(0);
     assert_eq!(made(), 2);
     std::fs::write(folder.path().join("systems/a/made"), "tampered").unwrap();
     folder.run(&["build"]).expect(0).says("built a");

@@ -1,14 +1,17 @@
 //! Connections that are opened anew again and again, although the load would keep them.
 
 use super::{Finding, REQUESTS_MIN, Seen, by_block, typical};
-use model::judgement::Picture;
+use model::{experiment::Load, judgement::Picture};
 
 /// So many connections a request, beyond those that the load needs and those that were refused.
 const SHARE_MIN: f64 = 0.10;
 
 pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
+    // Each user opens a connection, though few of them may wait for an answer at once.
+    let of_users = if let Load::Users { .. } = seen.cell.load { seen.cell.load.in_flight_max() } else { 0 };
     let showing = seen.in_half(|(_, m)| {
-        let again = m.generator.connections_opened.saturating_sub(m.generator.in_flight_max.saturating_add(m.counts.refused));
+        let needed = m.generator.in_flight_max.max(of_users);
+        let again = m.generator.connections_opened.saturating_sub(needed.saturating_add(m.counts.refused));
         let share = again as f64 / m.counts.settled().max(1) as f64;
         (m.counts.settled() >= REQUESTS_MIN && share > SHARE_MIN).then_some(share)
     })?;

@@ -1,7 +1,7 @@
 //! Symptoms on records made up with known answers: what shows them, and what only looks alike.
 
 use crate::made_up::{self, MS, SECOND, histogram, measurement, trial};
-use model::experiment::Load;
+use model::experiment::{self, Load};
 use model::judgement::Symptom;
 use model::record::{Counts, Generator, Measurement, Pause, Quota, Record, Second, Signs, Trial, Usage};
 use proptest::prelude::*;
@@ -201,6 +201,24 @@ fn connections_beyond_those_the_load_needs_are_churn() {
     shows(&with(4_008, 0), "connection-churn", &["100 connections"]);
     assert!(with(400, 0).is_empty());
     assert!(with(3_000, 2_900).is_empty(), "refused ones are no churn");
+}
+
+#[test]
+fn the_first_connection_of_each_user_is_no_churn() {
+    let load = Load::Users {
+        users: 3_000,
+        ramp: Duration::from_secs(1),
+        pause: experiment::Pause::Constant(Duration::ZERO),
+        rounds: None,
+        pooled: None,
+    };
+    let with = |opened| {
+        let mut m = healthy();
+        (m.generator.connections_opened, m.generator.in_flight_max) = (opened, 40);
+        symptoms_with(&load, vec![m; 6], &[])
+    };
+    assert!(with(3_000).is_empty());
+    shows(&with(7_000), "connection-churn", &["100 connections"]);
 }
 
 #[test]
