@@ -651,7 +651,7 @@ fn contenders(table: &Table<'_>) -> Vec<ContenderName> {
     for text in table.strings("contenders") {
         match text.parse() {
             Ok(name) => names.push(name),
-            Err(message) => table.problem("contenders", message, "write `system` or `system:variant`"),
+            Err(message) => table.problem("contenders", message, "write `system`, `system:variant` or `system:one+another`"),
         }
     }
     names
