@@ -18,6 +18,7 @@ mod reader;
 pub mod record;
 pub mod selftest;
 mod settings;
+pub mod sweep;
 pub mod system;
 pub mod template;
 pub mod units;

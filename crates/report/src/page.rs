@@ -41,7 +41,7 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
     let mut cells: Vec<Value> = experiment
         .cells
         .iter()
-        .map(|c| json!({"name": c.name, "load": c.load.describe(), "workload": c.workload, "scheduled": c.load.has_schedule()}))
+        .map(|c| json!({"name": c.name, "load": c.load.describe(), "workload": c.asks(), "scheduled": c.load.has_schedule()}))
         .collect();
     cells.push(json!({"name": "start", "load": "from the start of the process to its first right answer", "workload": experiment.cells[0].workload, "scheduled": false}));
     json!({
