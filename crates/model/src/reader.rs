@@ -230,10 +230,12 @@ impl<'d> Table<'d> {
             let path = format!("{key}.{}", name.get_ref());
             let read = match value.get_ref().as_str() {
                 Some(text) => Some(Levels::One(text.to_owned())),
-                None => self.levels(&path, value, |value| self.number_of(&path, value, LEVEL_LEAST, LEVEL_MOST)).map(|levels| match levels {
-                    Levels::One(level) => Levels::One(level.to_string()),
-                    Levels::Several(levels) => Levels::Several(levels),
-                }),
+                None => {
+                    self.levels(&path, value, |value| self.number_of(&path, value, LEVEL_LEAST, LEVEL_MOST)).map(|levels| match levels {
+                        Levels::One(level) => Levels::One(level.to_string()),
+                        Levels::Several(levels) => Levels::Several(levels),
+                    })
+                }
             };
             all.extend(read.map(|read| (name.get_ref().to_string(), read)));
         }

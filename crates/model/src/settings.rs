@@ -57,7 +57,10 @@ mod tests {
         assert_eq!(read("--server.port=1", None), ("--server.port", "1"));
         assert_eq!(read("-Da=b=c", Some("-x")), ("-Da", "b=c"));
         assert_eq!([read("--delay", Some("10ms")), read("--log", Some("--x"))], [("--delay", "10ms"), ("--log", "")]);
-        assert_eq!([read("-XX:+UseCompactObjectHeaders", None), read("-XX:-Inline", None)], [("UseCompactObjectHeaders", "+"), ("Inline", "-")]);
+        assert_eq!(
+            [read("-XX:+UseCompactObjectHeaders", None), read("-XX:-Inline", None)],
+            [("UseCompactObjectHeaders", "+"), ("Inline", "-")]
+        );
         assert_eq!([read("-Xmx64m", None), read("-XX:MaxRAM=1g", None)], [("-Xmx", "64m"), ("-XX:MaxRAM", "1g")]);
         assert_eq!(read("-XX:+UseZGC", None), ("the garbage collector", "-XX:+UseZGC"));
         assert_eq!([setting("10ms", None), setting("--add-opens=a=b", None)], [None, None]);

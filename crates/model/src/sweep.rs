@@ -203,7 +203,8 @@ cells = ["open", "sized-connections-6-size-128"]
     fn read(text: &str) -> Result<Experiment, String> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("x.toml"), text).unwrap();
-        Experiment::read(&folder.path().join("x.toml")).map_err(|problems| problems.to_string().replace(&folder.path().display().to_string(), "."))
+        Experiment::read(&folder.path().join("x.toml"))
+            .map_err(|problems| problems.to_string().replace(&folder.path().display().to_string(), "."))
     }
 
     #[test]
@@ -223,7 +224,10 @@ cells = ["open", "sized-connections-6-size-128"]
         let text = serde_json::to_string(&experiment).unwrap();
         assert_eq!(serde_json::from_str::<Experiment>(&text).unwrap(), experiment);
         let (contenders, cells) = names(&experiment.quickened());
-        assert_eq!((contenders, cells), (vec!["a:zgc+quiet".to_owned(), "a:g1+aa".into()], vec!["sized-connections-6-size-128".to_owned(), "open".into()]));
+        assert_eq!(
+            (contenders, cells),
+            (vec!["a:zgc+quiet".to_owned(), "a:g1+aa".into()], vec!["sized-connections-6-size-128".to_owned(), "open".into()])
+        );
     }
 
     #[test]

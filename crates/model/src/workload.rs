@@ -275,7 +275,11 @@ fn walk_parameters(table: &Table<'_>, given: &BTreeMap<String, String>) -> Param
     let mut all = BTreeMap::new();
     for (name, value) in table.texts_or_levels("parameters") {
         if !data::is_value_name(&name) || BUILT_IN.contains(&name.as_str()) {
-            table.problem("parameters", format!("`{name}` cannot name a parameter"), "use letters, digits, `-` and `_`; every user has `user` and `round`");
+            table.problem(
+                "parameters",
+                format!("`{name}` cannot name a parameter"),
+                "use letters, digits, `-` and `_`; every user has `user` and `round`",
+            );
         }
         match value {
             Levels::One(value) => drop(all.insert(name, value)),
