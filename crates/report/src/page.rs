@@ -65,6 +65,7 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
             "cell": c.cell, "contender": c.contender, "samples": c.samples,
             "points": c.points.iter().map(|(q, v)| json!([q, round(*v)])).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
+        "sweeps": judgement.sweeps.iter().map(judged::sweep).collect::<Vec<_>>(),
         "trials": record.trials.iter().map(|t| trial(judgement, t)).collect::<Vec<_>>(),
         "faults": judged::faults(&judgement.faults),
         "fault_counts": judged::fault_counts(&judgement.faults).into_iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect::<Vec<_>>(),
