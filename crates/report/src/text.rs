@@ -3,7 +3,7 @@
 use crate::answer::answer;
 use crate::judged::fault_counts;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
-use model::judgement::{ClaimOutcome, ClaimVerdict, Judgement, Noise, Outcome, Verdict, WarmUp, show_confidence};
+use model::judgement::{ClaimOutcome, ClaimVerdict, Judgement, Noise, Outcome, SweepCurves, Verdict, WarmUp, show_confidence};
 use model::metric::Metric;
 use model::record::Record;
 use model::sweep::{Slice, slices};
@@ -30,7 +30,7 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
         };
         let _ = writeln!(text, "  {mark:<10} {}: {}{}", claim.claim.text, claim.reason, tested(claim));
     }
-    crossings(&mut text, judgement);
+    crossings(&mut text, &judgement.sweeps);
     for (at, warmup) in judgement.warmups.iter().enumerate() {
         let _ = writeln!(text, "{}{}", if at == 0 { "\nWarm-up\n" } else { "" }, warmup_line(warmup));
     }
@@ -71,10 +71,10 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
 }
 
 /// Where swept lines cross.
-fn crossings(text: &mut String, judgement: &Judgement) {
+fn crossings(text: &mut String, sweeps: &[SweepCurves]) {
     const SHOWN: usize = 20;
     let all: Vec<(&str, &str)> =
-        judgement.sweeps.iter().flat_map(|sweep| sweep.crossings.iter().map(|c| (sweep.of.as_str(), c.sentence.as_str()))).collect();
+        sweeps.iter().flat_map(|sweep| sweep.crossings.iter().map(|c| (sweep.of.as_str(), c.sentence.as_str()))).collect();
     if !all.is_empty() {
         let _ = writeln!(text, "\nCrossings");
     }
@@ -157,7 +157,7 @@ pub fn verdict_table(record: &Record, judgement: &Judgement, width: u16) -> Stri
     let along_first: Vec<Slice<'_>> = slices(cells).into_iter().filter(Slice::is_along_first).collect();
     let is_in_curves = |cell: &str| along_first.iter().any(|slice| slice.cells.iter().any(|(_, swept)| swept.name == cell));
     for slice in &along_first {
-        let table = curve_table(slice, judgement, width);
+        let table = curve_table(slice, &judgement.sweeps, &judgement.verdicts, width);
         if !table.is_empty() {
             let _ = writeln!(text, "{} over {}, against {}\n{table}\n", slice.title(), slice.parameter, judgement.baseline);
         }
@@ -227,19 +227,19 @@ fn table_of_cell(cell: Option<&str>, judgement: &Judgement, width: u16) -> Table
 }
 
 /// A row a metric and contender, a column a level: the value with its interval, and the verdict.
-fn curve_table(slice: &Slice<'_>, judgement: &Judgement, width: u16) -> Table {
+fn curve_table(slice: &Slice<'_>, sweeps: &[SweepCurves], verdicts: &[Verdict], width: u16) -> Table {
     let mut table = empty_table(width);
     let levels = slice.cells.iter().map(|(level, _)| level.to_string());
     table.set_header(["metric".to_owned(), "contender".to_owned()].into_iter().chain(levels));
     let title = slice.title();
-    for curves in judgement.sweeps.iter().filter(|s| s.of == title && s.parameter == slice.parameter) {
+    for curves in sweeps.iter().filter(|s| s.of == title && s.parameter == slice.parameter) {
         let about = curves.metric.describe();
         let mut label = format!("{}, {}", about.label, about.unit);
         for line in &curves.lines {
             let at = |(level, cell): &(f64, &model::experiment::Cell)| {
                 let Some(point) = line.points.iter().find(|p| p.level == *level) else { return right("-".into()) };
                 let interval = point.interval.map(|i| format!("{} to {}", show_number(i.low), show_number(i.high)));
-                let verdict = judgement.verdicts.iter().find(|v| {
+                let verdict = verdicts.iter().find(|v| {
                     v.contender == line.contender && v.metric == curves.metric && v.cell.as_deref() == Some(&cell.name)
                 });
                 let lines = [Some(show_number(point.value)), interval, verdict.map(|v| outcome(v).to_owned())];
@@ -256,7 +256,11 @@ fn curve_table(slice: &Slice<'_>, judgement: &Judgement, width: u16) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::experiment::Load;
+    use model::judgement::{Crossing, SweepLine, SweepPoint};
     use model::record::WarmUpClass;
+    use model::sweep::{Level, Swept};
+    use std::collections::BTreeMap;
 
     #[test]
     fn a_warm_up_in_a_line() {
@@ -275,5 +279,79 @@ mod tests {
         warmup.classes = vec![(WarmUpClass::NeverSteady, 1)];
         (warmup.steady_after_s, warmup.steady_cpu_us) = (None, None);
         assert_eq!(warmup_line(&warmup), "  proxy: never_steady in 1 of 1 start; cold 3.10 ms CPU a request");
+    }
+
+    fn cell(connections: u32) -> model::experiment::Cell {
+        let level = Level { parameter: "connections".into(), value: f64::from(connections) };
+        model::experiment::Cell {
+            name: format!("c-{connections}"),
+            workload: "w".into(),
+            with: BTreeMap::new(),
+            load: Load::closed(connections),
+            timeout: Duration::from_secs(1),
+            sweep: Some(Swept { of: "c".into(), levels: vec![level] }),
+        }
+    }
+
+    fn curves(metric: Metric, value: f64) -> SweepCurves {
+        let point = |level: f64, value: f64| SweepPoint {
+            cell: format!("c-{level}"),
+            level,
+            value,
+            interval: (level > 1.0).then(|| stats::Interval { low: value * 0.9, high: value * 1.1 }),
+            used: 6,
+        };
+        let line = |name: &str, points| SweepLine { contender: name.parse().unwrap(), points };
+        SweepCurves {
+            of: "c".into(),
+            parameter: "connections".into(),
+            metric,
+            confidence: 0.95,
+            lines: vec![
+                line("a", vec![point(1.0, value), point(6.0, value * 5.0), point(48.0, value * 7.0)]),
+                line("b:x+y", vec![point(1.0, value / 3.0), point(48.0, value * 9.0)]),
+            ],
+            crossings: vec![Crossing {
+                below: "a".parse().unwrap(),
+                above: "b:x+y".parse().unwrap(),
+                level: 17.2,
+                about: 17.0,
+                between: (6.0, 48.0),
+                sentence: "By throughput, a is better up to about 17 connections, b:x+y above (judged at 6 and 48).".into(),
+            }],
+        }
+    }
+
+    #[test]
+    fn curves_as_people_read_them() {
+        let verdict = |cell: &str, outcome| Verdict {
+            cell: Some(cell.into()),
+            contender: "b:x+y".parse().unwrap(),
+            baseline: "a".parse().unwrap(),
+            metric: Metric::Throughput,
+            outcome,
+            reason: String::new(),
+            ratio: None,
+            interval: None,
+            interval_t: None,
+            interval_bootstrap: None,
+            confidence: 0.95,
+            sign_flip_p: None,
+            blocks_needed: None,
+            interval_equivalence: None,
+            difference: None,
+            value: None,
+            baseline_value: None,
+            margin: 0.05,
+            used: 6,
+            excluded: 0,
+            spoilt: 0,
+        };
+        let verdicts = [verdict("c-1", Outcome::Worse), verdict("c-48", Outcome::Better)];
+        let cells = [cell(48), cell(1), cell(6)];
+        let all = [curves(Metric::Throughput, 1234.0), curves(Metric::Threads, 7.0)];
+        let mut text = curve_table(&slices(&cells)[0], &all, &verdicts, 100).to_string();
+        crossings(&mut text, &all);
+        insta::assert_snapshot!(text);
     }
 }
