@@ -81,7 +81,7 @@ struct Part {
     text: String,
 }
 
-/// `is better by CPU per request up to about 17 connections, and nginx above`, where cells differ as a swept level does.
+/// `is better by CPU per request up to about 17 connections, nginx above (uppercase)`, where cells differ as a swept level does.
 fn crossing(judgement: &Judgement, subject: &ContenderName, metric: Metric) -> Option<Part> {
     let pair = [subject, &judgement.baseline];
     let of_metric = judgement.sweeps.iter().filter(|sweep| sweep.metric == metric);
