@@ -21,7 +21,7 @@ export function CurvesSection({ sweeps }: { sweeps: Sweep[] }) {
     <Section
       id="curves"
       title="Curves"
-      lead={`The typical trial at each level, with its ${confidence(shown.confidence)} interval over blocks; levels are spaced by their logarithm. Verdicts compare within blocks, where drift cancels: what they tell apart may overlap here.`}
+      lead={`The typical trial at each level, with its interval over blocks at ${confidence(shown.confidence)}; levels are spaced by their logarithm. Verdicts compare within blocks, where drift cancels: what they tell apart may overlap here.`}
     >
       <div class="picks">
         <Pick label="Of" options={titles.map((t) => ({ value: t, text: t }))} value={of} onPick={setChosen} />
