@@ -93,7 +93,7 @@ fn lines_that_surely_cross_are_said_to_with_the_place() {
 
 #[test]
 fn what_is_not_decided_on_both_sides_is_no_crossing() {
-    let nearly = |contender: &str, level: f64, block: usize| if contender == "b" { 0.9 + level / 80.0 * NOISE[block] } else { 1.0 };
+    let nearly = |contender: &str, level: f64, block: usize| if contender == "b" { 0.97 + level / 400.0 * NOISE[block] } else { 1.0 };
     assert_eq!(crossings(&judge::judge(&record(&["a", "b"], &[1.0, 16.0], nearly))), []);
     // The same lines, but from five blocks.
     let mut short = record(&["a", "b"], &[1.0, 16.0], steeper);
