@@ -5,6 +5,7 @@ import type { Reading } from "./read";
 import { ContendersSection, MethodSection } from "./sections/about";
 import { AnswerSection } from "./sections/answer";
 import { AuditSection } from "./sections/audit";
+import { CurvesSection } from "./sections/curves";
 import { DecidedSection } from "./sections/decided";
 import { LatencySection } from "./sections/latency";
 import { SummarySection } from "./sections/summary";
@@ -15,11 +16,12 @@ import { VerdictsSection } from "./sections/verdicts";
 import { WarmUpSection } from "./sections/warmup";
 import { useTheme } from "./theme";
 
-/** The sections of a page; the article's tables only where there are some. */
+/** The sections of a page; curves and the article's tables only where there are some. */
 const places = (page: Page): [id: string, text: string][] => [
   ["answer", "Answer"],
   ["verdicts", "Verdicts"],
   ["symptoms", "Symptoms"],
+  ...(page.sweeps.length > 0 ? [["curves", "Curves"] as [string, string]] : []),
   ["latency", "Latency"],
   ["summary", "Table"],
   ...(page.audit ? [["audit", "The article"] as [string, string]] : []),
@@ -74,6 +76,7 @@ function Record({ page, theme }: { page: Page; theme: string }) {
         <AnswerSection page={page} />
         <VerdictsSection verdicts={page.verdicts} {...choice} />
         <SymptomsSection symptoms={page.symptoms} />
+        <CurvesSection sweeps={page.sweeps} />
         <LatencySection curves={page.curves} {...choice} />
         <SummarySection table={page.table} cells={page.cells} published={page.published} />
         {page.audit && <AuditSection audit={page.audit} table={page.table} />}

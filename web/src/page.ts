@@ -22,6 +22,8 @@ export interface Page {
   published: Published | null;
   /** One latency curve per cell x contender, pooled over its valid trials. */
   curves: Curve[];
+  /** every metric over the levels of every swept parameter; empty where nothing was swept */
+  sweeps: Sweep[];
   trials: Trial[];
   faults: Fault[];
   /** most first */
@@ -257,6 +259,32 @@ export interface Curve {
   /** quantile (0..1, ascending, none beyond what the sample supports) and latency */
   points: [quantile: number, latency_ms: number][];
   samples: number;
+}
+/** A metric over the levels of a swept parameter, all else held. */
+export interface Sweep {
+  /** "uppercase, size 128" */
+  of: string;
+  /** "connections" */
+  parameter: string;
+  metric: string;
+  label: string;
+  unit: string;
+  lower_is_better: boolean;
+  /** of the intervals, each by itself */
+  confidence: number;
+  lines: SweepLine[];
+  /** where it is sure that two lines cross */
+  crossings: { level: number; sentence: string }[];
+}
+export interface SweepLine { contender: string; points: SweepPoint[] }
+export interface SweepPoint {
+  level: number;
+  /** of the typical trial, in the metric's unit */
+  value: number;
+  /** its interval over blocks; null from fewer than two */
+  low: number | null;
+  high: number | null;
+  used: number;
 }
 export interface Trial {
   contender: string;

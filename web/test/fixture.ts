@@ -1,4 +1,4 @@
-import type { Audit, Cell, Claim, Contender, Curve, Estimate, Measurement, Noise, Page, Row, Symptom, Trial, Verdict, WarmUp, Windows } from "../src/page";
+import type { Audit, Cell, Claim, Contender, Curve, Estimate, Measurement, Noise, Page, Row, Sweep, Symptom, Trial, Verdict, WarmUp, Windows } from "../src/page";
 
 /** Two records to test the page with: one as a run leaves it, one as an enemy would. Every number here is invented. */
 
@@ -70,6 +70,36 @@ function curves(): Curve[] {
       }
       return { cell: cell.name, contender: kind.name, samples, points };
     }),
+  );
+}
+
+const CONNECTIONS = [1, 6, 12, 24, 48, 96, 192];
+const SIZES = [128, 8192];
+
+/** Two sizes over connections, and two connections over sizes; one of the first has a crossing. */
+function sweeps(): Sweep[] {
+  const next = random(13);
+  const slices = [
+    ...SIZES.map((size) => ({ of: `generated, size ${size}`, parameter: "connections", levels: CONNECTIONS, at: (k: Kind, n: number) => (k.capacity * n) / (n + 8) / (1 + size / 20_000) })),
+    ...[1, 192].map((n) => ({ of: `generated, ${n} connections`, parameter: "size", levels: SIZES, at: (k: Kind, size: number) => (k.capacity * n) / (n + 8) / (1 + size / 20_000) })),
+  ];
+  const metrics = [
+    { metric: "throughput", label: "right answers per second", unit: "/s", lower_is_better: false, of: (rate: number) => rate },
+    { metric: "cpu_per_request", label: "CPU per request", unit: "µs", lower_is_better: true, of: (rate: number) => 1e6 / rate },
+    { metric: "failed_share", label: "failed requests", unit: "%", lower_is_better: true, of: (rate: number) => (rate > 4000 && rate < 5000 ? 0.2 : 0) },
+  ];
+  return slices.flatMap(({ of, parameter, levels, at }, i) =>
+    metrics.map(({ of: value, ...about }): Sweep => ({
+      of, parameter, ...about, confidence: 0.95,
+      lines: KINDS.map((kind) => ({
+        contender: kind.name,
+        points: levels.map((level) => {
+          const v = value(at(kind, level) * (0.98 + 0.04 * next()));
+          return { level, value: v, low: v * 0.95, high: v * 1.06, used: 11 };
+        }),
+      })),
+      crossings: i === 0 && about.metric === "throughput" ? [{ level: 17.2, sentence: "By right answers per second, proxy-spring-mvc is better up to about 17 connections, proxy-go-gin above (judged at 12 and 24)." }] : [],
+    })),
   );
 }
 
@@ -383,6 +413,7 @@ export function realistic(): Page {
       note: "The published table contradicts itself: 80 000 samples in a ramp of 100 s cannot be 200/s.",
     },
     curves: curves(),
+    sweeps: sweeps(),
     trials: run,
     faults: [
       { kind: "generator lagged", where: "block 3, nginx, cell closed-64", evidence: "p99 of the generator's lag was 4.2 ms; the limit is 1 ms", hint: "give the generator a core of its own: place.generator_cpus" },
@@ -460,6 +491,11 @@ export function hostile(): Page {
     kind: ATTACK, contender: ATTACK, cell: long, sentence: `${ATTACK} ${long}`, hint: ATTACK,
     picture: { title: ATTACK, x: long, y: ATTACK, bars: false, series: [], marks: [], ...picture },
   });
+  const sweep: Sweep = {
+    of: long, parameter: ATTACK, metric: ATTACK, label: long, unit: ATTACK, lower_is_better: true, confidence: 2,
+    lines: [{ contender: ATTACK, points: [] }, { contender: long, points: [{ level: 0, value: 1, low: 1, high: 1, used: 1 }, { level: Number.NaN, value: Number.NaN, low: null, high: null, used: 0 }, { level: 1e-300, value: 1e-300, low: -1e300, high: 1e300, used: 1e300 }] }],
+    crossings: [{ level: Number.NaN, sentence: ATTACK }, { level: 1e300, sentence: long }, { level: -1, sentence: "" }],
+  };
   return {
     schema: "faceoff.page.v1", experiment: ATTACK, question: `${ATTACK} ${long}`,
     source: { title: ATTACK, author: null, url: "javascript:alert(4)", published: null },
@@ -479,6 +515,10 @@ export function hostile(): Page {
     table: names.map((contender) => ({ cell: ATTACK, contender, samples: 0, deviation_ms: 0, throughput_per_s: 0, average_ms: 0, min_ms: 0, p50_ms: null, p95_ms: null, p99_ms: null, max_ms: 0, received_kb_per_s: 0, average_bytes: 0, cpu_percent: 0, cpu_us_per_request: null, threads: 0, memory_mb: 0, errors: [{ kind: ATTACK, count: 1e9 }] })),
     published: { title: ATTACK, columns: [ATTACK], rows: [[long], []], note: null },
     curves: names.map((contender, i) => ({ cell: ATTACK, contender, samples: 0, points: i % 3 === 0 ? [] : i % 3 === 1 ? [[0.5, 1]] : [[0, 0], [0.5, 1e-6 * (i + 1)], [0.99, 1e9], [1, 2e9]] })),
+    sweeps: [
+      ...many.slice(0, 40).map((i): Sweep => ({ ...sweep, of: `${i} ${ATTACK}`, metric: `${i}` })),
+      { ...sweep, lines: names.map((contender, i) => ({ contender, points: i % 3 === 0 ? [] : [{ level: i, value: i % 2 ? 0 : 1e300, low: null, high: 1e300, used: -1 }, { level: 1e300, value: -1, low: -1, high: Number.NaN, used: 0 }] })) },
+    ],
     trials: names.map((contender, i) => ({ contender, block: 1, position: i + 1, valid: i % 2 === 0, reason: ATTACK, ready_ms: null, warmup: wild[i % wild.length]!, stop: ATTACK, measurements: i % 3 === 0 ? [] : [i % 3 === 1 ? empty : odd] })),
     faults: [{ kind: ATTACK, where: long, evidence: ATTACK, hint: "" }],
     fault_counts: [{ kind: ATTACK, count: 1e300 }],
@@ -508,7 +548,7 @@ export function hostile(): Page {
 export function bare(): Page {
   return {
     ...hostile(), question: "Nothing?", source: null, answer: { outcome: "undecided", sentence: "Nothing was measured.", details: [] }, notes: [], claims: [], contenders: [], cells: [], verdicts: [],
-    table: [], published: null, curves: [], trials: [], faults: [], fault_counts: [], symptoms: [], warmups: [], noise: [], instrument: [], audit: null,
+    table: [], published: null, curves: [], sweeps: [], trials: [], faults: [], fault_counts: [], symptoms: [], warmups: [], noise: [], instrument: [], audit: null,
     stopping: { planned: 0, run: 0, early: false, confidence: 0.95, margin: 0.05, looks: [] }, skipped: [], machine: [], design: [], repeat: [], analysis: null,
   };
 }

@@ -11,6 +11,7 @@ mod ranking;
 pub mod rule;
 pub mod soundness;
 mod summary;
+mod sweeps;
 mod symptoms;
 mod verdict;
 
@@ -65,6 +66,7 @@ pub fn judge(record: &Record) -> Judgement {
     judge.unsound = unsound.clone().unwrap_or_default();
     judged.iter_mut().for_each(|j| judge.restrain(j));
     let claims = claims::all(&judge, &judged);
+    let sweeps = sweeps::all(&judge, &judged);
     let failed_trial = record.trials.iter().any(|t| t.failure.is_some());
     let failed_contender = record.dropped().next().is_some() || record.header.skipped.iter().any(|s| s.failed);
     Judgement {
@@ -78,6 +80,7 @@ pub fn judge(record: &Record) -> Judgement {
         faults,
         rows: summary::rows(record),
         curves: summary::curves(record),
+        sweeps,
         starts: summary::starts(record),
         warmups: summary::warmups(record),
         looks: judge.looks.all,

@@ -130,7 +130,12 @@ impl<'r> Judge<'r> {
 
     /// Compares one contender with the baseline.
     pub fn one(&self, contender: &ContenderName, metric: Metric, cell: Option<&str>, margin: f64) -> Judged {
-        let mut judged = self.compare(contender, metric, cell, margin);
+        self.between(contender, &self.record.header.experiment.baseline, metric, cell, margin)
+    }
+
+    /// Compares one contender with another, as if that were the baseline.
+    pub fn between(&self, contender: &ContenderName, baseline: &ContenderName, metric: Metric, cell: Option<&str>, margin: f64) -> Judged {
+        let mut judged = self.compare(contender, baseline, metric, cell, margin);
         self.restrain(&mut judged);
         judged
     }
@@ -148,9 +153,8 @@ impl<'r> Judge<'r> {
         }
     }
 
-    fn compare(&self, contender: &ContenderName, metric: Metric, cell: Option<&str>, margin: f64) -> Judged {
+    fn compare(&self, contender: &ContenderName, baseline: &ContenderName, metric: Metric, cell: Option<&str>, margin: f64) -> Judged {
         let design = &self.record.header.experiment.design;
-        let baseline = &self.record.header.experiment.baseline;
         let mut theirs: BTreeMap<u32, Result<Side, bool>> = values(self.record, contender, metric, cell).into_iter().collect();
         let mut of_baseline: BTreeMap<u32, Result<Side, bool>> = values(self.record, baseline, metric, cell).into_iter().collect();
         let mut pairs = Vec::new();

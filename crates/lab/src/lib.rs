@@ -139,6 +139,7 @@ pub struct Place<'a> {
 pub struct Lab<'a> {
     place: &'a Place<'a>,
     tools: Tools,
+    /// By what cells ask.
     workloads: BTreeMap<String, Workload>,
     ready: Vec<Ready>,
     upstream: Option<Ready>,
@@ -167,7 +168,7 @@ impl<'a> Lab<'a> {
         let article = article.map(|name| place.catalog.article(name)).transpose()?;
         let gathered = participants::gather_all(place, &tools, &experiment, &id, watch)?;
         let names: Vec<ContenderName> = gathered.ready.iter().map(|r| r.contender.name.clone()).collect();
-        let checks = experiment.cells.iter().map(|c| (c.workload.clone(), gathered.workloads[&c.workload].checks())).collect();
+        let checks = experiment.cells.iter().map(|c| (c.workload.clone(), gathered.workloads[&c.asks()].checks())).collect();
         let machine = runner::machine::describe();
         let header = Header {
             instrument: instrument::read(place.cache, &machine),
@@ -277,7 +278,7 @@ impl<'a> Lab<'a> {
                 continue;
             }
             watch(Progress::Proving(&name));
-            let workloads: Vec<&Workload> = self.experiment().cells.iter().map(|c| &self.workloads[&c.workload]).collect();
+            let workloads = trial::distinct(self.experiment(), &self.workloads);
             let work = self.work_folder(&format!("proof-{name}"));
             let answers = prove(&self.ready[at].contender, &workloads, &self.around(&work, &self.cpus().contender));
             if self.is_stopped() {

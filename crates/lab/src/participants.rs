@@ -27,7 +27,7 @@ pub struct Ready {
 }
 
 pub(crate) struct Gathered {
-    /// Those of the cells, and the one that the upstream is warmed with.
+    /// Those of the cells, by what they ask ([`model::experiment::Cell::asks`]), and the one that the upstream is warmed with.
     pub workloads: BTreeMap<String, Workload>,
     pub ready: Vec<Ready>,
     pub upstream: Option<Ready>,
@@ -94,8 +94,9 @@ pub(crate) fn gather_all(
 
 fn workloads(place: &Place<'_>, experiment: &Experiment, upstream: Option<&Contender>) -> Result<BTreeMap<String, Workload>, Problems> {
     let warmed_with = upstream.and_then(|u| u.system.answers.first());
-    let names = experiment.cells.iter().map(|c| &c.workload).chain(warmed_with);
-    names.map(|name| Ok((name.clone(), place.catalog.workload(name)?))).collect()
+    let of_cells = experiment.cells.iter().map(|cell| place.catalog.workload_of(cell).map(|workload| (cell.asks(), workload)));
+    let of_upstream = warmed_with.map(|name| place.catalog.workload(name).map(|workload| (name.clone(), workload)));
+    of_cells.chain(of_upstream).collect()
 }
 
 /// Looks at a contender's needs and builds it. The inner error says why it is skipped.

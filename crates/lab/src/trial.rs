@@ -66,7 +66,7 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
     }
     let ticks_before = runner::machine::cpu_ticks();
     watch(Progress::Doing("starts"));
-    let first = &setup.workloads[&experiment.cells[0].workload];
+    let first = &setup.workloads[&experiment.cells[0].asks()];
     let mut running = match start(contender, first, around) {
         Ok(running) => running,
         Err((failure, command)) => {
@@ -120,15 +120,16 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
     trial
 }
 
-/// The workloads of the cells, each once.
-fn distinct<'w>(experiment: &Experiment, workloads: &'w BTreeMap<String, Workload>) -> Vec<&'w Workload> {
-    let mut names: Vec<&str> = Vec::new();
+/// What the cells ask, each once.
+pub(crate) fn distinct<'w>(experiment: &Experiment, workloads: &'w BTreeMap<String, Workload>) -> Vec<&'w Workload> {
+    let mut asked: Vec<String> = Vec::new();
     for cell in &experiment.cells {
-        if !names.contains(&cell.workload.as_str()) {
-            names.push(&cell.workload);
+        let asks = cell.asks();
+        if !asked.contains(&asks) {
+            asked.push(asks);
         }
     }
-    names.into_iter().map(|name| &workloads[name]).collect()
+    asked.iter().map(|asks| &workloads[asks]).collect()
 }
 
 /// CPU time shows a compiler at work that a low rate would not; where every cell asks as fast as it is
@@ -149,7 +150,7 @@ fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, sto
     let has_own_cpu = |others: &[usize]| !others.iter().any(|cpu| cpus.generator.contains(cpu));
     let plan = Plan {
         target: &target,
-        workload: &setup.workloads[&cell.workload],
+        workload: &setup.workloads[&cell.asks()],
         load: &cell.load,
         duration: setup.experiment.design.measure,
         requests: None,

@@ -1,11 +1,12 @@
 //! The systems, workloads and experiments of a folder, found by being there.
 
 use crate::article::Article;
-use crate::experiment::Experiment;
+use crate::experiment::{Cell, Experiment};
 use crate::name::{AA, ContenderName, did_you_mean, is_name};
 use crate::problem::Problems;
 use crate::system::{Contender, System};
 use crate::workload::Workload;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A folder with `systems/`, `workloads/` and `experiments/`.
@@ -89,19 +90,35 @@ impl Catalog {
     /// # Errors
     /// An unknown name, with the nearest; or every problem of the file.
     pub fn workload(&self, name: &str) -> Result<Workload, Problems> {
+        self.workload_with(name, &BTreeMap::new())
+    }
+
+    fn workload_with(&self, name: &str, parameters: &BTreeMap<String, String>) -> Result<Workload, Problems> {
         known("workload", name, &self.workload_names())?;
-        Workload::read(&self.dir.join("workloads").join(format!("{name}.toml")))
+        Workload::read_with(&self.dir.join("workloads").join(format!("{name}.toml")), parameters)
+    }
+
+    /// Reads the workload of a cell, with the parameters that the cell sets.
+    ///
+    /// # Errors
+    /// As [`Catalog::workload`], and for a parameter that the workload does not have.
+    pub fn workload_of(&self, cell: &Cell) -> Result<Workload, Problems> {
+        self.workload_with(&cell.workload, &cell.with)
     }
 
     /// Reads an experiment.
     ///
     /// # Errors
-    /// An unknown name, also of the article it comes from, with the nearest; or every problem of the file.
+    /// An unknown name, also of the article it comes from, with the nearest; or every problem of the file, also where a cell sets
+    /// what its workload does not have.
     pub fn experiment(&self, name: &str) -> Result<Experiment, Problems> {
         known("experiment", name, &self.experiment_names())?;
         let experiment = Experiment::read(&self.dir.join("experiments").join(format!("{name}.toml")))?;
         if let Some(article) = experiment.source.as_ref().and_then(|s| s.article.as_deref()) {
             known("article", article, &self.article_names())?;
+        }
+        for cell in experiment.cells.iter().filter(|cell| !cell.with.is_empty()) {
+            self.workload_of(cell)?;
         }
         Ok(experiment)
     }

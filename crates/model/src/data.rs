@@ -2,6 +2,7 @@
 
 use crate::reader::Table;
 use crate::units;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Most bytes of a generated text or body.
@@ -58,6 +59,16 @@ impl Data {
     }
 }
 
+/// Texts that stand for a name throughout a workload.
+pub(crate) struct Parameters(pub BTreeMap<String, String>);
+
+impl Parameters {
+    /// A text in which they stand for their names; any other name is left.
+    pub fn fill(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("${{{name}}}"), value))
+    }
+}
+
 /// Printable bytes, the same each time.
 pub fn filler(size: usize) -> Vec<u8> {
     (b'a'..=b'z').cycle().take(size).collect()
@@ -75,7 +86,7 @@ pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
     }
 }
 
-pub(crate) fn walk(table: &Table<'_>, folder: &Path) -> Data {
+pub(crate) fn walk(table: &Table<'_>, folder: &Path, parameters: &Parameters) -> Data {
     let name = table.required_string("name");
     if !name.is_empty() && !is_value_name(&name) {
         table.problem("name", format!("`{name}` cannot name a value"), "use letters, digits, `-` and `_`");
@@ -95,7 +106,7 @@ pub(crate) fn walk(table: &Table<'_>, folder: &Path) -> Data {
         Values::Number { from, to: to.max(from) }
     });
     let text = table.table("text", |t| {
-        let size = t.parsed("size", parse_size);
+        let size = t.parsed("size", |text| parse_size(&parameters.fill(text)));
         if !t.has("size") {
             t.problem("size", "the size of the text is missing", "write `text = { size = \"1K\" }`");
         }
@@ -107,6 +118,7 @@ pub(crate) fn walk(table: &Table<'_>, folder: &Path) -> Data {
     }
     let at_random = table.choice("order", &[("in-turn", false), ("random", true)]);
     let rows = table.string("csv").map(|file| {
+        let file = parameters.fill(&file);
         let (columns, rows) = read_csv(&folder.join(&file)).unwrap_or_else(|error| {
             table.problem(
                 "csv",

@@ -1,11 +1,14 @@
 //! An experiment: a question, contenders, loads, a design and claims (`experiments/<name>.toml`).
 
+use crate::data::is_value_name;
 use crate::metric::Metric;
 use crate::name::{ContenderName, did_you_mean, is_name};
 use crate::problem::Problems;
-use crate::reader::{Table, read_file};
+use crate::reader::{Levels, Table, read_file};
+use crate::sweep::{Axis, MOST_CELLS, Swept, expand};
 use crate::units::{nanoseconds, parse_duration, show_duration, show_number};
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -66,11 +69,29 @@ pub struct Cell {
     pub name: String,
     /// The workload's name.
     pub workload: String,
+    /// What the workload's parameters are here, where not what the workload says.
+    #[serde(default)]
+    pub with: BTreeMap<String, String>,
     /// How requests arrive.
     pub load: Load,
     /// A request without an answer after this long is counted as timed out.
     #[serde(with = "nanoseconds")]
     pub timeout: Duration,
+    /// Where it stands in a sweep, if it is of one.
+    #[serde(default)]
+    pub sweep: Option<Swept>,
+}
+
+impl Cell {
+    /// The workload with its parameters: `uppercase`, `uppercase, size 128`. Cells that ask the same have the same.
+    pub fn asks(&self) -> String {
+        self.with.iter().fold(self.workload.clone(), |asks, (name, value)| format!("{asks}, {name} {value}"))
+    }
+
+    /// The name it is written with, which all cells of a sweep share.
+    fn written_name(&self) -> &str {
+        self.sweep.as_ref().map_or(&self.name, |sweep| &sweep.of)
+    }
 }
 
 /// How requests arrive.
@@ -181,6 +202,18 @@ impl Load {
     /// As fast as answered, one request at a time on each connection.
     pub fn closed(connections: u32) -> Load {
         Load::Closed { connections, depth: 1 }
+    }
+
+    /// The same load at another level of a parameter.
+    pub(crate) fn set(&mut self, parameter: &str, level: f64) {
+        match (self, parameter) {
+            (Load::Arrivals { rate_per_s, .. }, "rate") => *rate_per_s = level,
+            (Load::Closed { connections, .. }, "connections") => *connections = level as u32,
+            (Load::Closed { depth, .. }, "depth") => *depth = level as u32,
+            (Load::Users { users, .. }, "users") => *users = level as u32,
+            // It has no other that is read as a level.
+            _ => {}
+        }
     }
 
     /// Whether requests have a scheduled instant.
@@ -521,7 +554,7 @@ fn walk(table: &Table<'_>, path: &Path) -> Experiment {
         table.problem("name", format!("the name `{name}` is not that of its file"), "name the file `<name>.toml`");
     }
     let baseline = if table.has("baseline") { contender(table, "baseline") } else { table.required_string("baseline").parse().ok() };
-    let mut contenders = contenders(table);
+    let mut contenders = contenders(table, baseline.as_ref());
     for name in contenders.iter().chain(&baseline).filter(|name| name.is_twin()) {
         table.problem("contenders", format!("`{name}`: the variant `aa` is not to be named"), "write `aa = true`");
     }
@@ -529,17 +562,14 @@ fn walk(table: &Table<'_>, path: &Path) -> Experiment {
     if let (true, Some(baseline)) = (aa, &baseline) {
         contenders.push(baseline.twin());
     }
-    let cells: Vec<Cell> = table.tables("cell", walk_cell);
-    if cells.is_empty() {
-        table.problem("cell", "the experiment measures nothing", "write one [[cell]] or more, each with `name`, `workload` and `load`");
-    }
+    let cells = walk_cells(table);
     let place = table.table("place", walk_place).unwrap_or_default();
-    let claims = table.tables("claim", walk_claim);
+    let claims = table.tables("claim", |t| walk_claim(t, &cells));
     let has_claims = !claims.is_empty();
     let design = table.table("design", |t| walk_design(t, has_claims)).unwrap_or_else(|| default_design(has_claims));
     let quick = table.table("quick", |t| Quick {
-        contenders: self::contenders(t),
-        cells: t.strings("cells"),
+        contenders: self::contenders(t, baseline.as_ref()),
+        cells: named_cells(t, &cells),
         blocks: t.integer("blocks", 1, 1000).unwrap_or(u64::from(FEWEST_BLOCKS)) as u32,
         spare_blocks: t.integer("spare_blocks", 0, 100).unwrap_or(1) as u32,
         warmup: t.duration("warmup").unwrap_or(design.warmup / 2),
@@ -579,11 +609,6 @@ fn walk(table: &Table<'_>, path: &Path) -> Experiment {
 /// What only shows when the parts are seen together.
 fn check(table: &Table<'_>, experiment: &Experiment) {
     let cell_names: Vec<&str> = experiment.cells.iter().map(|c| c.name.as_str()).collect();
-    for (i, name) in cell_names.iter().enumerate() {
-        if cell_names[..i].contains(name) {
-            table.problem("cell", format!("two cells are named `{name}`"), "give each its own name");
-        }
-    }
     let everybody: Vec<String> = experiment.everybody().map(ToString::to_string).collect();
     for (i, name) in everybody.iter().enumerate() {
         if everybody[..i].contains(name) {
@@ -646,23 +671,72 @@ fn contender(table: &Table<'_>, key: &'static str) -> Option<ContenderName> {
     table.parsed(key, |text| text.parse::<ContenderName>())
 }
 
-fn contenders(table: &Table<'_>) -> Vec<ContenderName> {
-    let mut names = Vec::new();
-    for text in table.strings("contenders") {
-        match text.parse() {
-            Ok(name) => names.push(name),
-            Err(message) => table.problem("contenders", message, "write `system` or `system:variant`"),
-        }
-    }
-    names
+/// Names, and tables of which each stands for every combination of variants but the baseline.
+fn contenders(table: &Table<'_>, baseline: Option<&ContenderName>) -> Vec<ContenderName> {
+    let named = |text: &str| -> Vec<ContenderName> {
+        let say = |message: String| table.problem("contenders", message, "write `system`, `system:variant` or `system:one+another`");
+        text.parse().map_err(say).into_iter().collect()
+    };
+    let combined = |t: &Table<'_>| -> Vec<ContenderName> { combinations(t).into_iter().filter(|name| Some(name) != baseline).collect() };
+    table.texts_or_tables("contenders", named, combined).into_iter().flatten().collect()
 }
 
-fn walk_cell(table: &Table<'_>) -> Cell {
+/// Most contenders that one table may stand for.
+const MOST_COMBINATIONS: usize = 100;
+
+/// A system with one variant of each list, in every combination; the empty text stands for none.
+fn combinations(table: &Table<'_>) -> Vec<ContenderName> {
+    let (system, lists) = (table.required_string("system"), table.lists("variants"));
+    if lists.is_empty() || lists.iter().any(Vec::is_empty) {
+        let hint = "write `variants = [[\"g1\", \"zgc\"], [\"\", \"quiet\"]]`: one of each list, \"\" for none";
+        table.problem("variants", "`contenders.variants` needs one list or more, each with a variant or more", hint);
+        return Vec::new();
+    }
+    for (key, name) in [("system", &system)].into_iter().chain(lists.iter().flatten().map(|variant| ("variants", variant))) {
+        if !name.is_empty() && !is_name(name) {
+            table.problem(key, format!("`{name}` is not a name"), "use letters, digits, `-`, `_` and `.`");
+        }
+    }
+    let count = lists.iter().try_fold(1usize, |count, list| count.checked_mul(list.len()));
+    if count.is_none_or(|count| count > MOST_COMBINATIONS) {
+        table.problem("variants", format!("these are more than {MOST_COMBINATIONS} combinations"), "leave some out");
+        return Vec::new();
+    }
+    let with = |name: &ContenderName, variant: &String| {
+        let mut name = name.clone();
+        name.variants.extend(Some(variant).filter(|variant| !variant.is_empty()).cloned());
+        name
+    };
+    let alone = vec![ContenderName { system, variants: Vec::new() }];
+    lists.iter().fold(alone, |names, list| names.iter().flat_map(|name| list.iter().map(move |variant| with(name, variant))).collect())
+}
+
+fn walk_cells(table: &Table<'_>) -> Vec<Cell> {
+    let written = table.tables("cell", walk_cell);
+    if written.is_empty() {
+        table.problem("cell", "the experiment measures nothing", "write one [[cell]] or more, each with `name`, `workload` and `load`");
+    }
+    let mut names = BTreeSet::new();
+    for cells in &written {
+        let name = cells.first().map_or("", Cell::written_name);
+        let of_sweep = cells.iter().filter(|cell| cell.sweep.is_some()).map(|cell| cell.name.as_str());
+        // Where the written name is taken, those made from it need not be looked at.
+        let taken = std::iter::once(name).chain(of_sweep).find(|name| !names.insert((*name).to_owned()));
+        if let Some(name) = taken {
+            table.problem("cell", format!("two cells are named `{name}`"), "give each its own name");
+        }
+    }
+    written.into_iter().flatten().collect()
+}
+
+/// One cell, or where levels stand in lists one for each combination of them.
+fn walk_cell(table: &Table<'_>) -> Vec<Cell> {
     let name = table.required_string("name");
     if !is_name(&name) && table.has("name") {
         table.problem("name", format!("`{name}` cannot name a cell"), "use letters, digits, `-`, `_` and `.`");
     }
-    let load = table.table("load", walk_load).unwrap_or_else(|| {
+    let mut axes = Vec::new();
+    let load = table.table("load", |t| walk_load(t, &mut axes)).unwrap_or_else(|| {
         table.problem(
             "load",
             format!("the cell `{name}` says not how requests arrive"),
@@ -670,23 +744,86 @@ fn walk_cell(table: &Table<'_>) -> Cell {
         );
         Load::closed(1)
     });
-    Cell { name, workload: table.required_string("workload"), load, timeout: table.duration("timeout").unwrap_or(Duration::from_secs(10)) }
+    let cell = Cell {
+        name,
+        workload: table.required_string("workload"),
+        with: walk_with(table, &mut axes),
+        load,
+        timeout: table.duration("timeout").unwrap_or(Duration::from_secs(10)),
+        sweep: None,
+    };
+    let count = axes.iter().try_fold(1usize, |count, axis| count.checked_mul(axis.levels.len()));
+    if count.is_none_or(|count| count > MOST_CELLS) {
+        table.problem("", format!("the levels of `{}` make more than {MOST_CELLS} cells", cell.name), "leave some out");
+        return vec![cell];
+    }
+    let cells = expand(cell, &axes);
+    if let Some(long) = cells.iter().find(|cell| !is_name(&cell.name) && is_name(cell.written_name())) {
+        table.problem("name", format!("`{}` is too long to name a cell", long.name), "give the cell a shorter name");
+    }
+    cells
 }
 
-fn walk_load(table: &Table<'_>) -> Load {
+/// What a cell sets of its workload's parameters; those with several levels are swept.
+fn walk_with(table: &Table<'_>, axes: &mut Vec<Axis>) -> BTreeMap<String, String> {
+    let mut with = BTreeMap::new();
+    for (parameter, given) in table.texts_or_levels("with") {
+        if !is_value_name(&parameter) {
+            table.problem("with", format!("`{parameter}` cannot name a parameter"), "use letters, digits, `-` and `_`");
+        }
+        if axes.iter().any(|axis| axis.parameter == parameter) {
+            table.problem("with", format!("`{parameter}` is swept in the load as well"), "give the workload's parameter another name");
+        }
+        match given {
+            Levels::One(value) => drop(with.insert(parameter, value)),
+            Levels::Several(levels) => axes.push(Axis { parameter, levels, of_load: false }),
+        }
+    }
+    with
+}
+
+/// A level of the load; of several the first, and all of them are swept.
+fn level(found: Option<Levels<f64>>, parameter: &str, axes: &mut Vec<Axis>) -> Option<f64> {
+    match found? {
+        Levels::One(level) => Some(level),
+        Levels::Several(levels) => {
+            let first = levels.first().copied();
+            axes.push(Axis { parameter: parameter.to_owned(), levels, of_load: true });
+            first
+        }
+    }
+}
+
+/// The cells that the field `cells` names: each by itself, or all of a sweep by the name that it is written with.
+fn named_cells(table: &Table<'_>, cells: &[Cell]) -> Vec<String> {
+    let of_sweep = |name: &str| -> Vec<String> {
+        let swept = cells.iter().filter(|cell| cell.sweep.as_ref().is_some_and(|sweep| sweep.of == name));
+        swept.map(|cell| cell.name.clone()).collect()
+    };
+    let mut named = Vec::new();
+    for name in table.strings("cells") {
+        match of_sweep(&name) {
+            all if all.is_empty() => named.push(name),
+            all => named.extend(all),
+        }
+    }
+    named
+}
+
+fn walk_load(table: &Table<'_>, axes: &mut Vec<Axis>) -> Load {
     let kind = table.required_string("kind");
     match kind.as_str() {
-        "arrivals" => walk_arrivals(table),
+        "arrivals" => walk_arrivals(table, axes),
         "closed" => {
             if !table.has("connections") {
                 table.problem("connections", "a closed load needs its connections", "write `connections = 64`");
             }
             Load::Closed {
-                connections: table.integer("connections", 1, 1_000_000).unwrap_or(1) as u32,
-                depth: table.integer("depth", 1, 10_000).unwrap_or(1) as u32,
+                connections: level(table.integer_levels("connections", 1, 1_000_000), "connections", axes).unwrap_or(1.0) as u32,
+                depth: level(table.integer_levels("depth", 1, 10_000), "depth", axes).unwrap_or(1.0) as u32,
             }
         }
-        "users" => walk_users(table),
+        "users" => walk_users(table, axes),
         other => {
             if table.has("kind") {
                 table.problem("kind", format!("unknown load `{other}`"), did_you_mean(other, ["arrivals", "closed", "users"]));
@@ -698,12 +835,12 @@ fn walk_load(table: &Table<'_>) -> Load {
     }
 }
 
-fn walk_arrivals(table: &Table<'_>) -> Load {
+fn walk_arrivals(table: &Table<'_>, axes: &mut Vec<Axis>) -> Load {
     if !table.has("rate") {
         table.problem("rate", "arrivals need a rate", "write `rate = 100`, in requests per second");
     }
     Load::Arrivals {
-        rate_per_s: table.number("rate", RATE_MIN, RATE_MAX).unwrap_or(1.0),
+        rate_per_s: level(table.number_levels("rate", RATE_MIN, RATE_MAX), "rate", axes).unwrap_or(1.0),
         stages: table.tables("stages", |stage| Stage {
             to_per_s: stage.number("to", 0.0, RATE_MAX).unwrap_or_else(|| {
                 if !stage.has("to") {
@@ -719,7 +856,7 @@ fn walk_arrivals(table: &Table<'_>) -> Load {
     }
 }
 
-fn walk_users(table: &Table<'_>) -> Load {
+fn walk_users(table: &Table<'_>, axes: &mut Vec<Axis>) -> Load {
     if !table.has("users") {
         table.problem("users", "the load does not say how many users", "write `users = 1000`");
     }
@@ -728,7 +865,7 @@ fn walk_users(table: &Table<'_>) -> Load {
         table.problem("pause", why.clone(), "write `1s`, `1s..2s`, or `~1s` for exponential pauses with that mean");
     }
     Load::Users {
-        users: table.integer("users", 1, 1_000_000).unwrap_or(1) as u32,
+        users: level(table.integer_levels("users", 1, 1_000_000), "users", axes).unwrap_or(1.0) as u32,
         ramp: table.duration("ramp").unwrap_or(Duration::ZERO),
         pause: pause.and_then(Result::ok).unwrap_or(Pause::Constant(Duration::ZERO)),
         rounds: table.integer("rounds", 1, u64::MAX),
@@ -854,7 +991,7 @@ fn walk_place(table: &Table<'_>) -> Place {
     Place { cpus, descriptors: table.integer("descriptors", 16, 1 << 30) }
 }
 
-fn walk_claim(table: &Table<'_>) -> Claim {
+fn walk_claim(table: &Table<'_>, cells: &[Cell]) -> Claim {
     let metric = table.required_string("metric");
     let expects = table.required_string("expects");
     Claim {
@@ -889,6 +1026,6 @@ fn walk_claim(table: &Table<'_>) -> Claim {
             }
         },
         margin: table.number("margin", 0.0, 10.0),
-        cells: table.strings("cells"),
+        cells: named_cells(table, cells),
     }
 }

@@ -35,6 +35,9 @@ pub struct Judgement {
     pub rows: Vec<Row>,
     /// One latency curve per cell and contender.
     pub curves: Vec<Curve>,
+    /// Every metric over the levels of every swept parameter.
+    #[serde(default)]
+    pub sweeps: Vec<SweepCurves>,
     /// Time from start to first right answer, a contender.
     pub starts: Vec<StartUp>,
     /// How each contender came to its steady state.
@@ -266,6 +269,64 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
     /// How many samples.
     pub samples: u64,
+}
+
+/// A metric over the levels of a swept parameter, all else held.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepCurves {
+    /// What its cells have in common: `uppercase, size 128`.
+    pub of: String,
+    /// What differs: `connections`, `rate`, or a parameter of the workload.
+    pub parameter: String,
+    /// What is shown.
+    pub metric: Metric,
+    /// Of the intervals, each by itself.
+    pub confidence: f64,
+    /// One a contender, the baseline first.
+    pub lines: Vec<SweepLine>,
+    /// Where lines cross, and it is sure that they do.
+    pub crossings: Vec<Crossing>,
+}
+
+/// One contender's line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepLine {
+    /// Who.
+    pub contender: ContenderName,
+    /// Rising in their level; a level without a value has none.
+    pub points: Vec<SweepPoint>,
+}
+
+/// A value at a level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepPoint {
+    /// The cell that was measured.
+    pub cell: String,
+    /// Its level.
+    pub level: f64,
+    /// Of the typical trial (geometric mean over blocks; mean, where the metric may be zero), in the metric's unit.
+    pub value: f64,
+    /// The t interval over blocks; `None` from fewer than two.
+    pub interval: Option<Interval>,
+    /// Blocks that were used.
+    pub used: usize,
+}
+
+/// A place where who is better changes, which the verdicts on both sides have decided.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Crossing {
+    /// Who is better at lower levels.
+    pub below: ContenderName,
+    /// Who is better at higher ones.
+    pub above: ContenderName,
+    /// Where, the line through the ratios being straight between logarithms.
+    pub level: f64,
+    /// The same, as exactly as it is known.
+    pub about: f64,
+    /// The levels on both sides that were judged.
+    pub between: (f64, f64),
+    /// In words.
+    pub sentence: String,
 }
 
 /// Time from the start of the process to its first right answer.

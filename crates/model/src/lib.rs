@@ -17,6 +17,8 @@ pub mod problem;
 mod reader;
 pub mod record;
 pub mod selftest;
+mod settings;
+pub mod sweep;
 pub mod system;
 pub mod template;
 pub mod units;

@@ -32,8 +32,13 @@ impl Problems {
 
     /// A single problem that lies in no file's text.
     pub fn plain(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        let problem = Problem { span: None, message: message.into(), hint: Some(hint.into()) };
-        Problems { path: PathBuf::new(), text: String::new(), list: vec![problem] }
+        Problems::several(vec![(message.into(), hint.into())])
+    }
+
+    /// Messages with their hints, none of which lies in a file's text.
+    pub(crate) fn several(all: Vec<(String, String)>) -> Self {
+        let list = all.into_iter().map(|(message, hint)| Problem { span: None, message, hint: Some(hint) }).collect();
+        Problems { path: PathBuf::new(), text: String::new(), list }
     }
 
     /// All of them, in the order of the file.

@@ -12,6 +12,19 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+/// The least and the greatest level of what has no bounds of its own: above zero, as levels stand on a logarithmic axis.
+const LEVEL_LEAST: f64 = 1e-6;
+const LEVEL_MOST: f64 = 1e15;
+
+/// A value where several numbers may stand.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Levels<T> {
+    /// One, by itself.
+    One(T),
+    /// A list of them, one or more, all different.
+    Several(Vec<f64>),
+}
+
 /// Reads a file and walks it; returns what was read, or all problems found.
 pub(crate) fn read_file<T>(path: &Path, walk: impl FnOnce(&Table<'_>) -> T) -> Result<T, Problems> {
     let text = std::fs::read_to_string(path)
@@ -159,7 +172,10 @@ impl<'d> Table<'d> {
 
     /// A whole number within bounds.
     pub fn integer(&self, key: &'static str, low: u64, high: u64) -> Option<u64> {
-        let value = self.get(key)?;
+        self.integer_of(key, self.get(key)?, low, high)
+    }
+
+    fn integer_of(&self, key: &str, value: &Spanned<DeValue<'_>>, low: u64, high: u64) -> Option<u64> {
         let DeValue::Integer(integer) = value.get_ref() else {
             self.wrong_type(key, value, "a whole number");
             return None;
@@ -173,7 +189,10 @@ impl<'d> Table<'d> {
 
     /// A number within bounds, whole or not.
     pub fn number(&self, key: &'static str, low: f64, high: f64) -> Option<f64> {
-        let value = self.get(key)?;
+        self.number_of(key, self.get(key)?, low, high)
+    }
+
+    fn number_of(&self, key: &str, value: &Spanned<DeValue<'_>>, low: f64, high: f64) -> Option<f64> {
         let number = match value.get_ref() {
             DeValue::Integer(integer) => integer.as_str().parse::<f64>().ok(),
             DeValue::Float(float) => float.as_str().parse::<f64>().ok(),
@@ -187,6 +206,62 @@ impl<'d> Table<'d> {
             self.push(Some(value.span()), format!("{} must be from {low} to {high}", self.name_of(key)), None);
         }
         number
+    }
+
+    /// A whole number within bounds, or a list of them, each once.
+    pub fn integer_levels(&self, key: &'static str, low: u64, high: u64) -> Option<Levels<f64>> {
+        self.levels(key, self.get(key)?, |value| self.integer_of(key, value, low, high).map(|n| n as f64))
+    }
+
+    /// A number within bounds, or a list of them, each once.
+    pub fn number_levels(&self, key: &'static str, low: f64, high: f64) -> Option<Levels<f64>> {
+        self.levels(key, self.get(key)?, |value| self.number_of(key, value, low, high))
+    }
+
+    /// A table whose names are free, of texts, numbers above zero, and lists of these numbers; empty when absent.
+    pub fn texts_or_levels(&self, key: &'static str) -> BTreeMap<String, Levels<String>> {
+        let Some(value) = self.get(key) else { return BTreeMap::new() };
+        let Some(table) = value.get_ref().as_table() else {
+            self.wrong_type(key, value, "a table");
+            return BTreeMap::new();
+        };
+        let mut all = BTreeMap::new();
+        for (name, value) in table.iter() {
+            let path = format!("{key}.{}", name.get_ref());
+            let read = match value.get_ref().as_str() {
+                Some(text) => Some(Levels::One(text.to_owned())),
+                None => {
+                    self.levels(&path, value, |value| self.number_of(&path, value, LEVEL_LEAST, LEVEL_MOST)).map(|levels| match levels {
+                        Levels::One(level) => Levels::One(level.to_string()),
+                        Levels::Several(levels) => Levels::Several(levels),
+                    })
+                }
+            };
+            all.extend(read.map(|read| (name.get_ref().to_string(), read)));
+        }
+        all
+    }
+
+    fn levels(
+        &self,
+        key: &str,
+        value: &'d Spanned<DeValue<'d>>,
+        read: impl Fn(&Spanned<DeValue<'_>>) -> Option<f64>,
+    ) -> Option<Levels<f64>> {
+        let Some(array) = value.get_ref().as_array() else { return read(value).map(Levels::One) };
+        let mut levels = Vec::new();
+        for item in array.iter() {
+            match read(item) {
+                Some(level) if levels.contains(&level) => {
+                    self.push(Some(item.span()), format!("{} has the level {level} twice", self.name_of(key)), Some("name it once".into()));
+                }
+                level => levels.extend(level),
+            }
+        }
+        if array.iter().next().is_none() {
+            self.push(Some(value.span()), format!("{} has no level", self.name_of(key)), Some("name one level or more".into()));
+        }
+        (!levels.is_empty()).then_some(Levels::Several(levels))
     }
 
     fn strings_of(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Vec<String> {
@@ -291,6 +366,32 @@ impl<'d> Table<'d> {
         for item in array.iter() {
             if let Some(table) = self.child(key.to_owned(), item) {
                 all.push(read(&table));
+                table.finish();
+            }
+        }
+        all
+    }
+
+    /// Reads each entry of a list, which is a text or a table; empty when absent.
+    pub fn texts_or_tables<T>(
+        &self,
+        key: &'static str,
+        mut of_text: impl FnMut(&str) -> T,
+        mut of_table: impl FnMut(&Table<'d>) -> T,
+    ) -> Vec<T> {
+        let Some(value) = self.get(key) else { return Vec::new() };
+        let Some(array) = value.get_ref().as_array() else {
+            self.wrong_type(key, value, "a list of texts or tables");
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        for item in array.iter() {
+            if let Some(text) = item.get_ref().as_str() {
+                all.push(of_text(text));
+            } else if item.get_ref().as_table().is_none() {
+                self.wrong_type(key, item, "a list of texts or tables");
+            } else if let Some(table) = self.child(key.to_owned(), item) {
+                all.push(of_table(&table));
                 table.finish();
             }
         }

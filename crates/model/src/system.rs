@@ -4,6 +4,7 @@ use crate::name::{AA, ContenderName, did_you_mean, is_name};
 use crate::placeholder;
 use crate::problem::Problems;
 use crate::reader::{Table, read_file};
+use crate::settings;
 use crate::units::nanoseconds;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -166,10 +167,10 @@ impl System {
         read_file(&folder.join("system.toml"), |table| walk(table, folder))
     }
 
-    /// The system with the named variants, applied in order.
+    /// The system with the named variants, applied in order: arguments follow each other, and of least JDK versions the highest holds.
     ///
     /// # Errors
-    /// A variant that the manifest does not have, with the nearest.
+    /// A variant that the manifest does not have, with the nearest; one named twice; two that set the same thing differently.
     pub fn with_variants(&self, variants: &[String]) -> Result<Contender, Problems> {
         let mut contender = Contender {
             name: ContenderName { system: self.name.clone(), variants: variants.to_vec() },
@@ -178,13 +179,29 @@ impl System {
             args: Vec::new(),
             jvm: Vec::new(),
         };
-        for name in variants {
+        let mut wrong = Vec::new();
+        let mut known: BTreeMap<String, (&str, Vec<String>)> = BTreeMap::new();
+        for (at, name) in variants.iter().enumerate() {
             let Some(variant) = self.variants.get(name) else {
-                return Err(Problems::plain(
+                wrong.push((
                     format!("system `{}` has no variant `{name}`", self.name),
                     did_you_mean(name, self.variants.keys().map(String::as_str)),
                 ));
+                continue;
             };
+            if variants[..at].contains(name) {
+                wrong.push((format!("`{}` names the variant `{name}` twice", contender.name), "name it once".into()));
+                continue;
+            }
+            for (what, values) in settings::of(variant) {
+                match known.get(&what) {
+                    Some((other, before)) if *before != values => wrong.push((
+                        contradiction(&self.name, (*other, before), (name, &values), &what),
+                        "keep one of the two, or write a variant that is what both shall be together".into(),
+                    )),
+                    _ => drop(known.insert(what, (name, values))),
+                }
+            }
             let system = &mut contender.system;
             if let Some(summary) = &variant.summary {
                 contender.summary = format!("{}; {summary}", contender.summary);
@@ -199,7 +216,16 @@ impl System {
             }
             system.start.descriptors = variant.descriptors.or(system.start.descriptors);
         }
-        Ok(contender)
+        if wrong.is_empty() { Ok(contender) } else { Err(Problems::several(wrong)) }
+    }
+}
+
+/// `the variants `a` and `b` of `x` both set `env.GOGC`: to `100` and to `off``
+fn contradiction(system: &str, first: (&str, &[String]), second: (&str, &[String]), what: &str) -> String {
+    let both = format!("the variants `{}` and `{}` of `{system}` both set", first.0, second.0);
+    match what {
+        "build" => format!("{both} how it is built"),
+        _ => format!("{both} {what}: to `{}` and to `{}`", first.1.join(" "), second.1.join(" ")),
     }
 }
 
@@ -356,4 +382,67 @@ fn walk_build(table: &Table<'_>) -> Build {
         }
     }
     build
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MANIFEST: &str = r#"
+name = "strings"
+summary = "s"
+kind = "service"
+jdk = 17
+[start]
+run = ["{java}", "{variant.jvm}", "{variant.args}"]
+ports = ["http"]
+[variants.quiet]
+summary = "no log"
+args = ["--log", "off"]
+env = { LOG = "0" }
+[variants.logged]
+args = ["--log", "on"]
+env = { LOG = "1" }
+[variants.aot]
+jdk = 25
+jvm = ["-XX:AOTCache=app.aot"]
+[variants.young]
+jdk = 21
+jvm = ["-Xmn8m"]
+env = { LOG = "0" }
+"#;
+
+    fn with(variants: &[&str]) -> Result<Contender, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("strings");
+        std::fs::create_dir(&own).unwrap();
+        std::fs::write(own.join("system.toml"), MANIFEST).unwrap();
+        let variants: Vec<String> = variants.iter().map(|v| (*v).to_owned()).collect();
+        System::read(&own).unwrap().with_variants(&variants).map_err(|problems| problems.to_string())
+    }
+
+    #[test]
+    fn variants_combine_in_order() {
+        let both = with(&["aot", "quiet", "young"]).unwrap();
+        assert_eq!(both.name.to_string(), "strings:aot+quiet+young");
+        assert_eq!(both.jvm, ["-XX:AOTCache=app.aot", "-Xmn8m"]);
+        assert_eq!((both.args, both.system.jdk), (vec!["--log".to_owned(), "off".to_owned()], Some(25)));
+        assert_eq!(both.system.start.env, BTreeMap::from([("LOG".to_owned(), "0".to_owned())]));
+        assert_eq!(both.summary, "s; no log");
+    }
+
+    #[test]
+    fn every_contradiction_of_variants_is_said() {
+        let said = with(&["quiet", "logged", "quiet", "qiet"]).unwrap_err();
+        for part in [
+            "the variants `quiet` and `logged` of `strings` both set --log: to `off` and to `on`",
+            "both set env.LOG: to `0` and to `1`",
+            "`strings:quiet+logged+quiet+qiet` names the variant `quiet` twice",
+            "has no variant `qiet`",
+            "did you mean `quiet`?",
+            "hint: keep one of the two",
+        ] {
+            assert!(said.contains(part), "{part}\n{said}");
+        }
+    }
 }

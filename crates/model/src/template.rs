@@ -1,5 +1,7 @@
 //! Texts in which `${name}` stands for a value: paths, headers and bodies of a workload.
 
+use std::collections::BTreeMap;
+
 /// A text with places for values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Template {
@@ -54,6 +56,24 @@ impl Template {
     pub fn fixed(text: impl Into<String>) -> Template {
         let text = text.into();
         Template { parts: if text.is_empty() { Vec::new() } else { vec![Part::Text(text)] } }
+    }
+
+    /// With texts in the place of some names.
+    pub(crate) fn with(&self, texts: &BTreeMap<String, String>) -> Template {
+        let mut parts: Vec<Part> = Vec::new();
+        for part in &self.parts {
+            let text = match part {
+                Part::Text(text) => Some(text),
+                Part::Value(name) => texts.get(name),
+            };
+            match (text, parts.last_mut()) {
+                (Some(text), Some(Part::Text(before))) => before.push_str(text),
+                (Some(text), _) if text.is_empty() => {}
+                (Some(text), _) => parts.push(Part::Text(text.clone())),
+                (None, _) => parts.push(part.clone()),
+            }
+        }
+        Template { parts }
     }
 
     /// The text, when nothing in it varies.
@@ -126,6 +146,15 @@ mod tests {
         for bad in ["/${id", "${}", "${a b}", "x ${", "${a${b}}"] {
             assert!(parts(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn names_give_way_to_texts() {
+        let texts = [("size", "128"), ("none", "")].map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        let with = |text: &str| Template::parse(text).unwrap().with(&texts);
+        assert_eq!(with("/a/${size}b${none}").as_fixed(), Some("/a/128b"));
+        assert_eq!(with("${none}"), Template::fixed(""));
+        assert_eq!(with("$${size} ${id} ${size}").to_string(), "$${size} ${id} 128");
     }
 
     proptest! {

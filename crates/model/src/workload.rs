@@ -1,11 +1,12 @@
 //! A workload: the requests, in order, and the right answers to them (`workloads/<name>.toml`).
 
-use crate::data::{self, Data};
+use crate::data::{self, Data, Parameters};
 use crate::name::did_you_mean;
 use crate::problem::Problems;
-use crate::reader::{Table, read_file};
+use crate::reader::{Levels, Table, read_file};
 use crate::template::Template;
-use std::collections::BTreeSet;
+use crate::units;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
@@ -186,25 +187,34 @@ impl Default for Answer {
 }
 
 impl Workload {
-    /// Reads a workload and the files it names, which stand beside it.
+    /// Reads a workload and the files it names, which stand beside it; its parameters are what the file says.
     ///
     /// # Errors
     /// Every problem of the file, with its place.
     pub fn read(path: &Path) -> Result<Workload, Problems> {
+        Workload::read_with(path, &BTreeMap::new())
+    }
+
+    /// As [`Workload::read`], with other values for some of its parameters.
+    ///
+    /// # Errors
+    /// Every problem of the file, with its place; a parameter that it does not have, with the nearest.
+    pub fn read_with(path: &Path, given: &BTreeMap<String, String>) -> Result<Workload, Problems> {
         let folder = path.parent().unwrap_or(Path::new("."));
         read_file(path, |table| {
             let name = table.required_string("name");
             let summary = table.required_string("summary");
-            let data = table.tables("data", |t| data::walk(t, folder));
-            let mut known: BTreeSet<String> = BUILT_IN.into_iter().map(str::to_owned).collect();
+            let parameters = walk_parameters(table, given);
+            let data = table.tables("data", |t| data::walk(t, folder, &parameters));
+            let mut scope = Scope { known: BUILT_IN.into_iter().map(str::to_owned).collect(), parameters };
             for data in &data {
                 for name in data.names() {
-                    if !known.insert(name.clone()) {
+                    if scope.parameters.0.contains_key(&name) || !scope.known.insert(name.clone()) {
                         table.problem("data", format!("the value `{name}` is defined twice"), "give each its own name");
                     }
                 }
             }
-            let steps = table.tables("step", |t| walk_step(t, folder, &mut known));
+            let steps = table.tables("step", |t| walk_step(t, folder, &mut scope));
             let workload = Workload { name, summary, data, steps };
             if path.file_stem().is_some_and(|stem| *stem != *workload.name) {
                 table.problem("name", format!("the name `{}` is not that of its file", workload.name), "name the file `<name>.toml`");
@@ -254,32 +264,68 @@ impl Answer {
     }
 }
 
-fn walk_step(table: &Table<'_>, folder: &Path, known: &mut BTreeSet<String>) -> Step {
+/// What texts may name.
+struct Scope {
+    /// Values that are drawn or captured before.
+    known: BTreeSet<String>,
+    parameters: Parameters,
+}
+
+fn walk_parameters(table: &Table<'_>, given: &BTreeMap<String, String>) -> Parameters {
+    let mut all = BTreeMap::new();
+    for (name, value) in table.texts_or_levels("parameters") {
+        if !data::is_value_name(&name) || BUILT_IN.contains(&name.as_str()) {
+            table.problem(
+                "parameters",
+                format!("`{name}` cannot name a parameter"),
+                "use letters, digits, `-` and `_`; every user has `user` and `round`",
+            );
+        }
+        match value {
+            Levels::One(value) => drop(all.insert(name, value)),
+            Levels::Several(_) => {
+                let hint = format!("keep one; a cell of an experiment sweeps it: `with = {{ {name} = [...] }}`");
+                table.problem("parameters", format!("`{name}` has several values"), hint);
+            }
+        }
+    }
+    for (name, value) in given {
+        if let Some(own) = all.get_mut(name) {
+            own.clone_from(value);
+        } else {
+            let hint = did_you_mean(name, all.keys().map(String::as_str));
+            table.problem("parameters", format!("a cell sets `{name}`, which is no parameter of this workload"), hint);
+        }
+    }
+    Parameters(all)
+}
+
+fn walk_step(table: &Table<'_>, folder: &Path, scope: &mut Scope) -> Step {
     let step = Step {
         method: table.string("method").unwrap_or_else(|| "GET".into()),
         path: {
             table.required_string("path");
-            template(table, "path", known).unwrap_or_default()
+            template(table, "path", scope).unwrap_or_default()
         },
-        headers: templates(table, "headers", known),
-        body: walk_body(table, folder, known),
-        answer: table.table("answer", |t| walk_answer(t, folder, known)).unwrap_or_else(|| {
+        headers: templates(table, "headers", scope),
+        body: walk_body(table, folder, scope),
+        answer: table.table("answer", |t| walk_answer(t, folder, scope)).unwrap_or_else(|| {
             table.problem("answer", "the step does not say what a right answer is", "write [step.answer] with `status` and a body check");
             Answer::default()
         }),
-        captures: table.named_tables("capture", walk_capture).into_values().flatten().collect(),
+        captures: table.named_tables("capture", |name, t| walk_capture(name, t, scope)).into_values().flatten().collect(),
         declined: table.integer("declined", 100, 599).map(|n| n as u16),
     };
     for Capture { name, .. } in &step.captures {
         if !data::is_value_name(name) {
             table.problem("capture", format!("`{name}` cannot name a value"), "use letters, digits, `-` and `_`");
         }
-        if BUILT_IN.contains(&name.as_str()) {
+        if BUILT_IN.contains(&name.as_str()) || scope.parameters.0.contains_key(name) {
             table.problem("capture", format!("`{name}` is a value that every user has"), "give the captured value another name");
         }
     }
     // Known to the steps that follow, not to this one.
-    known.extend(step.captures.iter().map(|capture| capture.name.clone()));
+    scope.known.extend(step.captures.iter().map(|capture| capture.name.clone()));
     let begins_well = match step.path.parts.first() {
         Some(crate::template::Part::Text(text)) => text.starts_with('/'),
         other => other.is_some(),
@@ -325,23 +371,24 @@ pub fn is_written_by_generator(header: &str) -> bool {
 }
 
 /// A field as a template, all of whose names are known.
-fn template(table: &Table<'_>, key: &'static str, known: &BTreeSet<String>) -> Option<Template> {
+fn template(table: &Table<'_>, key: &'static str, scope: &Scope) -> Option<Template> {
     let text = table.string(key)?;
-    checked(table, key, &text, known)
+    checked(table, key, &text, scope)
 }
 
-fn checked(table: &Table<'_>, key: &str, text: &str, known: &BTreeSet<String>) -> Option<Template> {
+fn checked(table: &Table<'_>, key: &str, text: &str, scope: &Scope) -> Option<Template> {
     match Template::parse(text) {
         Err(problem) => {
             table.problem(key, problem, "a value is written `${name}`, a plain `${` is written `$${`");
             None
         }
         Ok(template) => {
-            for name in template.names().filter(|name| !known.contains(*name)) {
+            let template = template.with(&scope.parameters.0);
+            for name in template.names().filter(|name| !scope.known.contains(*name)) {
                 table.problem(
                     key,
                     format!("nothing before this step gives the value `{name}`"),
-                    did_you_mean(name, known.iter().map(String::as_str)),
+                    did_you_mean(name, scope.known.iter().chain(scope.parameters.0.keys()).map(String::as_str)),
                 );
             }
             Some(template)
@@ -349,15 +396,15 @@ fn checked(table: &Table<'_>, key: &str, text: &str, known: &BTreeSet<String>) -
     }
 }
 
-fn templates(table: &Table<'_>, key: &'static str, known: &BTreeSet<String>) -> Vec<(String, Template)> {
+fn templates(table: &Table<'_>, key: &'static str, scope: &Scope) -> Vec<(String, Template)> {
     let texts = table.map(key);
-    texts.into_iter().map(|(name, text)| (name, checked(table, key, &text, known).unwrap_or_default())).collect()
+    texts.into_iter().map(|(name, text)| (name, checked(table, key, &text, scope).unwrap_or_default())).collect()
 }
 
-fn walk_body(table: &Table<'_>, folder: &Path, known: &BTreeSet<String>) -> Body {
-    let text = template(table, "body", known).map(Body::Text);
-    let file = table.string("body_file").and_then(|name| bytes(table, "body_file", &name, folder)).map(Body::Bytes);
-    let size = table.parsed("body_size", data::parse_size).map(|size| Body::Bytes(data::filler(size)));
+fn walk_body(table: &Table<'_>, folder: &Path, scope: &Scope) -> Body {
+    let text = template(table, "body", scope).map(Body::Text);
+    let file = bytes(table, "body_file", folder, scope).map(Body::Bytes);
+    let size = table.parsed("body_size", |text| data::parse_size(&scope.parameters.fill(text))).map(|size| Body::Bytes(data::filler(size)));
     let mut bodies: Vec<Body> = [text, file, size].into_iter().flatten().collect();
     if bodies.len() > 1 {
         table.problem("", "the step has more than one body", "keep one of `body`, `body_file`, `body_size`");
@@ -365,13 +412,13 @@ fn walk_body(table: &Table<'_>, folder: &Path, known: &BTreeSet<String>) -> Body
     bodies.pop().unwrap_or_default()
 }
 
-fn walk_capture(name: &str, table: &Table<'_>) -> Option<Capture> {
+fn walk_capture(name: &str, table: &Table<'_>, scope: &Scope) -> Option<Capture> {
     let json = table.string("json").map(|pointer| {
         check_pointer(table, "json", &pointer);
         Source::Json(pointer)
     });
     let header = table.string("header").map(Source::Header);
-    let regex = table.parsed("regex", parse_regex);
+    let regex = table.parsed("regex", |text| parse_regex(&scope.parameters.fill(text)));
     if json.is_some() && header.is_some() {
         table.problem("header", "the value is taken from two places", "keep one of `json` and `header`");
     }
@@ -386,15 +433,17 @@ fn walk_capture(name: &str, table: &Table<'_>) -> Option<Capture> {
     Some(Capture { name: name.to_owned(), from: json.or(header).unwrap_or(Source::Body), regex })
 }
 
-fn walk_answer(table: &Table<'_>, folder: &Path, known: &BTreeSet<String>) -> Answer {
-    let text = template(table, "body", known).map(BodyCheck::Text);
-    let file = table.string("body_file").and_then(|name| bytes(table, "body_file", &name, folder)).map(BodyCheck::Bytes);
-    let json = table.string("json").and_then(|text| parse_json(table, "json", text.as_bytes()));
-    let json_file = table
-        .string("json_file")
-        .and_then(|name| bytes(table, "json_file", &name, folder))
-        .and_then(|text| parse_json(table, "json_file", &text));
-    let length = table.integer("length", 0, u64::MAX).map(BodyCheck::Length);
+fn walk_answer(table: &Table<'_>, folder: &Path, scope: &Scope) -> Answer {
+    let fill = |text: &str| scope.parameters.fill(text);
+    let text = template(table, "body", scope).map(BodyCheck::Text);
+    let file = bytes(table, "body_file", folder, scope).map(BodyCheck::Bytes);
+    let json = table.string("json").and_then(|text| parse_json(table, "json", fill(&text).as_bytes()));
+    let json_file = bytes(table, "json_file", folder, scope).and_then(|text| parse_json(table, "json_file", &text));
+    let length = match table.is_text("length") {
+        true => table.parsed("length", |text| units::parse_bytes(&fill(text))),
+        false => table.integer("length", 0, u64::MAX),
+    };
+    let length = length.map(BodyCheck::Length);
     let mut checks: Vec<BodyCheck> = [text, file, json, json_file, length].into_iter().flatten().collect();
     if checks.len() > 1 {
         table.problem(
@@ -407,7 +456,7 @@ fn walk_answer(table: &Table<'_>, folder: &Path, known: &BTreeSet<String>) -> An
         check_pointer(table, "pointers", &pointer);
         let wanted = match value {
             serde_json::Value::String(text) if text.contains("${") => {
-                Wanted::Spelling(checked(table, "pointers", &text, known).unwrap_or_default())
+                Wanted::Spelling(checked(table, "pointers", &text, scope).unwrap_or_default())
             }
             value => Wanted::Value(value),
         };
@@ -419,10 +468,10 @@ fn walk_answer(table: &Table<'_>, folder: &Path, known: &BTreeSet<String>) -> An
             false => table.integer("status", 200, 599).map(|status| Statuses::one(status as u16)),
         }
         .unwrap_or(Statuses::one(200)),
-        headers: templates(table, "headers", known),
+        headers: templates(table, "headers", scope),
         body: checks.pop().unwrap_or(BodyCheck::Any),
         pointers: pointers.collect(),
-        regex: table.parsed("regex", parse_regex),
+        regex: table.parsed("regex", |text| parse_regex(&fill(text))),
         sample: table.number("sample", 0.0, 1.0).unwrap_or(1.0),
     }
 }
@@ -442,8 +491,9 @@ fn parse_regex(text: &str) -> Result<regex_lite::Regex, String> {
 }
 
 /// The bytes of a file that stands beside the workload.
-fn bytes(table: &Table<'_>, key: &str, name: &str, folder: &Path) -> Option<Vec<u8>> {
-    std::fs::read(folder.join(name))
+fn bytes(table: &Table<'_>, key: &'static str, folder: &Path, scope: &Scope) -> Option<Vec<u8>> {
+    let name = scope.parameters.fill(&table.string(key)?);
+    std::fs::read(folder.join(&name))
         .map_err(|e| table.problem(key, format!("`{name}` cannot be read: {e}"), "the path is counted from the workload's folder"))
         .ok()
 }
@@ -514,6 +564,72 @@ body = "hello ${id}"
             workload.checks(),
             "status of every answer, JSON pointers, a regular expression of 25 %; status, headers, every byte of the body of every answer"
         );
+    }
+
+    const SIZED: &str = r#"
+name = "w"
+summary = "as many letters as a cell says"
+parameters = { size = 8, word = "hello" }
+[[data]]
+name = "blob"
+text = { size = "${size}" }
+[[step]]
+path = "/${word}/${size}?${round}"
+headers = { x-size = "${size}" }
+body = "${blob}"
+[step.answer]
+regex = '^.{${size}}$'
+length = "${size}"
+[step.answer.pointers]
+"/size" = "${size}"
+[[step]]
+path = "/"
+body_size = "${size}"
+[step.answer]
+body_file = "${word}.csv"
+"#;
+
+    fn read_with(text: &str, given: &[(&str, &str)]) -> Result<Workload, String> {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["hello", "people"] {
+            std::fs::write(folder.path().join(name).with_extension("csv"), name).unwrap();
+        }
+        std::fs::write(folder.path().join("w.toml"), text).unwrap();
+        let given = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Workload::read_with(&folder.path().join("w.toml"), &given).map_err(|problems| problems.to_string())
+    }
+
+    #[test]
+    fn parameters_stand_wherever_a_value_does() {
+        for (given, size, word) in [(&[][..], 8, "hello"), (&[("size", "128"), ("word", "people")][..], 128, "people")] {
+            let workload = read_with(SIZED, given).unwrap_or_else(|e| panic!("{e}"));
+            let [first, second] = &workload.steps[..] else { panic!("two steps") };
+            assert_eq!(first.path.to_string(), format!("/{word}/{size}?${{round}}"));
+            assert_eq!(first.headers[0].1.as_fixed(), Some(&*size.to_string()));
+            assert_eq!(workload.data[0].values, crate::data::Values::Text(size));
+            assert_eq!(first.answer.body, BodyCheck::Length(size as u64));
+            assert_eq!(first.answer.pointers[0].1, Wanted::Spelling(Template::fixed(size.to_string())));
+            assert!(first.answer.regex.as_ref().unwrap().is_match(&"x".repeat(size)));
+            assert_eq!(second.answer.body, BodyCheck::Bytes(word.into()));
+            assert!(matches!(&second.body, Body::Bytes(bytes) if bytes.len() == size));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_parameters_is_said() {
+        let wrong = SIZED.replace("word = \"hello\"", "word = [1, 2], blob = 1, user = 1, none = 0");
+        let said = read_with(&wrong, &[("sise", "1")]).unwrap_err();
+        for part in [
+            "`word` has several values",
+            "`with = { word = [...] }`",
+            "the value `blob` is defined twice",
+            "`user` cannot name a parameter",
+            "`parameters.none` must be from",
+            "a cell sets `sise`, which is no parameter of this workload",
+            "did you mean `size`?",
+        ] {
+            assert!(said.contains(part), "{part}\n{said}");
+        }
     }
 
     #[test]

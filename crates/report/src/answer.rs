@@ -3,7 +3,9 @@
 use model::experiment::FEWEST_BLOCKS;
 use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict, show_confidence, show_ratio};
 use model::metric::Metric;
+use model::name::ContenderName;
 use model::record::{Event, Record, WarmUpClass};
+use model::sweep::Level;
 use model::units::{show_duration, show_number};
 use serde::Serialize;
 
@@ -41,7 +43,12 @@ pub fn answer(record: &Record, judgement: &Judgement) -> Answer {
         judgement.verdicts.iter().filter(|v| v.contender == *subject && v.metric == metric && v.cell.is_some()).collect()
     };
     let spoken = [Metric::CpuPerRequest, Metric::Memory, Metric::LatencyMean, Metric::Throughput];
-    let mut parts: Vec<Part> = spoken.into_iter().filter_map(|metric| across_cells(metric, &of(metric), cells.len())).collect();
+    let part = |metric| {
+        let verdicts = of(metric);
+        let differing = || crossing(judgement, subject, metric).or_else(|| by_cells(metric, &verdicts, cells.len()));
+        across_cells(metric, &verdicts, cells.len()).or_else(differing)
+    };
+    let mut parts: Vec<Part> = spoken.into_iter().filter_map(part).collect();
     // Whoever fails requests has that said first.
     parts.splice(0..0, failures(&of(Metric::FailedShare)));
     if parts.is_empty() {
@@ -74,6 +81,30 @@ struct Part {
     text: String,
 }
 
+/// `is better by CPU per request up to about 17 connections, nginx above (uppercase)`, where cells differ as a swept level does.
+fn crossing(judgement: &Judgement, subject: &ContenderName, metric: Metric) -> Option<Part> {
+    let pair = [subject, &judgement.baseline];
+    let of_metric = judgement.sweeps.iter().filter(|sweep| sweep.metric == metric);
+    let mut all = of_metric.flat_map(|sweep| sweep.crossings.iter().map(move |crossing| (sweep, crossing)));
+    let (sweep, crossing) = all.find(|(_, crossing)| pair.contains(&&crossing.below) && pair.contains(&&crossing.above))?;
+    let label = metric.describe().label;
+    let (where_better, where_worse) = if crossing.below == *subject { ("up to", "above") } else { ("above", "up to it") };
+    let about = Level { parameter: sweep.parameter.clone(), value: crossing.about };
+    Some(Part { verb: "is", text: format!("better by {label} {where_better} about {about}, {} {where_worse} ({})", judgement.baseline, sweep.of) })
+}
+
+/// `better than nginx by CPU per request in 3, worse in 2 of 6 cells`, where cells differ.
+fn by_cells(metric: Metric, verdicts: &[&Verdict], cells: usize) -> Option<Part> {
+    let baseline = &verdicts.first()?.baseline;
+    let words = [(Outcome::Better, "better"), (Outcome::Worse, "worse"), (Outcome::Equivalent, "the same within the margin")];
+    let counted = words.map(|(outcome, word)| (verdicts.iter().filter(|v| v.outcome == outcome).count(), word));
+    let mut said = counted.iter().filter(|(count, _)| *count > 0);
+    let (count, word) = said.next()?;
+    let rest: String = said.map(|(count, word)| format!(", {word} in {count}")).collect();
+    let than = if *word == "better" { "than" } else { "against" };
+    Some(Part { verb: "is", text: format!("{word} {than} {baseline} by {} in {count}{rest} of {cells} cells", metric.describe().label) })
+}
+
 /// One metric over all cells: `needs 31 % to 40 % of nginx's CPU per request`. `None` where no
 /// cell is decided, or cells differ.
 fn across_cells(metric: Metric, verdicts: &[&Verdict], cells: usize) -> Option<Part> {
@@ -90,10 +121,11 @@ fn across_cells(metric: Metric, verdicts: &[&Verdict], cells: usize) -> Option<P
         _ => ("has", metric.describe().label),
     };
     let baseline = &first.baseline;
-    let scope = if decided.len() == cells {
-        String::new()
-    } else {
-        format!(" ({})", decided.iter().filter_map(|v| v.cell.as_deref()).collect::<Vec<_>>().join(", "))
+    const MOST_NAMED: usize = 6;
+    let scope = match decided.len() {
+        n if n == cells => String::new(),
+        n if n > MOST_NAMED => format!(" (in {n} of {cells} cells)"),
+        _ => format!(" ({})", decided.iter().filter_map(|v| v.cell.as_deref()).collect::<Vec<_>>().join(", ")),
     };
     if first.outcome == Outcome::Equivalent {
         let within = show_number(first.margin * 100.0);

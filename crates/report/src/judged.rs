@@ -3,7 +3,7 @@
 use crate::page::{ms, round};
 use model::article::{Article, Figure, Row, Table};
 use model::audit::Audit;
-use model::judgement::{ClaimVerdict, FaultAt, Judgement, Noise, Picture, PlannedLook, Symptom, Verdict, WarmUp};
+use model::judgement::{ClaimVerdict, FaultAt, Judgement, Noise, Picture, PlannedLook, SweepCurves, Symptom, Verdict, WarmUp};
 use model::record::{Record, Warmup};
 use serde_json::{Value, json};
 use stats::Interval;
@@ -80,6 +80,22 @@ pub fn noise(n: &Noise, margin: f64) -> Value {
     json!({
         "cell": n.cell.as_deref().unwrap_or("start"), "metric": about.name, "label": about.label,
         "ratio": n.ratio, "ratio_low": n.interval.low, "ratio_high": n.interval.high, "log_deviation": n.log_deviation, "margin": margin, "best_seconds": n.best_seconds,
+    })
+}
+
+/// A metric over the levels of a parameter.
+pub fn sweep(s: &SweepCurves) -> Value {
+    let about = s.metric.describe();
+    json!({
+        "of": s.of, "parameter": s.parameter, "metric": about.name, "label": about.label, "unit": about.unit,
+        "lower_is_better": about.lower_is_better, "confidence": s.confidence,
+        "lines": s.lines.iter().map(|line| json!({
+            "contender": line.contender,
+            "points": line.points.iter().map(|p| json!({
+                "level": p.level, "value": round(p.value), "low": p.interval.map(|i| round(i.low)), "high": p.interval.map(|i| round(i.high)), "used": p.used,
+            })).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+        "crossings": s.crossings.iter().map(|c| json!({"level": c.level, "sentence": c.sentence})).collect::<Vec<_>>(),
     })
 }
 

@@ -41,7 +41,7 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
     let mut cells: Vec<Value> = experiment
         .cells
         .iter()
-        .map(|c| json!({"name": c.name, "load": c.load.describe(), "workload": c.workload, "scheduled": c.load.has_schedule()}))
+        .map(|c| json!({"name": c.name, "load": c.load.describe(), "workload": c.asks(), "scheduled": c.load.has_schedule()}))
         .collect();
     cells.push(json!({"name": "start", "load": "from the start of the process to its first right answer", "workload": experiment.cells[0].workload, "scheduled": false}));
     json!({
@@ -65,6 +65,7 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
             "cell": c.cell, "contender": c.contender, "samples": c.samples,
             "points": c.points.iter().map(|(q, v)| json!([q, round(*v)])).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
+        "sweeps": judgement.sweeps.iter().map(judged::sweep).collect::<Vec<_>>(),
         "trials": record.trials.iter().map(|t| trial(judgement, t)).collect::<Vec<_>>(),
         "faults": judged::faults(&judgement.faults),
         "fault_counts": judged::fault_counts(&judgement.faults).into_iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect::<Vec<_>>(),

@@ -3,9 +3,10 @@
 use crate::answer::answer;
 use crate::judged::fault_counts;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
-use model::judgement::{ClaimOutcome, ClaimVerdict, Judgement, Noise, Outcome, Verdict, WarmUp, show_confidence};
+use model::judgement::{ClaimOutcome, ClaimVerdict, Judgement, Noise, Outcome, SweepCurves, Verdict, WarmUp, show_confidence};
 use model::metric::Metric;
 use model::record::Record;
+use model::sweep::{Slice, slices};
 use model::units::{show_duration, show_number};
 use std::fmt::Write;
 use std::time::Duration;
@@ -29,6 +30,7 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
         };
         let _ = writeln!(text, "  {mark:<10} {}: {}{}", claim.claim.text, claim.reason, tested(claim));
     }
+    crossings(&mut text, &judgement.sweeps);
     for (at, warmup) in judgement.warmups.iter().enumerate() {
         let _ = writeln!(text, "{}{}", if at == 0 { "\nWarm-up\n" } else { "" }, warmup_line(warmup));
     }
@@ -66,6 +68,22 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
         let _ = writeln!(text, "\n{line}");
     }
     text
+}
+
+/// Where swept lines cross.
+fn crossings(text: &mut String, sweeps: &[SweepCurves]) {
+    const SHOWN: usize = 20;
+    let all: Vec<(&str, &str)> =
+        sweeps.iter().flat_map(|sweep| sweep.crossings.iter().map(|c| (sweep.of.as_str(), c.sentence.as_str()))).collect();
+    if !all.is_empty() {
+        let _ = writeln!(text, "\nCrossings");
+    }
+    for (of, sentence) in all.iter().take(SHOWN) {
+        let _ = writeln!(text, "  {of}: {sentence}");
+    }
+    if all.len() > SHOWN {
+        let _ = writeln!(text, "  and {} more, all on the page", all.len() - SHOWN);
+    }
 }
 
 /// ` (p 0.012; 0.036 with Holm's correction)`
@@ -131,46 +149,23 @@ fn warmup_line(warmup: &WarmUp) -> String {
     line
 }
 
-/// The verdicts, a table a cell, as wide as the terminal.
+/// The verdicts, a table a cell, as wide as the terminal; where cells were swept, a table of curves for those along the first
+/// parameter.
 pub fn verdict_table(record: &Record, judgement: &Judgement, width: u16) -> String {
     let mut text = String::new();
-    let cells = record.header.experiment.cells.iter();
-    let places = cells.map(|c| (Some(c.name.as_str()), format!("{} ({})", c.name, c.load.describe()))).chain([(None, "start".to_owned())]);
-    for (cell, title) in places {
-        let mut table = Table::new();
-        table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
-        let here: Vec<&Verdict> = judgement.verdicts.iter().filter(|v| v.cell.as_deref() == cell).collect();
-        let confidence = here.iter().filter(|v| v.interval.is_some()).map(|v| v.confidence).reduce(f64::min);
-        let interval = confidence.map_or("interval".into(), |c| format!("{} interval", show_confidence(c)));
-        table.set_header(["metric", "contender", "value", "baseline", "ratio", &interval, "verdict"]);
-        let mut last = None;
-        for verdict in here {
-            let about = verdict.metric.describe();
-            if verdict.metric == Metric::FailedShare && verdict.value == Some(0.0) && verdict.baseline_value == Some(0.0) {
-                continue;
-            }
-            let show = |value: Option<f64>| value.map_or("-".into(), |v| format!("{} {}", show_number(v), about.unit).trim().to_owned());
-            let ratio = verdict.ratio.map_or("-".into(), show_number);
-            let interval = verdict.interval.map_or("-".into(), |i| format!("{} to {}", show_number(i.low), show_number(i.high)));
-            let outcome = match verdict.outcome {
-                Outcome::Better => "better".to_owned(),
-                Outcome::Worse => "worse".to_owned(),
-                Outcome::Equivalent => "equivalent".to_owned(),
-                Outcome::Undecided => format!("undecided: {}", verdict.reason),
-            };
-            let label = if last == Some(verdict.metric) { "" } else { about.label };
-            last = Some(verdict.metric);
-            let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
-            table.add_row([
-                Cell::new(label),
-                Cell::new(&verdict.contender),
-                right(show(verdict.value)),
-                right(show(verdict.baseline_value)),
-                right(ratio),
-                right(interval),
-                Cell::new(outcome),
-            ]);
+    let cells = &record.header.experiment.cells;
+    let along_first: Vec<Slice<'_>> = slices(cells).into_iter().filter(Slice::is_along_first).collect();
+    let is_in_curves = |cell: &str| along_first.iter().any(|slice| slice.cells.iter().any(|(_, swept)| swept.name == cell));
+    for slice in &along_first {
+        let table = curve_table(slice, &judgement.sweeps, &judgement.verdicts, width);
+        if !table.is_empty() {
+            let _ = writeln!(text, "{} over {}, against {}\n{table}\n", slice.title(), slice.parameter, judgement.baseline);
         }
+    }
+    let places = cells.iter().filter(|c| !is_in_curves(&c.name));
+    let places = places.map(|c| (Some(c.name.as_str()), format!("{} ({})", c.name, c.load.describe()))).chain([(None, "start".to_owned())]);
+    for (cell, title) in places {
+        let table = table_of_cell(cell, judgement, width);
         if !table.is_empty() {
             let _ = writeln!(text, "{title}, against {}\n{table}\n", judgement.baseline);
         }
@@ -178,10 +173,94 @@ pub fn verdict_table(record: &Record, judgement: &Judgement, width: u16) -> Stri
     text
 }
 
+fn empty_table(width: u16) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    table
+}
+
+fn right(text: String) -> Cell {
+    Cell::new(text).set_alignment(CellAlignment::Right)
+}
+
+fn outcome(verdict: &Verdict) -> &'static str {
+    match verdict.outcome {
+        Outcome::Better => "better",
+        Outcome::Worse => "worse",
+        Outcome::Equivalent => "equivalent",
+        Outcome::Undecided => "undecided",
+    }
+}
+
+fn table_of_cell(cell: Option<&str>, judgement: &Judgement, width: u16) -> Table {
+    let mut table = empty_table(width);
+    let here: Vec<&Verdict> = judgement.verdicts.iter().filter(|v| v.cell.as_deref() == cell).collect();
+    let confidence = here.iter().filter(|v| v.interval.is_some()).map(|v| v.confidence).reduce(f64::min);
+    let interval = confidence.map_or("interval".into(), |c| format!("{} interval", show_confidence(c)));
+    table.set_header(["metric", "contender", "value", "baseline", "ratio", &interval, "verdict"]);
+    let mut last = None;
+    for verdict in here {
+        let about = verdict.metric.describe();
+        if verdict.metric == Metric::FailedShare && verdict.value == Some(0.0) && verdict.baseline_value == Some(0.0) {
+            continue;
+        }
+        let show = |value: Option<f64>| value.map_or("-".into(), |v| format!("{} {}", show_number(v), about.unit).trim().to_owned());
+        let ratio = verdict.ratio.map_or("-".into(), show_number);
+        let interval = verdict.interval.map_or("-".into(), |i| format!("{} to {}", show_number(i.low), show_number(i.high)));
+        let outcome = match verdict.outcome {
+            Outcome::Undecided => format!("undecided: {}", verdict.reason),
+            _ => outcome(verdict).to_owned(),
+        };
+        let label = if last == Some(verdict.metric) { "" } else { about.label };
+        last = Some(verdict.metric);
+        table.add_row([
+            Cell::new(label),
+            Cell::new(&verdict.contender),
+            right(show(verdict.value)),
+            right(show(verdict.baseline_value)),
+            right(ratio),
+            right(interval),
+            Cell::new(outcome),
+        ]);
+    }
+    table
+}
+
+/// A row a metric and contender, a column a level: the value with its interval, and the verdict.
+fn curve_table(slice: &Slice<'_>, sweeps: &[SweepCurves], verdicts: &[Verdict], width: u16) -> Table {
+    let mut table = empty_table(width);
+    let levels = slice.cells.iter().map(|(level, _)| level.to_string());
+    table.set_header(["metric".to_owned(), "contender".to_owned()].into_iter().chain(levels));
+    let title = slice.title();
+    for curves in sweeps.iter().filter(|s| s.of == title && s.parameter == slice.parameter) {
+        let about = curves.metric.describe();
+        let mut label = format!("{}, {}", about.label, about.unit);
+        for line in &curves.lines {
+            let at = |(level, cell): &(f64, &model::experiment::Cell)| {
+                let Some(point) = line.points.iter().find(|p| p.level == *level) else { return right("-".into()) };
+                let interval = point.interval.map(|i| format!("{} to {}", show_number(i.low), show_number(i.high)));
+                let verdict = verdicts.iter().find(|v| {
+                    v.contender == line.contender && v.metric == curves.metric && v.cell.as_deref() == Some(&cell.name)
+                });
+                let lines = [Some(show_number(point.value)), interval, verdict.map(|v| outcome(v).to_owned())];
+                right(lines.into_iter().flatten().collect::<Vec<_>>().join("\n"))
+            };
+            let cells = slice.cells.iter().map(at);
+            table.add_row([Cell::new(label.trim_end_matches(", ")), Cell::new(&line.contender)].into_iter().chain(cells));
+            label.clear();
+        }
+    }
+    table
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::experiment::Load;
+    use model::judgement::{Crossing, SweepLine, SweepPoint};
     use model::record::WarmUpClass;
+    use model::sweep::{Level, Swept};
+    use std::collections::BTreeMap;
 
     #[test]
     fn a_warm_up_in_a_line() {
@@ -198,5 +277,79 @@ mod tests {
         warmup.classes = vec![(WarmUpClass::NeverSteady, 1)];
         (warmup.steady_after_s, warmup.steady_cpu_us) = (None, None);
         assert_eq!(warmup_line(&warmup), "  proxy: never_steady in 1 of 1 start; cold 3.10 ms CPU a request");
+    }
+
+    fn cell(connections: u32) -> model::experiment::Cell {
+        let level = Level { parameter: "connections".into(), value: f64::from(connections) };
+        model::experiment::Cell {
+            name: format!("c-{connections}"),
+            workload: "w".into(),
+            with: BTreeMap::new(),
+            load: Load::closed(connections),
+            timeout: Duration::from_secs(1),
+            sweep: Some(Swept { of: "c".into(), levels: vec![level] }),
+        }
+    }
+
+    fn curves(metric: Metric, value: f64) -> SweepCurves {
+        let point = |level: f64, value: f64| SweepPoint {
+            cell: format!("c-{level}"),
+            level,
+            value,
+            interval: (level > 1.0).then(|| stats::Interval { low: value * 0.9, high: value * 1.1 }),
+            used: 6,
+        };
+        let line = |name: &str, points| SweepLine { contender: name.parse().unwrap(), points };
+        SweepCurves {
+            of: "c".into(),
+            parameter: "connections".into(),
+            metric,
+            confidence: 0.95,
+            lines: vec![
+                line("a", vec![point(1.0, value), point(6.0, value * 5.0), point(48.0, value * 7.0)]),
+                line("b:x+y", vec![point(1.0, value / 3.0), point(48.0, value * 9.0)]),
+            ],
+            crossings: vec![Crossing {
+                below: "a".parse().unwrap(),
+                above: "b:x+y".parse().unwrap(),
+                level: 17.2,
+                about: 17.0,
+                between: (6.0, 48.0),
+                sentence: "By throughput, a is better up to about 17 connections, b:x+y above (judged at 6 and 48).".into(),
+            }],
+        }
+    }
+
+    #[test]
+    fn curves_as_people_read_them() {
+        let verdict = |cell: &str, outcome| Verdict {
+            cell: Some(cell.into()),
+            contender: "b:x+y".parse().unwrap(),
+            baseline: "a".parse().unwrap(),
+            metric: Metric::Throughput,
+            outcome,
+            reason: String::new(),
+            ratio: None,
+            interval: None,
+            interval_t: None,
+            interval_bootstrap: None,
+            confidence: 0.95,
+            sign_flip_p: None,
+            blocks_needed: None,
+            interval_equivalence: None,
+            difference: None,
+            value: None,
+            baseline_value: None,
+            margin: 0.05,
+            used: 6,
+            excluded: 0,
+            spoilt: 0,
+        };
+        let verdicts = [verdict("c-1", Outcome::Worse), verdict("c-48", Outcome::Better)];
+        let cells = [cell(48), cell(1), cell(6)];
+        let all = [curves(Metric::Throughput, 1234.0), curves(Metric::Threads, 7.0)];
+        let mut text = curve_table(&slices(&cells)[0], &all, &verdicts, 100).to_string();
+        crossings(&mut text, &all);
+        insta::assert_snapshot!(text);
     }
 }

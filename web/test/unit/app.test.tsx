@@ -121,6 +121,28 @@ describe("a whole record", () => {
     expect(all("#latency path.curve")).toHaveLength(5);
   });
 
+  test("draws what was swept, one line a contender with its intervals, and says where lines cross", () => {
+    const page = realistic();
+    show(page);
+    const [first] = page.sweeps;
+    expect(all("#curves path.curve")).toHaveLength(first!.lines.length);
+    expect(all("#curves .reach")).toHaveLength(first!.lines.flatMap((l) => l.points).length);
+    expect(root.querySelector("#curves .crossings")!.textContent).toBe(first!.crossings[0]!.sentence);
+    expect(all("#curves .pointer line")).toHaveLength(1);
+    const drawn = () => all("#curves path.curve").map((e) => e.getAttribute("d"));
+    const before = drawn();
+    press(root.querySelector<HTMLElement>('#curves input[value="cpu_per_request"]')!);
+    const cpu = drawn();
+    expect(cpu).not.toEqual(before);
+    press(root.querySelector<HTMLElement>('#curves input[value="generated, 192 connections over size"]')!);
+    expect(drawn()).not.toEqual(cpu);
+    expect(root.querySelector("#curves .crossings")).toBeNull();
+    expect(root.querySelector("#curves figure")!.getAttribute("aria-label")).toBe("CPU per request: generated, 192 connections over size");
+    show({ ...page, sweeps: [] });
+    expect(root.querySelector("#curves")).toBeNull();
+    expect(root.querySelector('nav a[href="#curves"]')).toBeNull();
+  });
+
   test("lists every row of the summary, with errors and what was published", () => {
     const page = realistic();
     show(page);

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 /// What `faceoff build` is asked.
 #[derive(Args)]
 pub struct Options {
-    /// Systems, with variants as `system:variant` [default: all]
+    /// Systems, with variants as `system:variant` or `system:one+another` [default: all]
     systems: Vec<String>,
 }
 

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// What `faceoff check` is asked.
 #[derive(Args)]
 pub struct Options {
-    /// Systems, with variants as `system:variant`
+    /// Systems, with variants as `system:variant` or `system:one+another`
     #[arg(required_unless_present = "all")]
     systems: Vec<String>,
     /// Every system here, with each of its variants

@@ -63,7 +63,8 @@ pub fn contenders(catalog: &Catalog, names: &[String], all: bool) -> Result<Vec<
         }
     }
     for name in names {
-        let name = name.parse().map_err(|e| model::problem::Problems::plain(e, "write `system` or `system:variant`"))?;
+        let name =
+            name.parse().map_err(|e| model::problem::Problems::plain(e, "write `system`, `system:variant` or `system:one+another`"))?;
         found.push(catalog.contender(&name)?);
     }
     Ok(found)

@@ -115,7 +115,7 @@ fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error> {
         proofs += lab::upstream_warmup(experiment) + Duration::from_secs(7);
     }
     for cell in &experiment.cells {
-        text += &format!("  {:<10} {}: {}, workload {}\n", "cell", cell.name, cell.load.describe(), cell.workload);
+        text += &format!("  {:<10} {}: {}, workload {}\n", "cell", cell.name, cell.load.describe(), cell.asks());
     }
     for (name, value) in experiment.describe_design() {
         text += &format!("  {name}: {value}\n");

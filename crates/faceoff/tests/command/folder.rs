@@ -60,6 +60,17 @@ impl Folder {
         );
     }
 
+    /// A system that is `control` with variants, each with its flags.
+    pub fn system_with_variants(&self, name: &str, variants: &[(&str, &[&str])]) {
+        let own = format!("systems/{name}/system.toml");
+        self.system(name, &["{variant.args}"]);
+        let mut manifest = std::fs::read_to_string(self.path().join(&own)).unwrap();
+        for (variant, flags) in variants {
+            manifest += &format!("[variants.{variant}]\nargs = {flags:?}\n");
+        }
+        self.write(&own, &manifest);
+    }
+
     /// An experiment `x` of these contenders, the first the baseline, with 6 short blocks and two cells.
     pub fn experiment(&self, contenders: &[&str], more: &str) {
         let others: Vec<String> = contenders[1..].iter().map(|c| format!("\"{c}\"")).collect();

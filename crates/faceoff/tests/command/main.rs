@@ -11,3 +11,4 @@ mod page;
 mod run;
 mod selftest;
 mod stopping;
+mod sweeps;

@@ -5,6 +5,7 @@
 #[allow(dead_code)]
 mod folder;
 mod soundness;
+mod sweeps;
 mod symptoms;
 mod warmup;
 

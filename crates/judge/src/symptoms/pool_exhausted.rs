@@ -75,7 +75,7 @@ fn picture(m: &Measurement, quiet_ns: f64, size: f64) -> Picture {
 
 /// Median service time of the same work in the cell that has the fewest requests under way.
 fn quiet_elsewhere(seen: &Seen<'_>) -> Option<f64> {
-    let cells = seen.record.header.experiment.cells.iter().filter(|c| c.workload == seen.cell.workload && c.name != seen.cell.name);
+    let cells = seen.record.header.experiment.cells.iter().filter(|c| c.asks() == seen.cell.asks() && c.name != seen.cell.name);
     let quiet = cells.filter_map(|cell| {
         let (mut times, mut under_way) = (Histogram::new(), 0.0f64);
         for (trial, _) in &seen.all {

@@ -32,7 +32,14 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
         contenders: names[1..].to_vec(),
         aa: false,
         upstream: None,
-        cells: vec![Cell { name: "c".into(), workload: "w".into(), load, timeout: Duration::from_secs(1) }],
+        cells: vec![Cell {
+            name: "c".into(),
+            workload: "w".into(),
+            with: BTreeMap::new(),
+            load,
+            timeout: Duration::from_secs(1),
+            sweep: None,
+        }],
         design: Design {
             blocks,
             spare_blocks: 0,

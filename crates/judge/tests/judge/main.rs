@@ -3,5 +3,6 @@
 mod audit;
 mod made_up;
 mod soundness;
+mod sweeps;
 mod symptoms;
 mod verdicts;

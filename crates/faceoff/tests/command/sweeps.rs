@@ -1,0 +1,104 @@
+//! Variants together, and experiments that sweep.
+
+use crate::folder::{Folder, nothing_is_left};
+
+#[test]
+fn variants_combine_and_those_that_contradict_each_other_do_not() {
+    let folder = Folder::new();
+    folder.system_with_variants("a", &[("slow", &["--delay", "30ms"]), ("slower", &["--delay", "40ms"]), ("log", &["--log"])]);
+    let ran = folder.run(&["check", "a", "a:log+slow", "--format", "json"]).expect(0);
+    let checked: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(checked[1]["system"], "a:log+slow");
+    assert!(checked[1]["ready_after_ns"].as_u64().unwrap() >= 30_000_000, "{checked}");
+    let said = "the variants `slow` and `slower` of `a` both set --delay: to `30ms` and to `40ms`";
+    folder.run(&["check", "a:slow+slower"]).expect(2).says(said).says("hint: keep one of the two");
+    folder.experiment(&["a:slow+log", "a:slow+log+slower"], "");
+    folder.run(&["run", "x"]).expect(2).says(said);
+    folder.experiment(&["a:slow+log", "a"], "aa = true\n");
+    folder.run(&["run", "x", "--plan"]).expect(0).says("baseline   a:slow+log").says("a:slow+log+aa, the baseline again");
+    nothing_is_left(&folder);
+}
+
+const SIZED: &str = r#"
+name = "sized"
+summary = "as many bytes as asked for"
+parameters = { size = 8 }
+[[step]]
+path = "/?size=${size}"
+[step.answer]
+length = "${size}"
+"#;
+
+/// An experiment `x` that asks `fast` and `slow` for bodies of two sizes over two numbers of connections.
+fn sweeping(folder: &Folder, with: &str) {
+    folder.system("fast", &[]);
+    folder.system("slow", &["--cpu", "300us"]);
+    folder.write("workloads/sized.toml", SIZED);
+    folder.write(
+        "experiments/x.toml",
+        &format!(
+            r#"
+name = "x"
+question = "Which?"
+baseline = "fast"
+contenders = ["slow"]
+[design]
+blocks = 2
+spare_blocks = 0
+warmup = "50ms"
+measure = "100ms"
+[[cell]]
+name = "sized"
+workload = "sized"
+with = {with}
+load = {{ kind = "closed", connections = [1, 4] }}
+[[claim]]
+text = "slow needs more CPU"
+contender = "slow"
+metric = "cpu_per_request"
+expects = "higher"
+cells = ["sized"]
+"#
+        ),
+    );
+}
+
+#[test]
+fn a_sweep_is_measured_in_one_start_and_becomes_curves() {
+    let folder = Folder::new();
+    sweeping(&folder, "{ size = [7, 2048] }");
+    let plan = "cell       sized-connections-4-size-2048: closed loop, 4 connections, workload sized, size 2048";
+    folder.run(&["run", "x", "--plan"]).expect(0).says(plan);
+    let ran = folder.run(&["run", "x", "--out", "r"]);
+    assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
+    let ran = ran.says("sized, size 7 over connections, against fast").says("sized, size 2048 over connections, against fast");
+    assert!(!ran.out.contains("sized-connections-1-size-7 ("), "no table a cell where there are curves: {}", ran.out);
+    let record = folder.record("r");
+    assert_eq!(record.trials.len(), 4);
+    for trial in &record.trials {
+        assert_eq!(trial.measurements.len(), 4, "one start serves all cells");
+        for m in &trial.measurements {
+            let bytes = m.received_bytes as f64 / m.counts.correct as f64;
+            assert_eq!(bytes > 2_048.0, m.cell.ends_with("size-2048"), "{}: {bytes}", m.cell);
+            assert_eq!(m.generator.in_flight_max, if m.cell.contains("connections-4") { 4 } else { 1 });
+        }
+    }
+    let judgement = judge::judge(&record);
+    let over: std::collections::BTreeSet<(&str, &str)> = judgement.sweeps.iter().map(|s| (s.of.as_str(), s.parameter.as_str())).collect();
+    let along_connections = [("sized, size 2048", "connections"), ("sized, size 7", "connections")];
+    let along_size = [("sized, 1 connection", "size"), ("sized, 4 connections", "size")];
+    assert_eq!(over, along_connections.into_iter().chain(along_size).collect());
+    assert!(judgement.sweeps.iter().all(|s| s.lines.len() == 2 && s.crossings.is_empty()));
+    assert_eq!(judgement.claims[0].cells.len(), 4);
+    let page = std::fs::read_to_string(folder.path().join("r/page.html")).unwrap();
+    assert!(page.contains(r#""of":"sized, size 7""#));
+    nothing_is_left(&folder);
+}
+
+#[test]
+fn a_parameter_that_the_workload_does_not_have_is_said_before_anything_runs() {
+    let folder = Folder::new();
+    sweeping(&folder, "{ sise = [7, 2048] }");
+    let ran = folder.run(&["run", "x", "--plan"]).expect(2);
+    ran.says("workloads/sized.toml").says("a cell sets `sise`, which is no parameter of this workload").says("did you mean `size`?");
+}

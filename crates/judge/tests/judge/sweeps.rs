@@ -1,0 +1,137 @@
+//! Curves of sweeps and their crossings, on records made up with known answers.
+
+use crate::made_up::{self, histogram, measurement, name};
+use model::experiment::{Cell, Load};
+use model::judgement::{Crossing, Judgement, SweepCurves};
+use model::metric::Metric;
+use model::record::{Fault, Record};
+use model::sweep::{Level, Swept};
+use proptest::prelude::*;
+
+const NOISE: [f64; 6] = [0.99, 1.0, 1.01, 1.0, 0.99, 1.01];
+
+fn cell_name(level: f64) -> String {
+    format!("c-connections-{level}")
+}
+
+/// A sweep of connections, in which each contender needs so much CPU time at a level, in a block.
+fn record(names: &[&str], levels: &[f64], cpu: impl Fn(&str, f64, usize) -> f64) -> Record {
+    let measured = |contender: &str, level: f64, block: usize| {
+        let mut measured = measurement(10, histogram((0..1_000).map(|i| 2_000_000 + i)));
+        measured.cell = cell_name(level);
+        measured.usage.cpu_ns = (cpu(contender, level, block) * 1e9) as u64;
+        measured
+    };
+    let trials = (0..NOISE.len()).flat_map(|block| {
+        names.iter().map(move |contender| (block, *contender))
+    });
+    let trials = trials.map(|(block, contender)| {
+        let mut trial = made_up::trial(contender, block as u32 + 1, measured(contender, levels[0], block));
+        trial.measurements.extend(levels[1..].iter().map(|level| measured(contender, *level, block)));
+        trial
+    });
+    let mut record = made_up::record(names, Load::closed(1), trials.collect());
+    let written = record.header.experiment.cells.remove(0);
+    record.header.experiment.cells = levels
+        .iter()
+        .map(|level| Cell {
+            name: cell_name(*level),
+            load: Load::closed(*level as u32),
+            sweep: Some(Swept { of: "c".into(), levels: vec![Level { parameter: "connections".into(), value: *level }] }),
+            ..written.clone()
+        })
+        .collect();
+    record
+}
+
+fn cpu(judgement: &Judgement) -> &SweepCurves {
+    judgement.sweeps.iter().find(|s| s.metric == Metric::CpuPerRequest).unwrap()
+}
+
+fn crossings(judgement: &Judgement) -> Vec<(String, String, (f64, f64))> {
+    cpu(judgement).crossings.iter().map(|c| (c.below.to_string(), c.above.to_string(), c.between)).collect()
+}
+
+/// `b` needs a quarter of `a`'s CPU time at 1 connection and four times as much at 16: alike at 4.
+fn steeper(contender: &str, level: f64, block: usize) -> f64 {
+    if contender == "b" { level / 4.0 * NOISE[block] } else { 1.0 }
+}
+
+#[test]
+fn each_level_has_its_value_with_an_interval() {
+    let judgement = judge::judge(&record(&["a", "b"], &[16.0, 1.0], steeper));
+    let curves = cpu(&judgement);
+    assert_eq!((curves.of.as_str(), curves.parameter.as_str(), curves.confidence), ("c", "connections", 0.95));
+    assert_eq!(curves.lines.iter().map(|l| l.contender.to_string()).collect::<Vec<_>>(), ["a", "b"]);
+    let points = &curves.lines[1].points;
+    assert_eq!(points.iter().map(|p| (p.level, p.used, p.cell.clone())).collect::<Vec<_>>(), [(1.0, 6, cell_name(1.0)), (16.0, 6, cell_name(16.0))]);
+    // 1 s of CPU time for 1,000 answers is 1,000 µs each.
+    for (point, truth) in points.iter().zip([250.0, 4_000.0]) {
+        let logs: Vec<f64> = NOISE.iter().map(|n| (truth * n).ln()).collect();
+        let (center, interval) = stats::mean_interval(&logs, 0.95).unwrap();
+        let found = point.interval.unwrap();
+        for (found, expected) in [(point.value, center.exp()), (found.low, interval.low.exp()), (found.high, interval.high.exp())] {
+            assert!((found / expected - 1.0).abs() < 1e-6, "{point:?} {expected}");
+        }
+    }
+    assert!(!judgement.sweeps.iter().any(|s| s.metric == Metric::FailedShare || s.metric == Metric::StartUp), "nobody failed, and a start has no level");
+    let again = serde_json::to_string(&judgement).unwrap();
+    assert_eq!(serde_json::from_str::<Judgement>(&again).unwrap().sweeps, judgement.sweeps);
+}
+
+#[test]
+fn lines_that_surely_cross_are_said_to_with_the_place() {
+    let judgement = judge::judge(&record(&["a", "b"], &[1.0, 4.0, 16.0], steeper));
+    let [Crossing { below, above, level, about, between, sentence }] = &cpu(&judgement).crossings[..] else {
+        panic!("{:?}", cpu(&judgement).crossings)
+    };
+    assert_eq!((below, above, *about, *between), (&name("b"), &name("a"), 4.0, (1.0, 16.0)));
+    assert!((level - 4.0).abs() < 0.05, "{level}");
+    assert_eq!(sentence, "By CPU per request, b is better up to about 4 connections, a above (judged at 1 and 16).");
+    assert!(judgement.sweeps.iter().filter(|s| s.metric != Metric::CpuPerRequest).all(|s| s.crossings.is_empty()));
+}
+
+#[test]
+fn what_is_not_decided_on_both_sides_is_no_crossing() {
+    let nearly = |contender: &str, level: f64, block: usize| if contender == "b" { 0.97 + level / 400.0 * NOISE[block] } else { 1.0 };
+    assert_eq!(crossings(&judge::judge(&record(&["a", "b"], &[1.0, 16.0], nearly))), []);
+    // The same lines, but from five blocks.
+    let mut short = record(&["a", "b"], &[1.0, 16.0], steeper);
+    short.trials.retain(|t| t.block < 6);
+    assert_eq!(crossings(&judge::judge(&short)), []);
+    // A generator that lagged there says nothing of whoever it asked.
+    let mut faulty = record(&["a", "b"], &[1.0, 16.0], steeper);
+    for trial in faulty.trials.iter_mut().filter(|t| t.block < 4) {
+        trial.measurements[1].faults.push(Fault { kind: "generator".into(), evidence: "e".into(), hint: "h".into() });
+    }
+    let judgement = judge::judge(&faulty);
+    assert_eq!(crossings(&judgement), []);
+    assert!(cpu(&judgement).lines.iter().all(|l| l.points.iter().map(|p| p.used).eq([6, 3])), "{:?}", cpu(&judgement).lines);
+}
+
+#[test]
+fn contenders_are_compared_with_each_other_as_well_and_never_with_a_twin() {
+    let need = |contender: &str, level: f64, block: usize| match contender {
+        "b" => level / 4.0 * NOISE[block],
+        "c" => 4.0 / level * NOISE[5 - block],
+        _ => 100.0 * NOISE[block],
+    };
+    let judgement = judge::judge(&record(&["a", "b", "c", "a:aa"], &[1.0, 16.0], need));
+    assert_eq!(crossings(&judgement), [("b".into(), "c".into(), (1.0, 16.0))]);
+    assert!((cpu(&judgement).crossings[0].level - 4.0).abs() < 0.1);
+    assert_eq!(cpu(&judgement).lines.len(), 4);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+    #[test]
+    fn a_crossing_lies_where_the_lines_do(at in 1.3f64..50.0, power in 0.5f64..2.0) {
+        let need = |contender: &str, level: f64, block: usize| if contender == "b" { (level / at).powf(power) * NOISE[block] } else { 1.0 };
+        let judgement = judge::judge(&record(&["a", "b"], &[1.0, 8.0, 64.0], need));
+        let [crossing] = &cpu(&judgement).crossings[..] else { panic!("{:?}", cpu(&judgement).crossings) };
+        // The noise has a geometric mean a little off 1.
+        prop_assert!((crossing.level / at).ln().abs() < 0.01, "{crossing:?}");
+        prop_assert!(crossing.between.0 <= at && at <= crossing.between.1);
+        prop_assert_eq!((&crossing.below, &crossing.above), (&name("b"), &name("a")));
+    }
+}

@@ -1,0 +1,68 @@
+//! What variants set, so that two that contradict each other are found before anything starts.
+
+use crate::system::Variant;
+use std::collections::BTreeMap;
+
+/// JVM options whose value follows without a sign between.
+const SIZES: [&str; 4] = ["-Xmx", "-Xms", "-Xmn", "-Xss"];
+
+/// What a variant sets and to what, the same thing perhaps several times.
+pub(crate) fn of(variant: &Variant) -> BTreeMap<String, Vec<String>> {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut set = |name: String, value: &str| all.entry(name).or_default().push(value.to_owned());
+    for (key, value) in &variant.env {
+        set(format!("env.{key}"), value);
+    }
+    for list in [&variant.args, &variant.jvm] {
+        for (at, argument) in list.iter().enumerate() {
+            if let Some((name, value)) = setting(argument, list.get(at + 1).map(String::as_str)) {
+                set(name.to_owned(), value);
+            }
+        }
+    }
+    if let Some(descriptors) = variant.descriptors {
+        set("limits.descriptors".into(), &descriptors.to_string());
+    }
+    if let Some(build) = &variant.build {
+        set("build".into(), &format!("{build:?}"));
+    }
+    all
+}
+
+/// The option that an argument is, and its value: `--a=1`, `-Da=1`, `--a 1`, `-XX:+A`, `-Xmx64m`. `None` for what is no option, and for
+/// options of which a program takes any number.
+fn setting<'a>(argument: &'a str, next: Option<&'a str>) -> Option<(&'a str, &'a str)> {
+    if !argument.starts_with('-') || argument.starts_with("--add-") {
+        return None;
+    }
+    if argument.starts_with("-XX:+Use") && argument.ends_with("GC") {
+        return Some(("the garbage collector", argument));
+    }
+    if let Some(name) = argument.strip_prefix("-XX:").and_then(|flag| flag.strip_prefix(['+', '-'])) {
+        return Some((name, &argument[4..5]));
+    }
+    if let Some(size) = SIZES.iter().find(|size| argument.starts_with(**size)) {
+        return Some(argument.split_at(size.len()));
+    }
+    argument.split_once('=').or_else(|| Some((argument, next.filter(|value| !value.starts_with('-')).unwrap_or_default())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_in_every_spelling() {
+        let read = |argument, next| setting(argument, next).unwrap_or_default();
+        assert_eq!(read("--server.port=1", None), ("--server.port", "1"));
+        assert_eq!(read("-Da=b=c", Some("-x")), ("-Da", "b=c"));
+        assert_eq!([read("--delay", Some("10ms")), read("--log", Some("--x"))], [("--delay", "10ms"), ("--log", "")]);
+        assert_eq!(
+            [read("-XX:+UseCompactObjectHeaders", None), read("-XX:-Inline", None)],
+            [("UseCompactObjectHeaders", "+"), ("Inline", "-")]
+        );
+        assert_eq!([read("-Xmx64m", None), read("-XX:MaxRAM=1g", None)], [("-Xmx", "64m"), ("-XX:MaxRAM", "1g")]);
+        assert_eq!(read("-XX:+UseZGC", None), ("the garbage collector", "-XX:+UseZGC"));
+        assert_eq!([setting("10ms", None), setting("--add-opens=a=b", None)], [None, None]);
+    }
+}

@@ -1,0 +1,121 @@
+import { scaleLinear, scaleLog } from "d3-scale";
+import { line } from "d3-shape";
+import { short, tick } from "../format";
+import { Mark, useLook } from "../identity";
+import type { Sweep, SweepLine, SweepPoint } from "../page";
+import { latencyScale, spread } from "./scales";
+
+const HEIGHT = 320;
+const WIDTH = 1000; // of the stretched box that holds the lines
+const MOST_LABELS = 12;
+const APART = 4; // per cent of the width between two ticks
+const pct = (x: number) => `${x.toFixed(3)}%`;
+
+/** What a logarithmic axis can hold. */
+const drawable = (v: number | null): v is number => v !== null && Number.isFinite(v) && v > 0;
+
+/** Levels on a log axis, ticks at the levels themselves as far as there is room. */
+function levelScale(levels: number[]): { x: (level: number) => number; ticks: number[] } {
+  const sorted = [...new Set(levels)].sort((a, b) => a - b);
+  const [low, high] = [sorted[0] ?? 1, sorted.at(-1) ?? 1];
+  const x = scaleLog()
+    .domain(low < high ? [low, high] : [low / 2, high * 2])
+    .range([0, 100])
+    .clamp(true);
+  const ticks: number[] = [];
+  for (const level of sorted) if (ticks.length === 0 || x(level) - x(ticks.at(-1)!) >= APART) ticks.push(level);
+  return { x, ticks };
+}
+
+/** Values on a log axis; on a linear one from zero where some are zero, as shares of failures are. */
+function valueScale(points: SweepPoint[]): { y: (value: number) => number; ticks: number[] } {
+  const values = points.flatMap((p) => [p.value, p.low, p.high]).filter((v): v is number => v !== null && Number.isFinite(v));
+  if (points.every((p) => p.value > 0)) return latencyScale(values, HEIGHT);
+  const y = scaleLinear()
+    .domain([0, values.reduce((a, b) => Math.max(a, b), 0) || 1])
+    .range([HEIGHT, 0])
+    .clamp(true);
+  return { y, ticks: y.ticks(4) };
+}
+
+/** A metric over the levels of a parameter: one line a contender with its intervals, named at its end. */
+export function Levels({ of, strong }: { of: Sweep; strong: string | null }) {
+  const look = useLook();
+  const lines = of.lines
+    .map((l) => ({ ...l, points: l.points.filter((p) => drawable(p.level) && Number.isFinite(p.value) && p.value >= 0) }))
+    .filter((l) => l.points.length > 0);
+  if (lines.length === 0) return <p class="empty">There is nothing to draw.</p>;
+  const points = lines.flatMap((l) => l.points);
+  const { x, ticks } = levelScale(points.map((p) => p.level));
+  const { y, ticks: values } = valueScale(points);
+  const path = line<SweepPoint>()
+    .x((p) => (x(p.level) / 100) * WIDTH)
+    .y((p) => y(p.value));
+  const last = (l: SweepLine) => l.points.at(-1)!;
+  const labels = lines.length <= MOST_LABELS ? spread(lines.map((l) => y(last(l).value)), 17, HEIGHT) : [];
+  const faint = (l: SweepLine) => (strong !== null && strong !== l.contender ? "faint" : "");
+  const reach = (p: SweepPoint) => (p.low === null || p.high === null || !Number.isFinite(p.low) || !Number.isFinite(p.high) ? null : [y(p.low), y(p.high)]);
+  return (
+    <div class={labels.length ? "plot labelled" : "plot"}>
+      <svg width="100%" height={HEIGHT} overflow="visible" role="img" aria-label={`${of.label} over ${of.parameter} in ${of.of}, ${lines.length} contenders`}>
+        {values.map((v) => (
+          <g key={v}>
+            <line class="grid" x1="0" x2="100%" y1={y(v)} y2={y(v)} />
+            <text class="tick end" x="-8" y={y(v)} dy=".35em">
+              {tick(v)}
+            </text>
+          </g>
+        ))}
+        <text class="axis" x="-44" y="-12">
+          {short(of.unit ? `${of.label}, ${of.unit}` : of.label, 40)}
+        </text>
+        {ticks.map((level) => (
+          <g key={level}>
+            <line class="grid" x1={pct(x(level))} x2={pct(x(level))} y1="0" y2={HEIGHT} />
+            <text class="tick middle" x={pct(x(level))} y={HEIGHT + 18}>
+              {tick(level)}
+            </text>
+          </g>
+        ))}
+        <text class="axis middle" x="50%" y={HEIGHT + 38}>
+          {short(of.parameter, 40)}
+        </text>
+        {of.crossings.filter((c) => drawable(c.level)).map((c, i) => (
+          <g key={i} class="pointer">
+            <line x1={pct(x(c.level))} x2={pct(x(c.level))} y1="0" y2={HEIGHT} />
+          </g>
+        ))}
+        <svg width="100%" height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" overflow="visible">
+          {lines.map((l) => {
+            const { colour, dash, baseline } = look(l.contender);
+            return <path key={l.contender} class={`curve ${faint(l)}`} d={path(l.points) ?? ""} stroke={colour} stroke-width={baseline ? 2.6 : 1.9} stroke-dasharray={dash} />;
+          })}
+        </svg>
+        {lines.map((l, i) => (
+          <g key={l.contender} class={faint(l)}>
+            {l.points.map((p, k) => {
+              const ends = reach(p);
+              return (
+                <g key={k}>
+                  {ends && <line class="reach" x1={pct(x(p.level))} x2={pct(x(p.level))} y1={ends[0]} y2={ends[1]} stroke={look(l.contender).colour} />}
+                  <Mark look={look(l.contender)} x={pct(x(p.level))} y={y(p.value)} size={0.8} />
+                </g>
+              );
+            })}
+            {labels.length > 0 && (
+              <g class="direct">
+                <line x1={pct(x(last(l).level))} y1={y(last(l).value)} x2="100%" y2={y(last(l).value)} stroke={look(l.contender).colour} />
+                <svg x="100%" overflow="visible">
+                  <line x1="0" y1={y(last(l).value)} x2="10" y2={labels[i]} stroke={look(l.contender).colour} />
+                  <text x="14" y={labels[i]} dy=".35em">
+                    {short(l.contender)}
+                  </text>
+                </svg>
+              </g>
+            )}
+          </g>
+        ))}
+      </svg>
+    </div>
+  );
+}

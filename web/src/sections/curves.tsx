@@ -1,0 +1,56 @@
+import { useState } from "preact/hooks";
+import { Levels } from "../charts/levels";
+import { confidence, count, sig, tick, unbroken } from "../format";
+import { Name } from "../identity";
+import type { Sweep } from "../page";
+import { DataTable, Pick, Section } from "../parts";
+
+const title = (s: Sweep): string => `${s.of} over ${s.parameter}`;
+
+/** What was swept, as curves: a metric over the levels of a parameter. */
+export function CurvesSection({ sweeps }: { sweeps: Sweep[] }) {
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [metric, setMetric] = useState<string | null>(null);
+  const [strong, setStrong] = useState<string | null>(null);
+  const titles = [...new Set(sweeps.map(title))];
+  const of = titles.find((t) => t === chosen) ?? titles[0];
+  const here = sweeps.filter((s) => title(s) === of);
+  const shown = here.find((s) => s.metric === metric) ?? here[0];
+  if (!of || !shown) return null;
+  return (
+    <Section
+      id="curves"
+      title="Curves"
+      lead={`The typical trial at each level, with its interval over blocks at ${confidence(shown.confidence)}; levels are spaced by their logarithm. Verdicts compare within blocks, where drift cancels: what they tell apart may overlap here.`}
+    >
+      <div class="picks">
+        <Pick label="Of" options={titles.map((t) => ({ value: t, text: t }))} value={of} onPick={setChosen} />
+        <Pick label="Metric" options={here.map((s) => ({ value: s.metric, text: s.label }))} value={shown.metric} onPick={setMetric} />
+      </div>
+      <figure aria-label={`${shown.label}: ${of}`}>
+        <ul class="plain names">
+          {shown.lines.map((l) => (
+            <li key={l.contender} onPointerEnter={() => setStrong(l.contender)} onPointerLeave={() => setStrong(null)}>
+              <Name name={l.contender} />
+            </li>
+          ))}
+        </ul>
+        <Levels of={shown} strong={strong} />
+        {shown.crossings.length > 0 && (
+          <ul class="crossings">
+            {shown.crossings.map((c, i) => (
+              <li key={i} dir="auto">
+                {unbroken(c.sentence)}
+              </li>
+            ))}
+          </ul>
+        )}
+        <DataTable
+          title={`${shown.label}: ${of}`}
+          columns={["Contender", shown.parameter, shown.unit ? `${shown.label}, ${shown.unit}` : shown.label, "Low", "High", "Blocks used"]}
+          rows={() => shown.lines.flatMap((l) => l.points.map((p) => [l.contender, tick(p.level), sig(p.value), sig(p.low), sig(p.high), count(p.used)]))}
+        />
+      </figure>
+    </Section>
+  );
+}
