@@ -1,0 +1,45 @@
+package faceoff.strings;
+
+import java.io.IOException;
+import java.net.URI;
+import java.util.concurrent.TimeUnit;
+
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import org.glassfish.grizzly.http.server.HttpServer;
+import org.glassfish.jersey.grizzly2.httpserver.GrizzlyHttpServerFactory;
+import org.glassfish.jersey.micrometer.server.DefaultJerseyTagsProvider;
+import org.glassfish.jersey.micrometer.server.MetricsApplicationEventListener;
+import org.glassfish.jersey.server.ResourceConfig;
+
+/** The string service on Jersey, on the HTTP server of Grizzly. */
+public final class StringsServer {
+
+    private static final int STOP_SECONDS = 5;
+
+    private StringsServer() {
+    }
+
+    /** Starts it at the port of the property {@code port}, with a line for each request where {@code request-log} is true. */
+    public static void main(String[] args) throws IOException {
+        HttpServer server = start(Integer.getInteger("port", 8080), Boolean.getBoolean("request-log"));
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> server.shutdown(STOP_SECONDS, TimeUnit.SECONDS)));
+    }
+
+    static HttpServer start(int port, boolean isLogged) throws IOException {
+        PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        ResourceConfig resources = new ResourceConfig()
+                .register(new StringsResource())
+                .register(new MetricsResource(registry))
+                .register(new BodyLimit())
+                .register(new Errors.Refused())
+                .register(new Errors.NotJson())
+                .register(new MetricsApplicationEventListener(registry, new DefaultJerseyTagsProvider(), "http.server.requests", true));
+        if (isLogged) {
+            resources.register(new RequestLog());
+        }
+        HttpServer server = GrizzlyHttpServerFactory.createHttpServer(URI.create("http://127.0.0.1:" + port), resources, false);
+        server.start();
+        return server;
+    }
+}
