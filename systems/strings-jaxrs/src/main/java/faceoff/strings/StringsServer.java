@@ -2,6 +2,7 @@ package faceoff.strings;
 
 import java.io.IOException;
 import java.net.URI;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -20,10 +21,25 @@ public final class StringsServer {
     private StringsServer() {
     }
 
-    /** Starts it at the port of the property {@code port}, with a line for each request where {@code request-log} is true. */
+    /**
+     * Starts it at the port of the property {@code port}, with a line for each request where {@code request-log} is true.
+     * Where {@code exit-when-started} is true, it ends at once: a training run.
+     */
     public static void main(String[] args) throws IOException {
         HttpServer server = start(Integer.getInteger("port", 8080), Boolean.getBoolean("request-log"));
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> server.shutdown(STOP_SECONDS, TimeUnit.SECONDS)));
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(server)));
+        if (Boolean.getBoolean("exit-when-started")) {
+            System.exit(0);
+        }
+    }
+
+    /** Lets the requests in flight finish. */
+    private static void stop(HttpServer server) {
+        try {
+            server.shutdown(STOP_SECONDS, TimeUnit.SECONDS).get();
+        } catch (InterruptedException | ExecutionException alreadyStopping) {
+            server.shutdownNow();
+        }
     }
 
     static HttpServer start(int port, boolean isLogged) throws IOException {
