@@ -101,6 +101,9 @@ pub struct Variant {
     pub jvm: Vec<String>,
     /// A start command instead of the system's, such as that of a native image; empty: the system's.
     pub run: Vec<String>,
+    /// A start command instead of the system's, such as that of a native image; empty: the system's.
+    #[serde(default)]
+    pub run: Vec<String>,
     /// Added to the environment of the start.
     pub env: BTreeMap<String, String>,
     /// Least JDK version, where it is higher than the system's.
@@ -196,6 +199,9 @@ impl System {
             if !variant.run.is_empty() {
                 system.start.run = variant.run.clone();
             }
+            if !variant.run.is_empty() {
+                system.start.run.clone_from(&variant.run);
+            }
             system.start.env.extend(variant.env.clone());
             system.jdk = system.jdk.max(variant.jdk);
             system.needs.extend(variant.needs.iter().cloned());
@@ -233,6 +239,7 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
         Start { run: Vec::new(), env: BTreeMap::new(), ports: Vec::new(), render: Vec::new(), descriptors: None }
     });
     let ports = start.ports.clone();
+    let ports = start.ports.clone();
     let stop = table.table("stop", |t| {
         let signal = t.string("signal").unwrap_or_else(|| "TERM".into());
         let signal = match signal.as_str() {
@@ -268,10 +275,15 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
             }
             let run = t.strings("run");
             check_placeholders(t, "run", &run, &ports, true);
+            let run = t.strings("run");
+            for (message, hint) in run.iter().flat_map(|template| placeholder::check(template, &ports, true)) {
+                t.problem("run", message, hint);
+            }
             Variant {
                 summary: t.string("summary"),
                 args: t.strings("args"),
                 jvm: t.strings("jvm"),
+                run,
                 run,
                 env: t.map("env"),
                 jdk: t.integer("jdk", 8, 99).map(|n| n as u32),
