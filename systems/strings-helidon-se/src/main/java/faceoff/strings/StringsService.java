@@ -3,7 +3,7 @@ package faceoff.strings;
 import java.util.Map;
 
 import io.helidon.http.HeaderNames;
-import io.helidon.http.HttpException;
+import io.helidon.http.HeaderValues;
 import io.helidon.http.Method;
 import io.helidon.http.PathMatchers;
 import io.helidon.http.Status;
@@ -43,7 +43,7 @@ final class StringsService implements HttpService {
     /** Helidon answers 404, not 405, where a path knows other methods only. */
     private static void refuseOthers(HttpRules rules, Method method, String path) {
         rules.route(other -> !other.equals(method), PathMatchers.create(path), (request, response) -> {
-            throw Refusal.of(Status.METHOD_NOT_ALLOWED_405).header(HeaderNames.ALLOW, method.text());
+            throw Refusal.of(Status.METHOD_NOT_ALLOWED_405).header(HeaderValues.create(HeaderNames.ALLOW, method.text()));
         });
     }
 
@@ -92,7 +92,7 @@ final class StringsService implements HttpService {
         }
     }
 
-    private static void demand(boolean right) throws HttpException {
+    private static void demand(boolean right) {
         if (!right) {
             throw Refusal.of(Status.BAD_REQUEST_400);
         }
