@@ -111,7 +111,7 @@ class StringsTest {
 
         private static Server create(boolean isLogged) {
             System.setProperty("server.port", "0");
-            System.setProperty("server.features.access-log.enabled", "" + isLogged);
+            System.setProperty("request-log", "" + isLogged);
             return Server.create().start();
         }
 

@@ -26,7 +26,12 @@ public final class StringsServer {
         return WebServer.builder()
                 .config(config.get("server"))
                 .directHandlers(refusals.build())
-                .routing(routing -> routing.register(new StringsService()))
+                .routing(routing -> {
+                    if (config.get("request-log").asBoolean().orElse(false)) {
+                        routing.addFilter(new RequestLog());
+                    }
+                    routing.register(new StringsService());
+                })
                 .build()
                 .start();
     }

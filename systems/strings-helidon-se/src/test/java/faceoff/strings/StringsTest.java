@@ -110,7 +110,7 @@ class StringsTest {
 
         Service(boolean isLogged) {
             this(StringsServer.start(Config.builder()
-                    .addSource(ConfigSources.create(Map.of("server.port", "0", "server.features.access-log.enabled", "" + isLogged)))
+                    .addSource(ConfigSources.create(Map.of("server.port", "0", "request-log", "" + isLogged)))
                     .addSource(ConfigSources.classpath("application.yaml"))
                     .build()));
         }

@@ -9,8 +9,6 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import org.glassfish.grizzly.http.server.HttpServer;
 import org.glassfish.jersey.grizzly2.httpserver.GrizzlyHttpServerFactory;
-import org.glassfish.jersey.micrometer.server.DefaultJerseyTagsProvider;
-import org.glassfish.jersey.micrometer.server.MetricsApplicationEventListener;
 import org.glassfish.jersey.server.ResourceConfig;
 
 /** The string service on Jersey, on the HTTP server of Grizzly. */
@@ -50,7 +48,7 @@ public final class StringsServer {
                 .register(new BodyLimit())
                 .register(new Errors.Refused())
                 .register(new Errors.NotJson())
-                .register(new MetricsApplicationEventListener(registry, new DefaultJerseyTagsProvider(), "http.server.requests", true));
+                .register(new RequestTimer(registry));
         if (isLogged) {
             resources.register(new RequestLog());
         }
