@@ -17,7 +17,13 @@ public final class AsyncHandler extends Handler {
 
     private final Handler console = new ConsoleHandler();
     private final BlockingQueue<LogRecord> records = new ArrayBlockingQueue<>(8192);
-    private final Thread writer = Thread.ofPlatform().name("log").daemon().start(this::write);
+    private final Thread writer = new Thread(this::write, "log");
+
+    /** Starts the thread. */
+    public AsyncHandler() {
+        writer.setDaemon(true);
+        writer.start();
+    }
 
     @Override
     public void publish(LogRecord record) {
