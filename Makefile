@@ -38,8 +38,7 @@ conformance: page ## real servers, every kind of answer (part of test-all)
 lint: page ## formatting and lints of every language
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	cd systems/proxy-gin && test -z "$$(gofmt -l .)" && go vet ./...
-	cd conformance/go && test -z "$$(gofmt -l .)" && go vet ./...
+	for go in systems/*/go.mod conformance/go/go.mod; do (cd $$(dirname $$go) && test -z "$$(gofmt -l .)" && go vet ./...) || exit 1; done
 	cd web && npm run --silent lint
 
 bench: build ## our load generator beside its peers; FIGURES="closed --quick" for some of it

@@ -100,6 +100,11 @@ pub struct Variant {
     pub args: Vec<String>,
     /// Fills `{variant.jvm}`.
     pub jvm: Vec<String>,
+    /// A start command instead of the system's, such as that of a native image; empty: the system's.
+    pub run: Vec<String>,
+    /// A start command instead of the system's, such as that of a native image; empty: the system's.
+    #[serde(default)]
+    pub run: Vec<String>,
     /// Added to the environment of the start.
     pub env: BTreeMap<String, String>,
     /// Least JDK version, where it is higher than the system's.
@@ -208,6 +213,12 @@ impl System {
             }
             contender.args.extend(variant.args.iter().cloned());
             contender.jvm.extend(variant.jvm.iter().cloned());
+            if !variant.run.is_empty() {
+                system.start.run = variant.run.clone();
+            }
+            if !variant.run.is_empty() {
+                system.start.run.clone_from(&variant.run);
+            }
             system.start.env.extend(variant.env.clone());
             system.jdk = system.jdk.max(variant.jdk);
             system.needs.extend(variant.needs.iter().cloned());
@@ -253,6 +264,8 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
         table.problem("start", "the table [start] is missing", "say how the program starts: `[start]` with `run` and `ports`");
         Start { run: Vec::new(), env: BTreeMap::new(), ports: Vec::new(), render: Vec::new(), descriptors: None }
     });
+    let ports = start.ports.clone();
+    let ports = start.ports.clone();
     let stop = table.table("stop", |t| {
         let signal = t.string("signal").unwrap_or_else(|| "TERM".into());
         let signal = match signal.as_str() {
@@ -286,10 +299,18 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
             if name == AA {
                 t.problem("", "the variant `aa` is the baseline compared with itself", "give this variant another name");
             }
+            let run = t.strings("run");
+            check_placeholders(t, "run", &run, &ports, true);
+            let run = t.strings("run");
+            for (message, hint) in run.iter().flat_map(|template| placeholder::check(template, &ports, true)) {
+                t.problem("run", message, hint);
+            }
             Variant {
                 summary: t.string("summary"),
                 args: t.strings("args"),
                 jvm: t.strings("jvm"),
+                run,
+                run,
                 env: t.map("env"),
                 jdk: t.integer("jdk", 8, 99).map(|n| n as u32),
                 needs: t.tables("needs", walk_need),
@@ -321,12 +342,8 @@ fn walk_start(table: &Table<'_>) -> Start {
     if start.ports.is_empty() {
         table.problem("ports", "`start.ports` names no port", "write `ports = [\"http\"]`");
     }
-    let templates = start.run.iter().map(|t| ("run", t, true)).chain(start.env.values().map(|t| ("env", t, false)));
-    for (key, template, may_be_list) in templates {
-        for (message, hint) in placeholder::check(template, &start.ports, may_be_list) {
-            table.problem(key, message, hint);
-        }
-    }
+    check_placeholders(table, "run", &start.run, &start.ports, true);
+    check_placeholders(table, "env", start.env.values(), &start.ports, false);
     for file in &start.render {
         if Path::new(file).components().count() != 1 {
             table.problem("render", format!("`{file}` is not a file of the system's folder"), "name a file that stands beside system.toml");
@@ -376,12 +393,23 @@ fn walk_build(table: &Table<'_>) -> Build {
     if build.outputs.is_empty() {
         table.problem("outputs", "`build.outputs` is missing", "list the files that must exist after the build");
     }
-    for (key, template) in build.run.iter().flatten().map(|t| ("run", t)).chain(build.env.values().map(|t| ("env", t))) {
-        for (message, hint) in placeholder::check(template, &[], false) {
+    check_placeholders(table, "run", build.run.iter().flatten(), &[], false);
+    check_placeholders(table, "env", build.env.values(), &[], false);
+    build
+}
+
+fn check_placeholders<'t>(
+    table: &Table<'_>,
+    key: &str,
+    templates: impl IntoIterator<Item = &'t String>,
+    ports: &[String],
+    may_be_list: bool,
+) {
+    for template in templates {
+        for (message, hint) in placeholder::check(template, ports, may_be_list) {
             table.problem(key, message, hint);
         }
     }
-    build
 }
 
 #[cfg(test)]

@@ -81,6 +81,21 @@ fn check_build_and_list_speak_to_programs_too() {
 }
 
 #[test]
+fn a_variant_may_start_another_program() {
+    let folder = Folder::new();
+    folder.system("a", &["--no-such-flag"]);
+    let path = folder.path().join("systems/a/system.toml");
+    let manifest = std::fs::read_to_string(&path).unwrap();
+    let line = manifest.lines().find(|line| line.starts_with("run = ")).unwrap();
+    let works = line.replace(", \"--no-such-flag\"", "");
+    std::fs::write(&path, format!("{manifest}[variants.other]\n{works}\n")).unwrap();
+    folder.run(&["check", "a"]).expect(1);
+    folder.run(&["check", "a:other"]).expect(0).says("1 right");
+    std::fs::write(&path, format!("{manifest}[variants.other]\nrun = [\"x\", \"{{port.htp}}\"]\n")).unwrap();
+    folder.run(&["check", "a"]).expect(2).says("names a port that is not in `ports`").says("did you mean `http`?");
+}
+
+#[test]
 fn two_runs_at_once_take_turns() {
     let folder = Folder::new();
     folder.system("a", &[]);

@@ -1,0 +1,3 @@
+module faceoff/systems/strings-go
+
+go 1.26

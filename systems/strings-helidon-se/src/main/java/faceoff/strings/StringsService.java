@@ -1,0 +1,100 @@
+package faceoff.strings;
+
+import java.util.Map;
+
+import io.helidon.http.HeaderNames;
+import io.helidon.http.HeaderValues;
+import io.helidon.http.Method;
+import io.helidon.http.PathMatchers;
+import io.helidon.http.Status;
+import io.helidon.webserver.http.Handler;
+import io.helidon.webserver.http.HttpRules;
+import io.helidon.webserver.http.HttpService;
+import io.helidon.webserver.http.ServerRequest;
+import io.helidon.webserver.http.ServerResponse;
+import jakarta.json.Json;
+import jakarta.json.JsonBuilderFactory;
+import jakarta.json.JsonException;
+import jakarta.json.JsonObject;
+import jakarta.json.JsonString;
+import jakarta.json.JsonStructure;
+
+/** The paths of the service. */
+final class StringsService implements HttpService {
+
+    private static final int MAX_SIZE = 64 << 10;
+    private static final int MAX_WORK = 1000;
+    private static final JsonBuilderFactory JSON = Json.createBuilderFactory(Map.of());
+
+    @Override
+    public void routing(HttpRules rules) {
+        serve(rules, Method.POST, "/uppercase", StringsService::uppercase);
+        serve(rules, Method.POST, "/count", StringsService::count);
+        serve(rules, Method.GET, "/api/generated/{size}", StringsService::generated);
+        serve(rules, Method.GET, "/health", StringsService::health);
+        refuseOthers(rules, Method.GET, "/metrics"); // served by Helidon's observe feature
+    }
+
+    private static void serve(HttpRules rules, Method method, String path, Handler handler) {
+        rules.route(method, path, handler);
+        refuseOthers(rules, method, path);
+    }
+
+    /** Helidon answers 404, not 405, where a path knows other methods only. */
+    private static void refuseOthers(HttpRules rules, Method method, String path) {
+        rules.route(other -> !other.equals(method), PathMatchers.create(path), (request, response) -> {
+            throw Refusal.of(Status.METHOD_NOT_ALLOWED_405).header(HeaderValues.create(HeaderNames.ALLOW, method.text()));
+        });
+    }
+
+    private static void uppercase(ServerRequest request, ServerResponse response) {
+        String text = text(request);
+        demand(!text.isEmpty());
+        response.send(JSON.createObjectBuilder().add("v", Text.uppercase(text)).build());
+    }
+
+    private static void count(ServerRequest request, ServerResponse response) {
+        response.send(JSON.createObjectBuilder().add("v", Text.count(text(request))).build());
+    }
+
+    private static void generated(ServerRequest request, ServerResponse response) {
+        int size = number(request.path().pathParameters().get("size"), 0, MAX_SIZE);
+        String work = request.query().first("work").orElse("");
+        int rounds = work.isEmpty() ? 1 : number(work, 1, MAX_WORK);
+        String text = Text.generate(size);
+        response.send(JSON.createObjectBuilder().add("s", text).add("crc", Text.checksum(text, rounds)).build());
+    }
+
+    private static void health(ServerRequest request, ServerResponse response) {
+        response.send(JSON.createObjectBuilder().add("status", "UP").build());
+    }
+
+    /** The text in the body {"s": "..."}. */
+    private static String text(ServerRequest request) {
+        try {
+            JsonStructure body = request.content().as(JsonStructure.class);
+            demand(body instanceof JsonObject object && object.get("s") instanceof JsonString);
+            String text = ((JsonObject) body).getString("s");
+            demand(Text.isWellFormed(text));
+            return text;
+        } catch (JsonException notJson) {
+            throw Refusal.of(Status.BAD_REQUEST_400);
+        }
+    }
+
+    private static int number(String text, int least, int most) {
+        try {
+            int number = Integer.parseInt(text);
+            demand(number >= least && number <= most);
+            return number;
+        } catch (NumberFormatException notANumber) {
+            throw Refusal.of(Status.BAD_REQUEST_400);
+        }
+    }
+
+    private static void demand(boolean right) {
+        if (!right) {
+            throw Refusal.of(Status.BAD_REQUEST_400);
+        }
+    }
+}
