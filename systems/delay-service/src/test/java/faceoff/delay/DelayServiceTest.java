@@ -10,6 +10,7 @@ import java.net.http.HttpResponse;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
 import org.springframework.boot.test.web.server.LocalServerPort;
@@ -35,7 +36,7 @@ class DelayServiceTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"/abc", "/-1", "/+1", "/1.5", "/0x1", "/%201", "/60001", "/99999999999"})
+    @ValueSource(strings = {"/abc", "/-1", "/+1", "/1.5", "/0x1", "/%201", "/60001", "/99999999999"})
     void refusesWhatIsNoDelay(String path) throws Exception {
         assertError(send("GET", path), 400, "Bad Request");
     }
