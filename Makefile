@@ -38,7 +38,7 @@ conformance: page ## real servers, every kind of answer (part of test-all)
 lint: page ## formatting and lints of every language
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	cd systems/proxy-gin && test -z "$$(gofmt -l .)" && go vet ./...
+	for module in systems/*/go.mod; do (cd $$(dirname $$module) && test -z "$$(gofmt -l .)" && go vet ./...) || exit 1; done
 	cd conformance/go && test -z "$$(gofmt -l .)" && go vet ./...
 	cd web && npm run --silent lint
 
