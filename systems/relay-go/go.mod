@@ -1,0 +1,3 @@
+module faceoff/systems/relay-go
+
+go 1.26
