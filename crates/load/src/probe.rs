@@ -82,7 +82,7 @@ pub fn ask(address: SocketAddr, target: &Target, workload: &Workload, timeout: D
         let subject = script.name(step).to_owned();
         let no_answer = |cause: io::Error| {
             // A socket's timeout comes as "try again", which says nothing to a reader.
-            let is_late = matches!(cause.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut);
+            let is_late = matches!(cause.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
             WrongAnswer::NoAnswer(if is_late { format!("{subject}: no answer in time") } else { format!("{subject}: {cause}") })
         };
         let left = || Duration::from_nanos(deadline.saturating_sub(clock::now_ns()).max(1_000_000));

@@ -36,7 +36,7 @@ pub enum Protocol {
 
 impl Protocol {
     /// As manifests write them.
-    const WORDS: [(&str, Protocol); 3] =
+    const WORDS: [(&'static str, Protocol); 3] =
         [("http1", Protocol::Http1), ("http1+tls", Protocol::Http1Tls), ("http2+tls", Protocol::Http2Tls)];
 }
 
