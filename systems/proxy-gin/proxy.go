@@ -22,6 +22,9 @@ const (
 	// prefix is what is taken off a path before it goes to the upstream.
 	prefix = "/product"
 
+	// whole is the beginning of paths that go to the upstream as they are.
+	whole = "/v1"
+
 	// flushAfter is how long a part of a body that does not fill a buffer may stay here.
 	// A short answer that comes whole is written once, head and body together.
 	flushAfter = time.Millisecond
@@ -31,7 +34,7 @@ const (
 	outboundIdle = 15 * time.Second
 )
 
-// proxy forwards what is under prefix to the upstream.
+// proxy forwards what is under prefix or whole to the upstream.
 type proxy struct {
 	forward *httputil.ReverseProxy
 	places  chan struct{} // one for each outbound request in flight; nil: unbounded
@@ -69,6 +72,7 @@ func newProxy(s settings, outbound int, crowded func() bool, logger *log.Logger)
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} {
 		router.Handle(method, prefix, p.handle)
 		router.Handle(method, prefix+"/*rest", p.handle)
+		router.Handle(method, whole+"/*rest", p.handle)
 	}
 	return router
 }
@@ -144,7 +148,7 @@ func (p *proxy) takePlace(ctx context.Context) bool {
 // and Host on, forwarding headers added.
 func rewriteTo(upstream *url.URL) func(*httputil.ProxyRequest) {
 	return func(r *httputil.ProxyRequest) {
-		// The router matched the escaped path, so both forms begin with the prefix.
+		// The router matched the escaped path, so both forms begin with the prefix, if either does.
 		r.Out.URL.Path = strings.TrimPrefix(r.Out.URL.Path, prefix)
 		r.Out.URL.RawPath = strings.TrimPrefix(r.Out.URL.RawPath, prefix)
 		r.SetURL(upstream)

@@ -233,12 +233,14 @@ func TestTakesThePrefixOff(t *testing.T) {
 		"/product//double/":                   "//double/",
 		"/product/product/x":                  "/product/x",
 		"http://shop.example/product/absolut": "/absolut",
+		"/v1/pets?limit=1":                    "/v1/pets?limit=1",
+		"/v1/product/x":                       "/v1/product/x",
 	} {
 		if got := body(t, c.get(target)); got != want {
 			t.Errorf("%s: the upstream was asked for %s, want %s", target, got, want)
 		}
 	}
-	for _, target := range []string{"/", "/products", "/productx/products", "/product%2Fproducts", "/PRODUCT/products", "/x/product/products"} {
+	for _, target := range []string{"/", "/products", "/productx/products", "/v1", "/v1x/pets", "/product%2Fproducts", "/PRODUCT/products", "/x/product/products"} {
 		wantError(t, c.get(target), http.StatusNotFound)
 	}
 }

@@ -152,9 +152,8 @@ pub fn prove(contender: &Contender, workloads: &[&Workload], around: &Surroundin
         }
     };
     answers.ready_after_ns = Some(running.ready_after_ns);
-    let host = running.address.to_string();
     for workload in workloads.iter().cycle().take(PROOF_PASSES * workloads.len()) {
-        if let Err(wrong) = ask(running.address, &host, workload, Duration::from_secs(10)) {
+        if let Err(wrong) = ask(running.address, &running.target, workload, Duration::from_secs(10)) {
             let cause = format!("workload {}: {wrong}", workload.name);
             answers.failure = Some(Failure { stage: "answers".into(), cause, log: running.process.last_lines(20) });
             break;

@@ -6,7 +6,7 @@ use crate::pauses;
 use crate::plan;
 use crate::steady::Decides;
 use crate::{Progress, Watcher, warmup};
-use load::{Plan, Target, Wait};
+use load::{Plan, Wait};
 use model::experiment::{Cell, CpuSets, Experiment};
 use model::record::{Failure, Generator, Host, Measurement, Trial};
 use model::workload::Workload;
@@ -145,11 +145,10 @@ fn died(running: &mut Running, stage: &str) -> Option<Failure> {
 }
 
 fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, stop: &AtomicBool) -> Result<Measurement, String> {
-    let target = Target::plain(running.address);
     let cpus = setup.cpus;
     let has_own_cpu = |others: &[usize]| !others.iter().any(|cpu| cpus.generator.contains(cpu));
     let plan = Plan {
-        target: &target,
+        target: &running.target,
         workload: &setup.workloads[&cell.asks()],
         load: &cell.load,
         duration: setup.experiment.design.measure,

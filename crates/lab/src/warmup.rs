@@ -1,7 +1,7 @@
 //! The warm-up of a fresh start: window by window, until its steady state is found.
 
 use crate::steady::{self, Decides, UNASKED_MAX};
-use load::{Measured, Plan, Target, Wait};
+use load::{Measured, Plan, Wait};
 use model::experiment::Load;
 use model::record::{WarmUpClass, WarmUpWindow, Warmup};
 use model::workload::Workload;
@@ -82,14 +82,13 @@ fn next_connections(window: &WarmUpWindow) -> u32 {
 
 fn window(running: &Running, given: &Given<'_>, at_ns: u64, number: u64, long: Duration, connections: u32) -> Result<WarmUpWindow, String> {
     let pause = long.mul_f64(PAUSE_SHARE);
-    let target = Target::plain(running.address);
     let cpu_before = tree_cpu_ns(running.process.pid);
     let mut window =
         WarmUpWindow { at_ns, load_ns: 0, connections, correct: 0, cpu_ns: 0, pause_ns: 0, pause_cpu_ns: 0, p50_ns: None, max_ns: None };
     let mut service = stats::Histogram::new();
     for workload in given.workloads {
         let plan = Plan {
-            target: &target,
+            target: &running.target,
             workload,
             load: &Load::closed(connections),
             duration: (long - pause) / given.workloads.len() as u32,

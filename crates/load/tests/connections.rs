@@ -170,6 +170,18 @@ fn each_version_of_tls_is_spoken_to_whom_our_authority_vouches_for() {
 }
 
 #[test]
+fn a_workload_is_asked_over_tls_in_http1_whatever_a_load_would_speak() {
+    let authority = Authority::new();
+    let (address, _) = serve_tls(&authority, &[&version::TLS13], false);
+    let offering = TlsOptions { insecure: true, http2: true, ..TlsOptions::default() };
+    let target = Target { protocol: Protocol::Http2, ..target(address, "localhost", &offering, true) };
+    let answer = Answer { body: BodyCheck::Text("hello".into()), ..Answer::default() };
+    let steps = vec![Step { answer, ..Step::default() }; 2];
+    let workload = Workload { name: "hello".into(), steps, ..Workload::default() };
+    load::ask(address, &target, &workload, Duration::from_secs(20)).unwrap();
+}
+
+#[test]
 fn bodies_of_any_size_go_over_tls() {
     let authority = Authority::new();
     let trusting = TlsOptions { ca: Some(authority.file("ca.pem")), ..TlsOptions::default() };

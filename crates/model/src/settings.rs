@@ -26,6 +26,14 @@ pub(crate) fn of(variant: &Variant) -> BTreeMap<String, Vec<String>> {
     if let Some(build) = &variant.build {
         set("build".into(), &format!("{build:?}"));
     }
+    if let Some(protocol) = variant.protocol {
+        set("protocol".into(), &format!("{protocol:?}"));
+    }
+    for (what, list) in [("run", &variant.run), ("answers", &variant.answers)] {
+        if !list.is_empty() {
+            set(what.into(), &list.join(" "));
+        }
+    }
     all
 }
 

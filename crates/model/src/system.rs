@@ -23,6 +23,24 @@ pub enum Kind {
     Database,
 }
 
+/// How a system is spoken to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Protocol {
+    /// HTTP/1.1 in the clear.
+    #[default]
+    Http1,
+    /// HTTP/1.1 over TLS.
+    Http1Tls,
+    /// HTTP/2 over TLS.
+    Http2Tls,
+}
+
+impl Protocol {
+    /// As manifests write them.
+    const WORDS: [(&'static str, Protocol); 3] =
+        [("http1", Protocol::Http1), ("http1+tls", Protocol::Http1Tls), ("http2+tls", Protocol::Http2Tls)];
+}
+
 /// A tool that must be there, tried before anything is built.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Need {
@@ -65,6 +83,9 @@ pub struct Start {
     pub render: Vec<String>,
     /// Most descriptors the process may hold; the experiment's `place` goes before it.
     pub descriptors: Option<u64>,
+    /// How it is spoken to at its first port.
+    #[serde(default)]
+    pub protocol: Protocol,
 }
 
 /// How it is ended.
@@ -101,8 +122,6 @@ pub struct Variant {
     /// Fills `{variant.jvm}`.
     pub jvm: Vec<String>,
     /// A start command instead of the system's, such as that of a native image; empty: the system's.
-    pub run: Vec<String>,
-    /// A start command instead of the system's, such as that of a native image; empty: the system's.
     #[serde(default)]
     pub run: Vec<String>,
     /// Added to the environment of the start.
@@ -115,6 +134,12 @@ pub struct Variant {
     pub build: Option<Build>,
     /// Most descriptors, instead of the system's.
     pub descriptors: Option<u64>,
+    /// How it is spoken to, instead of the system's.
+    #[serde(default)]
+    pub protocol: Option<Protocol>,
+    /// Workloads whose right answers it must give, instead of the system's; none: those.
+    #[serde(default)]
+    pub answers: Vec<String>,
 }
 
 /// A system as its manifest describes it.
@@ -214,9 +239,6 @@ impl System {
             contender.args.extend(variant.args.iter().cloned());
             contender.jvm.extend(variant.jvm.iter().cloned());
             if !variant.run.is_empty() {
-                system.start.run = variant.run.clone();
-            }
-            if !variant.run.is_empty() {
                 system.start.run.clone_from(&variant.run);
             }
             system.start.env.extend(variant.env.clone());
@@ -226,6 +248,10 @@ impl System {
                 system.build = Some(build.clone());
             }
             system.start.descriptors = variant.descriptors.or(system.start.descriptors);
+            system.start.protocol = variant.protocol.unwrap_or(system.start.protocol);
+            if !variant.answers.is_empty() {
+                system.answers.clone_from(&variant.answers);
+            }
         }
         if wrong.is_empty() { Ok(contender) } else { Err(Problems::several(wrong)) }
     }
@@ -262,9 +288,15 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
     };
     let start = table.table("start", walk_start).unwrap_or_else(|| {
         table.problem("start", "the table [start] is missing", "say how the program starts: `[start]` with `run` and `ports`");
-        Start { run: Vec::new(), env: BTreeMap::new(), ports: Vec::new(), render: Vec::new(), descriptors: None }
+        Start {
+            run: Vec::new(),
+            env: BTreeMap::new(),
+            ports: Vec::new(),
+            render: Vec::new(),
+            descriptors: None,
+            protocol: Protocol::default(),
+        }
     });
-    let ports = start.ports.clone();
     let ports = start.ports.clone();
     let stop = table.table("stop", |t| {
         let signal = t.string("signal").unwrap_or_else(|| "TERM".into());
@@ -301,21 +333,18 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
             }
             let run = t.strings("run");
             check_placeholders(t, "run", &run, &ports, true);
-            let run = t.strings("run");
-            for (message, hint) in run.iter().flat_map(|template| placeholder::check(template, &ports, true)) {
-                t.problem("run", message, hint);
-            }
             Variant {
                 summary: t.string("summary"),
                 args: t.strings("args"),
                 jvm: t.strings("jvm"),
-                run,
                 run,
                 env: t.map("env"),
                 jdk: t.integer("jdk", 8, 99).map(|n| n as u32),
                 needs: t.tables("needs", walk_need),
                 build: t.table("build", walk_build),
                 descriptors: walk_limits(t),
+                protocol: t.choice("protocol", &Protocol::WORDS),
+                answers: t.strings("answers"),
             }
         }),
         folder: folder.to_owned(),
@@ -335,6 +364,7 @@ fn walk_start(table: &Table<'_>) -> Start {
         ports: table.strings("ports"),
         render: table.strings("render"),
         descriptors: walk_limits(table),
+        protocol: table.choice("protocol", &Protocol::WORDS).unwrap_or_default(),
     };
     if start.run.is_empty() {
         table.problem("run", "`start.run` names no command", "write `run = [\"program\", \"--port={port.http}\"]`");

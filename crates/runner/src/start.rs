@@ -4,9 +4,10 @@ use crate::build::values;
 use crate::needs::Tools;
 use crate::ports;
 use crate::process::{Process, Spec, Stop};
-use load::{WrongAnswer, ask};
+use load::tls::TlsOptions;
+use load::{Protocol as Framing, Target, WrongAnswer, ask};
 use model::record::{Failure, Stopped};
-use model::system::Contender;
+use model::system::{Contender, Protocol};
 use model::workload::Workload;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -47,6 +48,8 @@ pub struct Running {
     pub process: Process,
     /// Where it listens.
     pub address: SocketAddr,
+    /// Where requests go, and how they are spoken.
+    pub target: Target,
     /// The command, as it was run.
     pub command: Vec<String>,
     /// From its start to the first right answer.
@@ -96,16 +99,16 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
         run: around.run,
     };
     let failed = |failure| Attempt::Failed(failure, prepared.command.clone());
-    let mut process = Process::start(&spec).map_err(|cause| failed(fail("start", cause, vec![])))?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, prepared.port));
-    let host = address.to_string();
+    let target = target(address, system.start.protocol).map_err(|cause| failed(fail("start", cause, vec![])))?;
+    let mut process = Process::start(&spec).map_err(|cause| failed(fail("start", cause, vec![])))?;
     let deadline = process.started_ns + system.ready_within.as_nanos() as u64;
     loop {
         let left = deadline.saturating_sub(load::clock::now_ns());
-        let cause = match ask(address, &host, ready, Duration::from_nanos(left.clamp(1_000_000, 2_000_000_000))) {
+        let cause = match ask(address, &target, ready, Duration::from_nanos(left.clamp(1_000_000, 2_000_000_000))) {
             Ok(at_ns) => {
                 let ready_after_ns = at_ns - process.started_ns;
-                return Ok(Running { process, address, command: prepared.command, ready_after_ns });
+                return Ok(Running { process, address, target, command: prepared.command, ready_after_ns });
             }
             Err(WrongAnswer::NoAnswer(cause)) => cause,
             Err(WrongAnswer::Wrong(cause)) => format!("a wrong answer: {cause}"),
@@ -128,6 +131,18 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
         let passed = Duration::from_nanos(load::clock::now_ns() - process.started_ns);
         std::thread::sleep(passed.mul_f64(ASK_AGAIN_SHARE).clamp(*ASK_AGAIN.start(), *ASK_AGAIN.end()));
     }
+}
+
+/// How a system is spoken to. Its certificate is its own, and trusted as it stands: what verifying it costs is paid all the same.
+fn target(address: SocketAddr, protocol: Protocol) -> Result<Target, String> {
+    let plain = Target::plain(address);
+    let http2 = match protocol {
+        Protocol::Http1 => return Ok(plain),
+        Protocol::Http1Tls => false,
+        Protocol::Http2Tls => true,
+    };
+    let tls = TlsOptions { insecure: true, http2, ..TlsOptions::default() }.client(&address.ip().to_string())?;
+    Ok(Target { protocol: if http2 { Framing::Http2 } else { plain.protocol }, tls: Some(tls), ..plain })
 }
 
 struct Prepared {

@@ -28,7 +28,7 @@ pub struct Options {
     /// Every system here, with each of its variants
     #[arg(long)]
     all: bool,
-    /// What proxies stand before [default: the upstream of the first experiment with the proxy]
+    /// What proxies stand before [default: the upstream of an experiment with the proxy]
     #[arg(long, value_name = "SYSTEM")]
     upstream: Option<ContenderName>,
     /// How to print
@@ -128,7 +128,7 @@ impl Checks<'_> {
         if needs_upstream {
             let wanted = match upstream {
                 Some(name) => name.clone(),
-                None => upstream_of(self.place.catalog, &name)?,
+                None => upstream_of(self.place.catalog, &ready.contender)?,
             };
             if let Err(failure) = self.provide_upstream(&wanted)? {
                 return Ok(Outcome::Failed(failure));
@@ -187,20 +187,26 @@ impl Checks<'_> {
     }
 }
 
-/// The upstream of the first experiment that a proxy takes part in; one without variants goes before.
-fn upstream_of(catalog: &Catalog, proxy: &ContenderName) -> Result<ContenderName, Error> {
-    let mut found: Option<ContenderName> = None;
+/// The upstream of an experiment that a proxy takes part in: before others one that asks what the proxy must answer, one with
+/// the proxy's very variants, one whose upstream has none; then the first.
+fn upstream_of(catalog: &Catalog, proxy: &Contender) -> Result<ContenderName, Error> {
+    let mut found: Option<([bool; 3], ContenderName)> = None;
     for name in catalog.experiment_names() {
         let experiment = catalog.experiment(&name)?;
-        if experiment.everybody().any(|c| c.system == proxy.system)
-            && let Some(upstream) = experiment.upstream
-            && found.as_ref().is_none_or(|f| !f.variants.is_empty() && upstream.variants.is_empty())
-        {
-            found = Some(upstream);
+        let takes_part = experiment.everybody().any(|c| c.system == proxy.name.system);
+        let Some(upstream) = experiment.upstream.as_ref().filter(|_| takes_part) else { continue };
+        let rank = [
+            experiment.cells.iter().any(|cell| proxy.system.answers.contains(&cell.workload)),
+            experiment.everybody().any(|c| *c == proxy.name),
+            upstream.variants.is_empty(),
+        ];
+        if found.as_ref().is_none_or(|(best, _)| rank > *best) {
+            found = Some((rank, upstream.clone()));
         }
     }
-    if let Some(upstream) = found {
+    if let Some((_, upstream)) = found {
         return Ok(upstream);
     }
+    let proxy = &proxy.name;
     Err(Problems::plain(format!("{proxy} is a proxy, and no experiment here says what it stands before"), "name it with --upstream").into())
 }

@@ -96,6 +96,25 @@ fn a_variant_may_start_another_program() {
 }
 
 #[test]
+fn a_variant_may_answer_workloads_of_its_own_and_be_spoken_to_otherwise() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    let path = folder.path().join("systems/a/system.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("{text}[variants.missing]\nanswers = [\"missing\"]\n[variants.tls]\nprotocol = \"http1+tls\"\n")).unwrap();
+    let missing = |status: u16| format!("name = \"missing\"\nsummary = \"GET\"\n[[step]]\npath = \"/?status=404\"\n[step.answer]\nstatus = {status}\n");
+    folder.write("workloads/missing.toml", &missing(404));
+    folder.run(&["check", "a", "a:missing"]).expect(0).says("2 right");
+    folder.write("workloads/missing.toml", &missing(200));
+    folder.run(&["check", "a", "a:missing"]).expect(1).says("1 right");
+    // It speaks no TLS.
+    folder.run(&["check", "a:tls"]).expect(1).says("no right answer");
+    std::fs::write(&path, format!("{text}[variants.tls]\nprotocol = \"http1+tsl\"\n")).unwrap();
+    folder.run(&["check", "a:tls"]).expect(2).says("did you mean `http1+tls`?");
+    nothing_is_left(&folder);
+}
+
+#[test]
 fn two_runs_at_once_take_turns() {
     let folder = Folder::new();
     folder.system("a", &[]);

@@ -1,0 +1,51 @@
+package faceoff.proxy;
+
+import java.net.URI;
+
+import com.networknt.client.Http2Client;
+import com.networknt.handler.ProxyHandler;
+import com.networknt.proxy.ProxyConfig;
+
+import io.undertow.UndertowOptions;
+import io.undertow.server.HttpHandler;
+import io.undertow.server.HttpServerExchange;
+import io.undertow.server.handlers.ResponseCodeHandler;
+import io.undertow.server.handlers.proxy.LoadBalancingProxyClient;
+
+import org.xnio.OptionMap;
+import org.xnio.ssl.XnioSsl;
+
+/**
+ * What light-4j's LightProxyHandler is, with HTTP/2 to the upstream: that one offers HTTP/1.1 alone, whatever
+ * {@code proxy.http2Enabled} says.
+ */
+public final class Http2ProxyHandler implements HttpHandler {
+
+    private final ProxyHandler proxy;
+
+    /** As {@code proxy.yml} says, like the original. */
+    public Http2ProxyHandler() {
+        ProxyConfig config = ProxyConfig.load();
+        XnioSsl tls = Http2Client.getInstance().getDefaultXnioSsl();
+        OptionMap offer = OptionMap.create(UndertowOptions.ENABLE_HTTP2, true);
+        LoadBalancingProxyClient upstreams = new LoadBalancingProxyClient()
+                .setConnectionsPerThread(config.getConnectionsPerThread());
+        for (String host : config.getHosts().split(",")) {
+            upstreams.addHost(null, URI.create(host), null, tls, offer);
+        }
+        proxy = ProxyHandler.builder()
+                .setProxyClient(upstreams)
+                .setMaxConnectionRetries(config.getMaxConnectionRetries())
+                .setMaxQueueSize(config.getMaxQueueSize())
+                .setMaxRequestTime(config.getMaxRequestTime())
+                .setReuseXForwarded(config.isReuseXForwarded())
+                .setRewriteHostHeader(config.isRewriteHostHeader())
+                .setNext(ResponseCodeHandler.HANDLE_404)
+                .build();
+    }
+
+    @Override
+    public void handleRequest(HttpServerExchange exchange) throws Exception {
+        proxy.handleRequest(exchange);
+    }
+}
