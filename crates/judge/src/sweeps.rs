@@ -81,7 +81,13 @@ fn are_on_both_sides(a: &SweepLine, b: &SweepLine) -> bool {
 }
 
 /// The second of two contenders compared with the first, level by level, by the rule of every verdict.
-fn compare(judge: &Judge<'_>, verdicts: &[Judged], slice: &Slice<'_>, metric: Metric, [first, second]: [&ContenderName; 2]) -> Vec<Compared> {
+fn compare(
+    judge: &Judge<'_>,
+    verdicts: &[Judged],
+    slice: &Slice<'_>,
+    metric: Metric,
+    [first, second]: [&ContenderName; 2],
+) -> Vec<Compared> {
     let margin = judge.record.header.experiment.design.margin;
     let at = |level: f64, cell: &str| {
         let known = verdicts.iter().find(|j| {
@@ -152,12 +158,22 @@ mod tests {
         // What is undecided between shows where, and decides nothing.
         let between = levels(&[(1.0, 0.5, Better), (4.0, 0.9, Undecided), (16.0, 1.0 / 0.9, Equivalent), (64.0, 2.0, Worse)]);
         assert!(between.len() == 1 && between[0].1 == 64.0 && (between[0].2 - 8.0).abs() < 1e-9, "{between:?}");
-        assert_eq!(levels(&[(1.0, 0.5, Better), (2.0, 1.0, Equivalent), (4.0, 2.0, Worse), (16.0, 0.5, Better)]), [(1.0, 4.0, 2.0), (4.0, 16.0, 8.0)]);
+        assert_eq!(
+            levels(&[(1.0, 0.5, Better), (2.0, 1.0, Equivalent), (4.0, 2.0, Worse), (16.0, 0.5, Better)]),
+            [(1.0, 4.0, 2.0), (4.0, 16.0, 8.0)]
+        );
     }
 
     #[test]
     fn a_crossing_is_said_no_more_exactly_than_it_is_known() {
-        let said = [(17.4, (12.0, 24.0)), (3456.0, (2000.0, 8000.0)), (1.04, (0.5, 2.0)), (0.01234, (0.01, 0.1)), (12.2, (12.0, 12.5)), (99.7, (96.0, 192.0))];
+        let said = [
+            (17.4, (12.0, 24.0)),
+            (3456.0, (2000.0, 8000.0)),
+            (1.04, (0.5, 2.0)),
+            (0.01234, (0.01, 0.1)),
+            (12.2, (12.0, 12.5)),
+            (99.7, (96.0, 192.0)),
+        ];
         assert_eq!(said.map(|(level, between)| two_digits(level, between)), [17.0, 3500.0, 1.0, 0.012, 12.0, 100.0]);
         let names = ["a", "b:x"].map(|name| name.parse::<ContenderName>().unwrap());
         let [below, above] = &names;

@@ -90,7 +90,10 @@ fn crossing(judgement: &Judgement, subject: &ContenderName, metric: Metric) -> O
     let label = metric.describe().label;
     let (where_better, where_worse) = if crossing.below == *subject { ("up to", "above") } else { ("above", "up to it") };
     let about = Level { parameter: sweep.parameter.clone(), value: crossing.about };
-    Some(Part { verb: "is", text: format!("better by {label} {where_better} about {about}, {} {where_worse} ({})", judgement.baseline, sweep.of) })
+    Some(Part {
+        verb: "is",
+        text: format!("better by {label} {where_better} about {about}, {} {where_worse} ({})", judgement.baseline, sweep.of),
+    })
 }
 
 /// `better than nginx by CPU per request in 3, worse in 2 of 6 cells`, where cells differ.

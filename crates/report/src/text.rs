@@ -239,9 +239,9 @@ fn curve_table(slice: &Slice<'_>, sweeps: &[SweepCurves], verdicts: &[Verdict], 
             let at = |(level, cell): &(f64, &model::experiment::Cell)| {
                 let Some(point) = line.points.iter().find(|p| p.level == *level) else { return right("-".into()) };
                 let interval = point.interval.map(|i| format!("{} to {}", show_number(i.low), show_number(i.high)));
-                let verdict = verdicts.iter().find(|v| {
-                    v.contender == line.contender && v.metric == curves.metric && v.cell.as_deref() == Some(&cell.name)
-                });
+                let verdict = verdicts
+                    .iter()
+                    .find(|v| v.contender == line.contender && v.metric == curves.metric && v.cell.as_deref() == Some(&cell.name));
                 let lines = [Some(show_number(point.value)), interval, verdict.map(|v| outcome(v).to_owned())];
                 right(lines.into_iter().flatten().collect::<Vec<_>>().join("\n"))
             };

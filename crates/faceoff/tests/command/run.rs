@@ -101,8 +101,11 @@ fn a_variant_may_answer_workloads_of_its_own_and_be_spoken_to_otherwise() {
     folder.system("a", &[]);
     let path = folder.path().join("systems/a/system.toml");
     let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, format!("{text}[variants.missing]\nanswers = [\"missing\"]\n[variants.tls]\nprotocol = \"http1+tls\"\n")).unwrap();
-    let missing = |status: u16| format!("name = \"missing\"\nsummary = \"GET\"\n[[step]]\npath = \"/?status=404\"\n[step.answer]\nstatus = {status}\n");
+    std::fs::write(&path, format!("{text}[variants.missing]\nanswers = [\"missing\"]\n[variants.tls]\nprotocol = \"http1+tls\"\n"))
+        .unwrap();
+    let missing = |status: u16| {
+        format!("name = \"missing\"\nsummary = \"GET\"\n[[step]]\npath = \"/?status=404\"\n[step.answer]\nstatus = {status}\n")
+    };
     folder.write("workloads/missing.toml", &missing(404));
     folder.run(&["check", "a", "a:missing"]).expect(0).says("2 right");
     folder.write("workloads/missing.toml", &missing(200));

@@ -40,9 +40,14 @@ fn a_crossing_that_is_known_is_found() {
     // On a busy machine faults may leave nothing to judge.
     if !judgement.unsound {
         let [crossing] = &curves.crossings[..] else { panic!("{curves:?}\n{}", ran.out) };
-        assert_eq!((crossing.below.to_string(), crossing.above.to_string(), crossing.between), ("working".into(), "waiting".into(), (300.0, 1000.0)));
+        assert_eq!(
+            (crossing.below.to_string(), crossing.above.to_string(), crossing.between),
+            ("working".into(), "waiting".into(), (300.0, 1000.0))
+        );
         assert!((350.0..600.0).contains(&crossing.level), "{crossing:?}");
-        ran.says("Crossings").says("By mean latency, working is better up to about cpu ").says("It is better by mean latency up to about cpu ");
+        ran.says("Crossings")
+            .says("By mean latency, working is better up to about cpu ")
+            .says("It is better by mean latency up to about cpu ");
     }
     nothing_is_left(&folder);
 }

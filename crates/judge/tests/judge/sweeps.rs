@@ -22,9 +22,7 @@ fn record(names: &[&str], levels: &[f64], cpu: impl Fn(&str, f64, usize) -> f64)
         measured.usage.cpu_ns = (cpu(contender, level, block) * 1e9) as u64;
         measured
     };
-    let trials = (0..NOISE.len()).flat_map(|block| {
-        names.iter().map(move |contender| (block, *contender))
-    });
+    let trials = (0..NOISE.len()).flat_map(|block| names.iter().map(move |contender| (block, *contender)));
     let trials = trials.map(|(block, contender)| {
         let mut trial = made_up::trial(contender, block as u32 + 1, measured(contender, levels[0], block));
         trial.measurements.extend(levels[1..].iter().map(|level| measured(contender, *level, block)));
@@ -64,7 +62,10 @@ fn each_level_has_its_value_with_an_interval() {
     assert_eq!((curves.of.as_str(), curves.parameter.as_str(), curves.confidence), ("c", "connections", 0.95));
     assert_eq!(curves.lines.iter().map(|l| l.contender.to_string()).collect::<Vec<_>>(), ["a", "b"]);
     let points = &curves.lines[1].points;
-    assert_eq!(points.iter().map(|p| (p.level, p.used, p.cell.clone())).collect::<Vec<_>>(), [(1.0, 6, cell_name(1.0)), (16.0, 6, cell_name(16.0))]);
+    assert_eq!(
+        points.iter().map(|p| (p.level, p.used, p.cell.clone())).collect::<Vec<_>>(),
+        [(1.0, 6, cell_name(1.0)), (16.0, 6, cell_name(16.0))]
+    );
     // 1 s of CPU time for 1,000 answers is 1,000 µs each.
     for (point, truth) in points.iter().zip([250.0, 4_000.0]) {
         let logs: Vec<f64> = NOISE.iter().map(|n| (truth * n).ln()).collect();
@@ -74,7 +75,10 @@ fn each_level_has_its_value_with_an_interval() {
             assert!((found / expected - 1.0).abs() < 1e-6, "{point:?} {expected}");
         }
     }
-    assert!(!judgement.sweeps.iter().any(|s| s.metric == Metric::FailedShare || s.metric == Metric::StartUp), "nobody failed, and a start has no level");
+    assert!(
+        !judgement.sweeps.iter().any(|s| s.metric == Metric::FailedShare || s.metric == Metric::StartUp),
+        "nobody failed, and a start has no level"
+    );
     let again = serde_json::to_string(&judgement).unwrap();
     assert_eq!(serde_json::from_str::<Judgement>(&again).unwrap().sweeps, judgement.sweeps);
 }
