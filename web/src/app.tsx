@@ -7,6 +7,7 @@ import { AnswerSection } from "./sections/answer";
 import { AuditSection } from "./sections/audit";
 import { CurvesSection } from "./sections/curves";
 import { DecidedSection } from "./sections/decided";
+import { EffectsSection } from "./sections/effects";
 import { LatencySection } from "./sections/latency";
 import { SummarySection } from "./sections/summary";
 import { SymptomsSection } from "./sections/symptoms";
@@ -21,6 +22,7 @@ const places = (page: Page): [id: string, text: string][] => [
   ["answer", "Answer"],
   ["verdicts", "Verdicts"],
   ["symptoms", "Symptoms"],
+  ...(page.effects.length > 0 ? [["effects", "Effects"] as [string, string]] : []),
   ...(page.sweeps.length > 0 ? [["curves", "Curves"] as [string, string]] : []),
   ["latency", "Latency"],
   ["summary", "Table"],
@@ -76,6 +78,7 @@ function Record({ page, theme }: { page: Page; theme: string }) {
         <AnswerSection page={page} />
         <VerdictsSection verdicts={page.verdicts} {...choice} />
         <SymptomsSection symptoms={page.symptoms} />
+        <EffectsSection effects={page.effects} />
         <CurvesSection sweeps={page.sweeps} />
         <LatencySection curves={page.curves} {...choice} />
         <SummarySection table={page.table} cells={page.cells} published={page.published} />

@@ -24,6 +24,8 @@ export interface Page {
   curves: Curve[];
   /** every metric over the levels of every swept parameter; empty where nothing was swept */
   sweeps: Sweep[];
+  /** by cell and metric; none where no factors were crossed */
+  effects: Effects[];
   trials: Trial[];
   faults: Fault[];
   /** most first */
@@ -63,8 +65,8 @@ export interface Contender {
   summary: string;
   facts: Fact[];
   version: string | null;
-  artifact_bytes: number | null;
-  artifact_sha256: string | null;
+  /** files and folders that its build made */
+  artifacts: { path: string; bytes: number; sha256: string }[];
   trials_valid: number;
   trials_excluded: number;
   /** time to the first right answer over its trials, milliseconds */
@@ -259,6 +261,39 @@ export interface Curve {
   /** quantile (0..1, ascending, none beyond what the sample supports) and latency */
   points: [quantile: number, latency_ms: number][];
   samples: number;
+}
+/** What each factor does to a metric, apart from the others. */
+export interface Effects {
+  cell: string;
+  metric: string;
+  label: string;
+  unit: string;
+  /** of all starts, in the metric's unit */
+  mean: number;
+  /** of the intervals, each by itself */
+  confidence: number;
+  used: number;
+  excluded: number;
+  /** why there are none; else empty */
+  reason: string;
+  /** factors, then pairs whose effect is beyond chance */
+  effects: Effect[];
+}
+export interface Effect {
+  /** "audit", "audit and security" */
+  name: string;
+  pair: boolean;
+  value: number;
+  low: number;
+  high: number;
+  /** the same as parts of the mean */
+  share: number;
+  share_low: number;
+  share_high: number;
+  /** Holm's, among all pairs; null for a factor */
+  p: number | null;
+  /** "41 µs (38 to 44), 12 % of the mean" */
+  phrase: string;
 }
 /** A metric over the levels of a swept parameter, all else held. */
 export interface Sweep {

@@ -1,4 +1,4 @@
-import type { Audit, Cell, Claim, Contender, Curve, Estimate, Measurement, Noise, Page, Row, Sweep, Symptom, Trial, Verdict, WarmUp, Windows } from "../src/page";
+import type { Audit, Cell, Claim, Contender, Curve, Effects, Estimate, Measurement, Noise, Page, Row, Sweep, Symptom, Trial, Verdict, WarmUp, Windows } from "../src/page";
 
 /** Two records to test the page with: one as a run leaves it, one as an enemy would. Every number here is invented. */
 
@@ -77,6 +77,20 @@ const CONNECTIONS = [1, 6, 12, 24, 48, 96, 192];
 const SIZES = [128, 8192];
 
 /** Two sizes over connections, and two connections over sizes; one of the first has a crossing. */
+/** Three factors, one pair that does not add up. */
+function effects(): Effects[] {
+  const metrics: [string, string, string, number][] = [["cpu_per_request", "CPU per request", "µs", 340], ["latency_p50", "median latency", "ms", 1.2], ["latency_p99", "99th percentile of latency", "ms", 4.1]];
+  const shares: [string, number, number][] = [["security", 0.12, 0.01], ["audit", 0.034, 0.012], ["validator", -0.004, 0.02], ["security and audit", 0.021, 0.012]];
+  return metrics.map(([metric, label, unit, mean], i) => ({
+    cell: "closed-64", metric, label, unit, mean, confidence: 0.95, used: 63, excluded: 1, reason: "",
+    effects: shares.slice(0, i ? 3 : 4).map(([name, share, half]) => {
+      const wide = half * (1 + i);
+      const pair = name.includes(" and ");
+      return { name, pair, value: share * mean, low: (share - wide) * mean, high: (share + wide) * mean, share, share_low: share - wide, share_high: share + wide, p: pair ? 0.004 : null, phrase: `${(share * mean).toPrecision(3)} ${unit}, ${(share * 100).toPrecision(3)} % of the mean` };
+    }),
+  }));
+}
+
 function sweeps(): Sweep[] {
   const next = random(13);
   const slices = [
@@ -395,8 +409,8 @@ export function realistic(): Page {
       const own = run.filter((t) => t.contender === k.name);
       const valid = own.filter((t) => t.valid).length;
       return {
-        name: k.name, baseline: i === 0, summary: k.summary, facts: k.facts.map(([name, value]) => ({ name, value })), version: k.version, artifact_bytes: k.bytes,
-        artifact_sha256: "3b9f0d6c1a7e".repeat(6).slice(i, i + 64), trials_valid: valid, trials_excluded: own.length - valid,
+        name: k.name, baseline: i === 0, summary: k.summary, facts: k.facts.map(([name, value]) => ({ name, value })), version: k.version, artifacts: k.bytes === null ? [] : [{ path: "target/app.jar", bytes: k.bytes, sha256: "3b9f0d6c1a7e".repeat(6).slice(i, i + 64) }],
+        trials_valid: valid, trials_excluded: own.length - valid,
         ready_ms: { median: k.ready, min: k.ready * 0.92, max: k.ready * 1.12 },
       };
     }),
@@ -414,6 +428,7 @@ export function realistic(): Page {
     },
     curves: curves(),
     sweeps: sweeps(),
+    effects: effects(),
     trials: run,
     faults: [
       { kind: "generator lagged", where: "block 3, nginx, cell closed-64", evidence: "p99 of the generator's lag was 4.2 ms; the limit is 1 ms", hint: "give the generator a core of its own: place.generator_cpus" },
@@ -509,12 +524,13 @@ export function hostile(): Page {
         { ...absurd, cell: "zero", outcome: "confirmed", ratio: 0, ratio_low: -1, ratio_high: 0, margin: -1, phrase: "" },
       ] },
     ],
-    contenders: names.map((name, i) => ({ name, baseline: i === 0, summary: ATTACK, facts: i % 2 ? [] : [{ name: ATTACK, value: long }], version: null, artifact_bytes: null, artifact_sha256: null, trials_valid: 0, trials_excluded: 0, ready_ms: null })),
+    contenders: names.map((name, i) => ({ name, baseline: i === 0, summary: ATTACK, facts: i % 2 ? [] : [{ name: ATTACK, value: long }], version: null, artifacts: [{ path: ATTACK, bytes: 1, sha256: ATTACK }], trials_valid: 0, trials_excluded: 0, ready_ms: null })),
     cells: [cell, ...Array.from({ length: 30 }, (_, i) => ({ ...cell, name: `${i} ${ATTACK}`, scheduled: false }))],
     verdicts: names.slice(1).map((contender) => ({ cell: ATTACK, contender, baseline: ATTACK, metric: ATTACK, label: ATTACK, unit: ATTACK, lower_is_better: true, outcome: "undecided", phrase: ATTACK, ...nothing, value: null, baseline_value: null, margin: 0, used: 0, excluded: 0, reason: long })),
     table: names.map((contender) => ({ cell: ATTACK, contender, samples: 0, deviation_ms: 0, throughput_per_s: 0, average_ms: 0, min_ms: 0, p50_ms: null, p95_ms: null, p99_ms: null, max_ms: 0, received_kb_per_s: 0, average_bytes: 0, cpu_percent: 0, cpu_us_per_request: null, threads: 0, memory_mb: 0, errors: [{ kind: ATTACK, count: 1e9 }] })),
     published: { title: ATTACK, columns: [ATTACK], rows: [[long], []], note: null },
     curves: names.map((contender, i) => ({ cell: ATTACK, contender, samples: 0, points: i % 3 === 0 ? [] : i % 3 === 1 ? [[0.5, 1]] : [[0, 0], [0.5, 1e-6 * (i + 1)], [0.99, 1e9], [1, 2e9]] })),
+    effects: [{ cell: ATTACK, metric: ATTACK, label: ATTACK, unit: ATTACK, mean: 0, confidence: 2, used: -1, excluded: NaN, reason: ATTACK, effects: [{ name: ATTACK, pair: true, value: NaN, low: Infinity, high: -1e300, share: NaN, share_low: Infinity, share_high: -Infinity, p: NaN, phrase: ATTACK }] }],
     sweeps: [
       ...many.slice(0, 40).map((i): Sweep => ({ ...sweep, of: `${i} ${ATTACK}`, metric: `${i}` })),
       { ...sweep, lines: names.map((contender, i) => ({ contender, points: i % 3 === 0 ? [] : [{ level: i, value: i % 2 ? 0 : 1e300, low: null, high: 1e300, used: -1 }, { level: 1e300, value: -1, low: -1, high: Number.NaN, used: 0 }] })) },
@@ -548,7 +564,7 @@ export function hostile(): Page {
 export function bare(): Page {
   return {
     ...hostile(), question: "Nothing?", source: null, answer: { outcome: "undecided", sentence: "Nothing was measured.", details: [] }, notes: [], claims: [], contenders: [], cells: [], verdicts: [],
-    table: [], published: null, curves: [], sweeps: [], trials: [], faults: [], fault_counts: [], symptoms: [], warmups: [], noise: [], instrument: [], audit: null,
+    table: [], published: null, curves: [], sweeps: [], effects: [], trials: [], faults: [], fault_counts: [], symptoms: [], warmups: [], noise: [], instrument: [], audit: null,
     stopping: { planned: 0, run: 0, early: false, confidence: 0.95, margin: 0.05, looks: [] }, skipped: [], machine: [], design: [], repeat: [], analysis: null,
   };
 }

@@ -49,6 +49,8 @@ enum Command {
     Load(Box<commands::load::Options>),
     /// As wrk and wrk2 are called, and in their words
     Wrk(commands::load::wrk::Options),
+    /// Show what the claims of the articles came to, from records, as a Markdown document
+    Articles(commands::articles::Options),
     /// Check published tables and outputs of load generators for what cannot be
     Audit(commands::audit::Options),
     /// Measure a server whose truth is known, and say whether this machine and faceoff find it
@@ -92,6 +94,7 @@ fn main() -> ExitCode {
         Command::Report(options) => commands::report::run(options),
         Command::Load(options) => commands::load::run(options),
         Command::Wrk(options) => commands::load::wrk::run(options),
+        Command::Articles(options) => catalog().map_err(Into::into).and_then(|c| commands::articles::run(&c, options)),
         Command::Audit(options) => commands::audit::run(&catalog, options),
         Command::Selftest(options) => catalog().map_err(Into::into).and_then(|c| commands::selftest::run(&c, options)),
         Command::Clean(options) => catalog().map_err(Into::into).and_then(|c| commands::clean::run(&c, options)),

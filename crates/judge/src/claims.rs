@@ -55,8 +55,8 @@ fn one(judge: &Judge<'_>, claim: &Claim, verdicts: &[Judged]) -> ClaimVerdict {
     let record = judge.record;
     let experiment = &record.header.experiment;
     let verdict = |outcome, reason: String, p, cells| ClaimVerdict { claim: claim.clone(), outcome, reason, p, p_adjusted: None, cells };
-    if let Some(why) = record.absence(&claim.contender) {
-        return verdict(ClaimOutcome::Undecided, format!("{} took no part: {}", claim.contender, first_line(why)), None, vec![]);
+    if let Some(why) = record.untried(claim) {
+        return verdict(ClaimOutcome::Undecided, why, None, vec![]);
     }
     let names: Vec<Option<&str>> = if claim.metric.describe().of_trial {
         vec![None]
@@ -132,8 +132,4 @@ fn of_zero(record: &Record, claim: &Claim, cell: Option<&str>) -> ClaimOutcome {
         () if seen.len() < FEWEST_BLOCKS as usize => ClaimOutcome::Undecided,
         () => ClaimOutcome::Confirmed,
     }
-}
-
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
 }

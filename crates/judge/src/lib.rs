@@ -5,6 +5,7 @@
 
 pub mod audit;
 mod claims;
+mod effects;
 pub mod looks;
 mod pilot;
 mod ranking;
@@ -61,10 +62,17 @@ pub fn judge(record: &Record) -> Judgement {
     let noise = ranking::noise(record, &judged);
     let differing = ranking::differing(&judged);
     faults.extend(differing.iter().map(ranking::aa_differs));
-    let unsound = ranking::unsound(record, &judged, &differing);
+    let mut effects = effects::all(record);
+    let unsound = ranking::unsound(record, &judged, &differing).or_else(|| effects::unsound(record, &effects));
     judge.differs = ranking::places(&differing);
     judge.unsound = unsound.clone().unwrap_or_default();
     judged.iter_mut().for_each(|j| judge.restrain(j));
+    if !judge.unsound.is_empty() {
+        effects.iter_mut().for_each(|e| {
+            e.effects.clear();
+            e.reason = format!("the run is unsound: {}", judge.unsound);
+        });
+    }
     let claims = claims::all(&judge, &judged);
     let sweeps = sweeps::all(&judge, &judged);
     let failed_trial = record.trials.iter().any(|t| t.failure.is_some());
@@ -81,6 +89,7 @@ pub fn judge(record: &Record) -> Judgement {
         rows: summary::rows(record),
         curves: summary::curves(record),
         sweeps,
+        effects,
         starts: summary::starts(record),
         warmups: summary::warmups(record),
         looks: judge.looks.all,

@@ -111,7 +111,10 @@ impl<'r> Judge<'r> {
     /// Every verdict of a record, in reading order.
     pub fn all(&self) -> Vec<Judged> {
         let experiment = &self.record.header.experiment;
-        let others = self.record.header.contenders.iter().map(|p| &p.name).filter(|n| **n != experiment.baseline);
+        // Crossed factors are judged all together, not combination by combination.
+        let crossed = experiment.combinations();
+        let is_compared = |name: &&ContenderName| **name != experiment.baseline && !crossed.iter().any(|c| c.contender == **name);
+        let others: Vec<&ContenderName> = self.record.header.contenders.iter().map(|p| &p.name).filter(is_compared).collect();
         let mut verdicts = Vec::new();
         let of_cells = Metric::ALL.into_iter().filter(|m| !m.describe().of_trial);
         let of_trial = Metric::ALL.into_iter().filter(|m| m.describe().of_trial);
@@ -121,7 +124,7 @@ impl<'r> Judge<'r> {
             .flat_map(|c| of_cells.clone().map(move |m| (Some(c.name.as_str()), m)))
             .chain(of_trial.map(|m| (None, m)));
         for (cell, metric) in places {
-            for contender in others.clone() {
+            for contender in &others {
                 verdicts.push(self.one(contender, metric, cell, experiment.design.margin));
             }
         }

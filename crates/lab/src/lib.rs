@@ -164,7 +164,7 @@ impl<'a> Lab<'a> {
         let cpus = runner::cpus::choose(experiment.place.cpus.as_ref())?;
         let id = folder.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_else(|| experiment.name.clone());
         let tools = Tools::default();
-        let article = experiment.source.as_ref().and_then(|s| s.article.as_deref());
+        let article = experiment.article();
         let article = article.map(|name| place.catalog.article(name)).transpose()?;
         let gathered = participants::gather_all(place, &tools, &experiment, &id, watch)?;
         let names: Vec<ContenderName> = gathered.ready.iter().map(|r| r.contender.name.clone()).collect();

@@ -114,7 +114,7 @@ impl Catalog {
     pub fn experiment(&self, name: &str) -> Result<Experiment, Problems> {
         known("experiment", name, &self.experiment_names())?;
         let experiment = Experiment::read(&self.dir.join("experiments").join(format!("{name}.toml")))?;
-        if let Some(article) = experiment.source.as_ref().and_then(|s| s.article.as_deref()) {
+        if let Some(article) = experiment.article() {
             known("article", article, &self.article_names())?;
         }
         for cell in experiment.cells.iter().filter(|cell| !cell.with.is_empty()) {

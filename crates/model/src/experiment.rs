@@ -1,6 +1,7 @@
 //! An experiment: a question, contenders, loads, a design and claims (`experiments/<name>.toml`).
 
 use crate::data::is_value_name;
+use crate::factorial::{self, Factor, walk_factors};
 use crate::metric::Metric;
 use crate::name::{ContenderName, did_you_mean, is_name};
 use crate::problem::Problems;
@@ -25,6 +26,9 @@ pub struct Experiment {
     pub baseline: ContenderName,
     /// The others.
     pub contenders: Vec<ContenderName>,
+    /// What is crossed: the baseline takes part in every combination of these.
+    #[serde(default)]
+    pub factors: Vec<Factor>,
     /// Whether the baseline takes part a second time, as the last of the contenders (see [`ContenderName::twin`]).
     #[serde(default)]
     pub aa: bool,
@@ -365,6 +369,9 @@ pub struct Claim {
     pub margin: Option<f64>,
     /// The cells it speaks of; all when empty.
     pub cells: Vec<String>,
+    /// It speaks of machines on which a contender has so many CPUs, and stays open on smaller ones.
+    #[serde(default)]
+    pub contender_cpus: Option<u32>,
 }
 
 /// What a claim says will be seen.
@@ -429,6 +436,11 @@ impl Experiment {
         read_file(path, |table| walk(table, path))
     }
 
+    /// The name of the article whose claims it tries.
+    pub fn article(&self) -> Option<&str> {
+        self.source.as_ref()?.article.as_deref()
+    }
+
     /// The baseline, then the others.
     pub fn everybody(&self) -> impl Iterator<Item = &ContenderName> {
         std::iter::once(&self.baseline).chain(&self.contenders)
@@ -479,6 +491,16 @@ impl Experiment {
         // Nothing is settled early where no claim is left.
         if self.claims.is_empty() {
             self.design.looks.clear();
+        }
+        self
+    }
+
+    /// The experiment with others beside its contenders, last; whoever takes part already does not do so twice.
+    pub fn with_contenders(mut self, others: &[ContenderName]) -> Experiment {
+        for other in others {
+            if !self.everybody().any(|name| name == other) {
+                self.contenders.push(other.clone());
+            }
         }
         self
     }
@@ -558,6 +580,9 @@ fn walk(table: &Table<'_>, path: &Path) -> Experiment {
     for name in contenders.iter().chain(&baseline).filter(|name| name.is_twin()) {
         table.problem("contenders", format!("`{name}`: the variant `aa` is not to be named"), "write `aa = true`");
     }
+    let factors = walk_factors(table);
+    let crossed = baseline.as_ref().map(|baseline| factorial::combinations(baseline, &factors)).unwrap_or_default();
+    contenders.extend(crossed.into_iter().skip(1).map(|combination| combination.contender));
     let aa = table.flag("aa").unwrap_or(false);
     if let (true, Some(baseline)) = (aa, &baseline) {
         contenders.push(baseline.twin());
@@ -587,6 +612,7 @@ fn walk(table: &Table<'_>, path: &Path) -> Experiment {
         }),
         baseline: baseline.unwrap_or(ContenderName { system: "unknown".into(), variants: Vec::new() }),
         contenders,
+        factors,
         aa,
         upstream: contender(table, "upstream"),
         cells,
@@ -1027,5 +1053,6 @@ fn walk_claim(table: &Table<'_>, cells: &[Cell]) -> Claim {
         },
         margin: table.number("margin", 0.0, 10.0),
         cells: named_cells(table, cells),
+        contender_cpus: table.integer("contender_cpus", 1, 4096).map(|n| n as u32),
     }
 }

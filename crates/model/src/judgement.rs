@@ -38,6 +38,9 @@ pub struct Judgement {
     /// Every metric over the levels of every swept parameter.
     #[serde(default)]
     pub sweeps: Vec<SweepCurves>,
+    /// What each factor does, where factors are crossed.
+    #[serde(default)]
+    pub effects: Vec<Effects>,
     /// Time from start to first right answer, a contender.
     pub starts: Vec<StartUp>,
     /// How each contender came to its steady state.
@@ -286,6 +289,40 @@ pub struct SweepCurves {
     pub lines: Vec<SweepLine>,
     /// Where lines cross, and it is sure that they do.
     pub crossings: Vec<Crossing>,
+}
+
+/// What each factor does to a metric, apart from the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Effects {
+    /// The cell; `None` for a metric of the start.
+    pub cell: Option<String>,
+    /// What is shown.
+    pub metric: Metric,
+    /// Mean of all starts, in the metric's unit.
+    pub mean: f64,
+    /// Of the intervals, each by itself.
+    pub confidence: f64,
+    /// One a factor, in the order of the experiment, then those of pairs that surely do not just add up.
+    pub effects: Vec<Effect>,
+    /// Why there are none; else empty.
+    pub reason: String,
+    /// Starts that were used.
+    pub used: usize,
+    /// Starts that were not.
+    pub excluded: usize,
+}
+
+/// The effect of a factor, or how that of one changes with another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    /// The factor, or the two of a pair.
+    pub factors: Vec<String>,
+    /// Mean with it less mean without it, in the metric's unit; of a pair, half of how much more the one adds where the other is there.
+    pub value: f64,
+    /// Its interval.
+    pub interval: Interval,
+    /// Holm's p-value among all pairs of this metric; `None` for a factor.
+    pub p_adjusted: Option<f64>,
 }
 
 /// One contender's line.

@@ -9,6 +9,7 @@ pub mod audit;
 pub mod catalog;
 pub mod data;
 pub mod experiment;
+pub mod factorial;
 pub mod judgement;
 pub mod metric;
 pub mod name;

@@ -5,7 +5,7 @@
 //! and counted.
 
 use crate::article::Article;
-use crate::experiment::{CpuSets, Experiment};
+use crate::experiment::{Claim, CpuSets, Experiment};
 use crate::name::ContenderName;
 use crate::problem::Problems;
 use crate::selftest::SelfTest;
@@ -91,14 +91,14 @@ pub struct Participant {
     pub artifacts: Vec<Artifact>,
 }
 
-/// A file that a build made.
+/// A file that a build made, or a folder with all that is in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
     /// Its path, counted from the system's folder.
     pub path: String,
-    /// Its SHA-256, in hex.
+    /// Its SHA-256, in hex; of a folder, over the names and digests of what is in it.
     pub sha256: String,
-    /// Its size.
+    /// Its size, in bytes.
     pub bytes: u64,
 }
 
@@ -772,6 +772,16 @@ impl Record {
     pub fn absence(&self, name: &ContenderName) -> Option<&str> {
         let skipped = self.header.skipped.iter().find(|s| s.contender == *name).map(|s| s.reason.as_str());
         skipped.or_else(|| self.answers.iter().find(|a| a.contender == *name)?.failure.as_ref().map(|f| f.cause.as_str()))
+    }
+
+    /// Why a claim cannot be tried with this record, however many blocks it has; `None` where it can.
+    pub fn untried(&self, claim: &Claim) -> Option<String> {
+        if let Some(why) = self.absence(&claim.contender) {
+            return Some(format!("{} took no part: {}", claim.contender, why.lines().next().unwrap_or_default()));
+        }
+        let has = self.header.cpus.contender.len();
+        let needs = claim.contender_cpus.filter(|needed| *needed as usize > has)?;
+        Some(format!("it speaks of {needs} CPUs or more for the contender, which had {has} here"))
     }
 
     /// Whether a planned look found every claim settled, so that no further block is needed.

@@ -28,6 +28,9 @@ pub fn answer(record: &Record, judgement: &Judgement) -> Answer {
         let sentence = format!("Nobody is ranked: the measurement is unsound ({}).", kinds.into_iter().collect::<Vec<_>>().join(", "));
         return Answer { outcome: "unsound", sentence, details };
     }
+    if let Some(sentence) = crate::effects::sentence(judgement) {
+        return Answer { outcome: "answered", sentence, details };
+    }
     let claimed = judgement.claims.first().map(|c| &c.claim.contender);
     let others = || record.header.contenders.iter().map(|p| &p.name).filter(|n| **n != judgement.baseline && !n.is_twin());
     let subject = claimed.filter(|c| others().any(|n| n == *c)).or_else(|| others().next());

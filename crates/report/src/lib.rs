@@ -2,10 +2,13 @@
 //! every number comes from one of the two.
 
 mod answer;
+mod articles;
+mod effects;
 mod judged;
 mod page;
 mod text;
 
 pub use answer::{Answer, answer};
+pub use articles::{Tried, articles};
 pub use page::html;
 pub use text::{summary, verdict_table};

@@ -1,7 +1,7 @@
 //! The page: one file, readable offline. Its data has the type of `web/src/page.ts`.
 
 use crate::answer::{answer, notes};
-use crate::judged;
+use crate::{effects, judged};
 use model::experiment::Published;
 use model::judgement::{Judgement, show_confidence};
 use model::record::{Measurement, Participant, Record, Trial};
@@ -65,6 +65,7 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
             "cell": c.cell, "contender": c.contender, "samples": c.samples,
             "points": c.points.iter().map(|(q, v)| json!([q, round(*v)])).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
+        "effects": effects::values(judgement),
         "sweeps": judgement.sweeps.iter().map(judged::sweep).collect::<Vec<_>>(),
         "trials": record.trials.iter().map(|t| trial(judgement, t)).collect::<Vec<_>>(),
         "faults": judged::faults(&judgement.faults),
@@ -109,8 +110,7 @@ fn contender(record: &Record, judgement: &Judgement, p: &Participant) -> Value {
         "name": p.name, "baseline": p.name == judgement.baseline, "summary": p.summary,
         "facts": facts.chain(command.map(|c| fact("command", c))).collect::<Vec<_>>(),
         "version": (!versions.is_empty()).then(|| versions.join(", ")),
-        "artifact_bytes": p.artifacts.first().map(|a| a.bytes),
-        "artifact_sha256": p.artifacts.first().map(|a| &a.sha256),
+        "artifacts": p.artifacts,
         "trials_valid": trials - excluded, "trials_excluded": excluded,
         "ready_ms": start.map(|s| json!({"median": s.median_ms, "min": s.min_ms, "max": s.max_ms})),
     })

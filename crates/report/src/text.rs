@@ -31,6 +31,7 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
         let _ = writeln!(text, "  {mark:<10} {}: {}{}", claim.claim.text, claim.reason, tested(claim));
     }
     crossings(&mut text, &judgement.sweeps);
+    text += &crate::effects::text(judgement);
     for (at, warmup) in judgement.warmups.iter().enumerate() {
         let _ = writeln!(text, "{}{}", if at == 0 { "\nWarm-up\n" } else { "" }, warmup_line(warmup));
     }

@@ -114,8 +114,18 @@ pub fn artifacts(build: &Build, folder: &Path) -> Result<Vec<Artifact>, String> 
     Ok(all)
 }
 
-/// SHA-256 in hex, and length, of a file.
+/// SHA-256 in hex, and length, of a file, or of all that is in a folder.
 fn digest(path: &Path) -> Option<(String, u64)> {
+    if path.is_dir() {
+        let inside: BTreeSet<PathBuf> = std::fs::read_dir(path).ok()?.flatten().map(|entry| entry.path()).collect();
+        let (mut hash, mut bytes) = (Sha256::new(), 0);
+        for path in inside {
+            let (sha256, length) = digest(&path)?;
+            hash.update(format!("{:?} {sha256}\n", path.file_name()?));
+            bytes += length;
+        }
+        return Some((hex(&hash.finalize()), bytes));
+    }
     let mut file = std::fs::File::open(path).ok().filter(|f| f.metadata().is_ok_and(|m| m.is_file()))?;
     let (mut hash, mut buffer, mut bytes) = (Sha256::new(), vec![0; 1 << 18], 0);
     loop {

@@ -12,6 +12,7 @@ mod histogram;
 mod holm;
 mod interval;
 mod kpss;
+mod least_squares;
 mod quantile;
 mod random;
 mod repetitions;
@@ -30,6 +31,7 @@ pub use interval::{
     student_t,
 };
 pub use kpss::{Kpss, kpss, kpss_lags};
+pub use least_squares::{Fit, least_squares};
 pub use quantile::{quantile_ranks, smallest_sample, supported_quantiles};
 pub use random::{Random, shuffle};
 pub use repetitions::{Variances, variances};

@@ -16,7 +16,11 @@ export function ContendersSection({ contenders }: { contenders: Contender[] }) {
             </h3>
             <p dir="auto">{c.summary}</p>
             <Facts facts={[...own(c), ...c.facts]} />
-            {c.artifact_sha256 && <p class="digest">sha256 {c.artifact_sha256}</p>}
+            {c.artifacts.map((a) => (
+              <p class="digest" key={a.path}>
+                {a.path}, {bytes(a.bytes)}, sha256 {a.sha256}
+              </p>
+            ))}
           </article>
         ))}
       </div>
@@ -30,7 +34,7 @@ function own(c: Contender): Fact[] {
     { name: "start-up", value: ready ? `${duration(ready.median)} (${duration(ready.min)} to ${duration(ready.max)})` : "never ready" },
     { name: "trials", value: `${count(c.trials_valid)} valid, ${count(c.trials_excluded)} excluded` },
     ...(c.version ? [{ name: "version", value: c.version }] : []),
-    ...(c.artifact_bytes === null ? [] : [{ name: "artefact", value: bytes(c.artifact_bytes) }]),
+    ...(c.artifacts.length === 0 ? [] : [{ name: "artefacts", value: bytes(c.artifacts.reduce((sum, a) => sum + a.bytes, 0)) }]),
   ];
 }
 

@@ -121,6 +121,19 @@ describe("a whole record", () => {
     expect(all("#latency path.curve")).toHaveLength(5);
   });
 
+  test("draws what each factor adds, a row each in a column a metric, and pairs where they do not add up", () => {
+    const page = realistic();
+    show(page);
+    expect(all("#effects .effects-name").map((e) => e.textContent)).toEqual(["security", "audit", "validator", "security and audit"]);
+    expect(all("#effects .effects-head b").map((e) => e.textContent)).toEqual(["CPU per request", "median latency", "99th percentile of latency"]);
+    expect(all("#effects .effect")).toHaveLength(10);
+    expect(all("#effects .effect.open").length).toBeGreaterThan(2);
+    expect(all("#effects title")[0]!.textContent).toContain("12.0\u00a0% of the mean");
+    show({ ...page, effects: [] });
+    expect(root.querySelector("#effects")).toBeNull();
+    expect(root.querySelector('nav a[href="#effects"]')).toBeNull();
+  });
+
   test("draws what was swept, one line a contender with its intervals, and says where lines cross", () => {
     const page = realistic();
     show(page);

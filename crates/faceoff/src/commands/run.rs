@@ -7,6 +7,7 @@ use clap::Args;
 use lab::{Lab, LabError, Place};
 use model::catalog::Catalog;
 use model::experiment::{Experiment, FEWEST_BLOCKS};
+use model::name::ContenderName;
 use model::judgement::{ClaimOutcome, Judgement};
 use model::record::{Event, Record};
 use model::units::show_duration;
@@ -26,6 +27,9 @@ pub struct Options {
     /// How many blocks, instead of the experiment's (6 are needed for a verdict)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     blocks: Option<u32>,
+    /// Another contender beside the experiment's: `system` or `system:variant`; may be given several times
+    #[arg(long, value_name = "CONTENDER")]
+    add: Vec<ContenderName>,
     /// The seed of the order, instead of the experiment's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -33,7 +37,7 @@ pub struct Options {
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Go on where an interrupted run stopped
-    #[arg(long, value_name = "RECORD", conflicts_with_all = ["experiment", "quick", "blocks", "seed", "out"])]
+    #[arg(long, value_name = "RECORD", conflicts_with_all = ["experiment", "quick", "blocks", "add", "seed", "out"])]
     resume: Option<PathBuf>,
     /// Exit with 3 when a claim is refuted
     #[arg(long)]
@@ -67,6 +71,7 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     if let Some(blocks) = options.blocks {
         experiment = experiment.with_blocks(blocks);
     }
+    experiment = experiment.with_contenders(&options.add);
     experiment.design.seed = options.seed.unwrap_or(experiment.design.seed);
     message(&plan(catalog, &experiment)?);
     if options.plan {
@@ -198,7 +203,7 @@ fn is_settled(record: &Record) -> bool {
         return false;
     }
     let claims = judge::judge(record).claims;
-    let mut open_to_settle = claims.iter().filter(|c| record.absence(&c.claim.contender).is_none()).peekable();
+    let mut open_to_settle = claims.iter().filter(|c| record.untried(&c.claim).is_none()).peekable();
     open_to_settle.peek().is_some() && open_to_settle.all(|c| c.outcome != ClaimOutcome::Undecided)
 }
 

@@ -23,6 +23,25 @@ fn data(page: &str) -> Value {
 }
 
 #[test]
+fn the_claims_of_an_article_stand_in_one_table_with_what_they_came_to() {
+    let folder = Folder::new();
+    folder.write("articles/tables.toml", ARTICLE);
+    folder.system("a", &[]);
+    folder.system("b", &[]);
+    let claim = |text: &str| format!("[[claim]]\ntext = \"{text}\"\ncontender = \"b\"\nmetric = \"failed_share\"\nexpects = \"zero\"\n");
+    folder.experiment(&["a", "b"], &format!("{}[source]\ntitle = \"t\"\narticle = \"tables\"", claim("b never | fails")));
+    folder.run(&["articles"]).expect(0).says("not tried yet");
+    folder.run(&["list"]).expect(0).says("experiments:           x").says("systems:               a, b");
+
+    folder.run(&["run", "x", "--quick"]);
+    folder.run(&["run", "x", "--blocks", "2", "--out", "elsewhere"]);
+    let table = folder.run(&["articles"]).expect(0);
+    table.says("## Which is faster?").says("| b never \\| fails | confirmed | `b` against `a`; failed share in open: ").says(", 6 blocks, quick |");
+    folder.run(&["articles", "elsewhere"]).expect(0).says(", 2 blocks | `faceoff run x` |");
+    folder.run(&["articles", "nowhere"]).expect(2).says("is not a record");
+}
+
+#[test]
 fn an_experiment_carries_the_tables_of_its_article_and_what_they_come_to() {
     let folder = Folder::new();
     folder.write("articles/tables.toml", ARTICLE);

@@ -30,6 +30,7 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
         source: None,
         baseline: names[0].clone(),
         contenders: names[1..].to_vec(),
+        factors: vec![],
         aa: false,
         upstream: None,
         cells: vec![Cell {

@@ -22,7 +22,7 @@ fn record(ratios: &[f64]) -> Record {
 }
 
 fn claim(expects: Expectation) -> Claim {
-    Claim { text: "t".into(), contender: name("b"), metric: Metric::CpuPerRequest, expects, margin: None, cells: vec![] }
+    Claim { text: "t".into(), contender: name("b"), metric: Metric::CpuPerRequest, expects, margin: None, cells: vec![], contender_cpus: None }
 }
 
 fn trial(contender: &str, block: u32, ms: f64) -> Trial {
@@ -298,6 +298,19 @@ fn a_run_whose_claims_lost_their_blocks_to_faults_ranks_nobody() {
     assert!(cpu.ratio.is_some() && spoilt.claims[0].outcome == ClaimOutcome::Undecided);
     let sound = with_lag(Metric::CpuPerRequest);
     assert!(!sound.unsound && sound.claims[0].outcome == ClaimOutcome::Confirmed, "CPU per request is not touched by lag");
+}
+
+#[test]
+fn a_claim_on_machines_with_many_cpus_stays_open_on_a_small_one() {
+    let asking = |cpus| {
+        let mut record = record(&[0.5; 6]);
+        record.header.cpus.contender = vec![1, 2];
+        record.header.experiment.claims = vec![Claim { contender_cpus: Some(cpus), ..claim(Expectation::Lower) }];
+        judge::judge(&record).claims.remove(0)
+    };
+    assert_eq!(asking(2).outcome, ClaimOutcome::Confirmed);
+    let open = asking(4);
+    assert_eq!((open.outcome, open.reason.as_str()), (ClaimOutcome::Undecided, "it speaks of 4 CPUs or more for the contender, which had 2 here"));
 }
 
 #[test]

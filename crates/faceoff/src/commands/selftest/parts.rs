@@ -209,6 +209,7 @@ fn experiment(
         source: None,
         baseline: contender(&baseline),
         contenders: others.into_iter().map(|variant| contender(&variant)).collect(),
+        factors: vec![],
         aa: false,
         upstream: None,
         cells,

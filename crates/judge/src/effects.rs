@@ -1,0 +1,126 @@
+//! What each factor of a factorial experiment does, apart from the others: a linear model of all starts.
+
+use crate::verdict::values;
+use model::factorial::Combination;
+use model::judgement::{Effect, Effects};
+use model::metric::Metric;
+use model::record::Record;
+use std::collections::BTreeSet;
+use stats::{Fit, Interval, holm, least_squares, mean, student_t};
+
+/// With fewer degrees of freedom left, pairs are taken to add up.
+const FREEDOM_MIN: usize = 4;
+/// The smallest share of starts from which effects are told.
+const USED_MIN: f64 = 0.75;
+
+/// Of every metric in every cell; none where nothing is crossed.
+pub(crate) fn all(record: &Record) -> Vec<Effects> {
+    let experiment = &record.header.experiment;
+    let combinations = experiment.combinations();
+    if combinations.is_empty() {
+        return Vec::new();
+    }
+    let metrics = || Metric::ALL.into_iter().filter(|m| !m.describe().by_difference);
+    let of_cells = experiment.cells.iter().flat_map(|cell| {
+        let metrics = metrics().filter(|m| !m.describe().of_trial);
+        metrics.map(move |m| (Some(cell.name.as_str()), m))
+    });
+    let of_trial = metrics().filter(|m| m.describe().of_trial).map(|m| (None, m));
+    of_cells.chain(of_trial).filter_map(|(cell, metric)| effects(record, &combinations, metric, cell)).collect()
+}
+
+/// The kinds of faults that left no effect to tell; `None` where some are told, or nothing is crossed.
+pub(crate) fn unsound(record: &Record, all: &[Effects]) -> Option<String> {
+    if all.is_empty() || all.iter().any(|e| !e.effects.is_empty()) {
+        return None;
+    }
+    let of_trials = record.trials.iter().flat_map(|t| t.faults.iter().chain(t.measurements.iter().flat_map(|m| &m.faults)));
+    let kinds: BTreeSet<&str> = of_trials.map(|fault| fault.kind.as_str()).collect();
+    (!kinds.is_empty()).then(|| kinds.into_iter().collect::<Vec<_>>().join(", "))
+}
+
+/// A start: its block, by factor whether it was there, and what was measured.
+struct Start<'c> {
+    block: u32,
+    has: &'c [bool],
+    value: f64,
+}
+
+/// `None` where the metric was measured nowhere.
+fn effects(record: &Record, combinations: &[Combination], metric: Metric, cell: Option<&str>) -> Option<Effects> {
+    let experiment = &record.header.experiment;
+    let confidence = experiment.design.confidence;
+    let (mut starts, mut excluded) = (Vec::new(), 0);
+    for combination in combinations {
+        for (block, side) in values(record, &combination.contender, metric, cell) {
+            match side {
+                Ok(side) => starts.push(Start { block, has: &combination.has, value: side.value }),
+                Err(_) => excluded += 1,
+            }
+        }
+    }
+    let of_all: Vec<f64> = starts.iter().map(|start| start.value).collect();
+    let mean = mean(&of_all)?;
+    let names: Vec<&str> = experiment.factors.iter().map(|factor| factor.name.as_str()).collect();
+    let found = if (starts.len() as f64) < USED_MIN * (starts.len() + excluded) as f64 {
+        Err(format!("only {} of {} starts could be used", starts.len(), starts.len() + excluded))
+    } else {
+        fit(&starts, names.len()).ok_or_else(|| "too few starts to tell the factors apart".to_owned())
+    };
+    let (effects, reason) = match found {
+        Ok((fit, terms)) => (told(&fit, &terms, &names, confidence), String::new()),
+        Err(reason) => (Vec::new(), reason),
+    };
+    Some(Effects { cell: cell.map(str::to_owned), metric, mean, confidence, effects, reason, used: starts.len(), excluded })
+}
+
+/// What stands in the columns of the model behind the mean and the blocks: factors, then pairs.
+type Terms = Vec<Vec<usize>>;
+
+/// With all pairs of factors where there are starts enough for them, else without; only factors that were not always, or never, there.
+fn fit(starts: &[Start<'_>], factors: usize) -> Option<(Fit, Terms)> {
+    let varies = |factor: &usize| starts.iter().any(|s| s.has[*factor]) && starts.iter().any(|s| !s.has[*factor]);
+    let alone: Vec<usize> = (0..factors).filter(varies).collect();
+    let mut terms: Terms = alone.iter().map(|factor| vec![*factor]).collect();
+    let mains = terms.clone();
+    terms.extend(alone.iter().enumerate().flat_map(|(at, a)| alone[at + 1..].iter().map(|b| vec![*a, *b])));
+    with_terms(starts, &terms).filter(|fit| fit.degrees_of_freedom >= FREEDOM_MIN).map(|fit| (fit, terms)).or_else(|| {
+        let fit = with_terms(starts, &mains)?;
+        (!mains.is_empty()).then_some((fit, mains))
+    })
+}
+
+/// Terms stand in the last columns, each from −½ to ½, so that a coefficient is the difference between with and without.
+fn with_terms(starts: &[Start<'_>], terms: &Terms) -> Option<Fit> {
+    let mut blocks: Vec<u32> = starts.iter().map(|s| s.block).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    let row = |start: &Start<'_>| -> Vec<f64> {
+        let sign = |factor: &usize| if start.has[*factor] { 1.0 } else { -1.0 };
+        let of_blocks = blocks.iter().map(|block| f64::from(*block == start.block));
+        of_blocks.chain(terms.iter().map(|term| term.iter().map(sign).product::<f64>() / 2.0)).collect()
+    };
+    let rows: Vec<Vec<f64>> = starts.iter().map(row).collect();
+    least_squares(&rows, &starts.iter().map(|s| s.value).collect::<Vec<_>>())
+}
+
+/// All factors, and those pairs whose effect is beyond chance among all pairs.
+fn told(fit: &Fit, terms: &Terms, names: &[&str], confidence: f64) -> Vec<Effect> {
+    let first = fit.coefficients.len() - terms.len();
+    let half = student_t(confidence, fit.degrees_of_freedom);
+    let is_pair = |term: &[usize]| term.len() > 1;
+    let pairs: Vec<f64> = terms.iter().enumerate().filter(|(_, term)| is_pair(term)).map(|(at, _)| fit.p(first + at)).collect();
+    let mut adjusted = holm(&pairs).into_iter();
+    let effect = |(at, term): (usize, &Vec<usize>)| {
+        let p_adjusted = if is_pair(term) { adjusted.next() } else { None };
+        let (value, error) = (fit.coefficients[first + at], fit.errors[first + at]);
+        Effect {
+            factors: term.iter().map(|factor| names[*factor].to_owned()).collect(),
+            value,
+            interval: Interval { low: value - half * error, high: value + half * error },
+            p_adjusted,
+        }
+    };
+    let all: Vec<Effect> = terms.iter().enumerate().map(effect).collect();
+    all.into_iter().filter(|e| e.p_adjusted.is_none_or(|p| p <= 1.0 - confidence)).collect()
+}

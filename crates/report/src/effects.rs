@@ -1,0 +1,88 @@
+//! What crossed factors do, in words and for the page.
+
+use model::judgement::{Effect, Effects, Judgement, show_confidence};
+use model::metric::Metric;
+use model::units::show_number;
+use serde_json::{Value, json};
+
+/// What people ask of a part of a program, in this order.
+const SHOWN: [Metric; 5] = [Metric::CpuPerRequest, Metric::LatencyP50, Metric::LatencyP99, Metric::Throughput, Metric::Memory];
+
+fn shown(judgement: &Judgement) -> impl Iterator<Item = &Effects> {
+    SHOWN.into_iter().flat_map(|metric| judgement.effects.iter().filter(move |e| e.metric == metric))
+}
+
+/// `security and audit`
+fn names(effect: &Effect) -> String {
+    effect.factors.join(" and ")
+}
+
+/// `41 µs (38 to 44), 12 % of the mean`
+fn figure(of: &Effects, effect: &Effect) -> String {
+    let unit = of.metric.describe().unit;
+    let (value, low, high) = (show_number(effect.value), show_number(effect.interval.low), show_number(effect.interval.high));
+    format!("{value} {unit} ({low} to {high}), {} % of the mean", show_number(100.0 * effect.value / of.mean))
+}
+
+/// The factor that costs most of the first metric that has effects.
+pub(crate) fn sentence(judgement: &Judgement) -> Option<String> {
+    let of = shown(judgement).find(|e| !e.effects.is_empty())?;
+    let alone = || of.effects.iter().filter(|e| e.factors.len() == 1);
+    let most = alone().max_by(|a, b| a.value.abs().total_cmp(&b.value.abs()))?;
+    let is_sure = |e: &&Effect| e.interval.low > 0.0 || e.interval.high < 0.0;
+    let place = of.cell.as_ref().map(|cell| format!(" in {cell}")).unwrap_or_default();
+    let label = of.metric.describe().label;
+    if !is_sure(&most) {
+        return Some(format!("None of {} factors surely changes {label}{place}.", alone().count()));
+    }
+    let verb = if most.value > 0.0 { "adds" } else { "takes away" };
+    let (size, [low, high]) = (most.value.abs(), [most.interval.low.abs(), most.interval.high.abs()]);
+    Some(format!(
+        "{} {verb} most: {} {} of {label} ({} interval {} to {}), {} % of the mean{place}.",
+        names(most),
+        show_number(size),
+        of.metric.describe().unit,
+        show_confidence(of.confidence),
+        show_number(low.min(high)),
+        show_number(low.max(high)),
+        show_number(100.0 * size / of.mean),
+    ))
+}
+
+/// A paragraph for each metric in each cell, one line a factor.
+pub(crate) fn text(judgement: &Judgement) -> String {
+    let mut text = String::new();
+    for of in shown(judgement) {
+        let place = of.cell.as_ref().map(|cell| format!(" in {cell}")).unwrap_or_default();
+        let (used, all) = (of.used, of.used + of.excluded);
+        text += &format!("\nWhat each adds to {}{place} ({used} of {all} starts)\n", of.metric.describe().label);
+        if !of.reason.is_empty() {
+            text += &format!("  undecided: {}\n", of.reason);
+        }
+        for effect in &of.effects {
+            let more = effect.p_adjusted.map(|p| format!(", together beyond their sum (p {} with Holm's correction)", show_number(p)));
+            text += &format!("  {:<28} {}{}\n", names(effect), figure(of, effect), more.unwrap_or_default());
+        }
+    }
+    text
+}
+
+/// For the page's chart.
+pub(crate) fn values(judgement: &Judgement) -> Vec<Value> {
+    let effect = |of: &Effects, e: &Effect| {
+        json!({
+            "name": names(e), "pair": e.factors.len() > 1, "value": e.value, "low": e.interval.low, "high": e.interval.high,
+            "share": e.value / of.mean, "share_low": e.interval.low / of.mean, "share_high": e.interval.high / of.mean, "p": e.p_adjusted,
+            "phrase": figure(of, e),
+        })
+    };
+    let of_metric = |of: &Effects| {
+        let about = of.metric.describe();
+        json!({
+            "cell": of.cell.as_deref().unwrap_or("start"), "metric": about.name, "label": about.label, "unit": about.unit, "mean": of.mean,
+            "confidence": of.confidence, "used": of.used, "excluded": of.excluded, "reason": of.reason,
+            "effects": of.effects.iter().map(|e| effect(of, e)).collect::<Vec<_>>(),
+        })
+    };
+    shown(judgement).map(of_metric).collect()
+}

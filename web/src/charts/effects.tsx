@@ -1,0 +1,83 @@
+import { scaleLinear } from "d3-scale";
+import { confidence, interval, tick, unbroken, withUnit } from "../format";
+import type { Effects } from "../page";
+
+const HEIGHT = 26;
+const MIDDLE = HEIGHT / 2;
+const pct = (x: number) => `${x.toFixed(3)}%`;
+
+/** Shares of the mean on a linear axis that has zero in it. */
+function shareScale(of: Effects) {
+  const ends = of.effects.flatMap((e) => [e.share_low, e.share_high]).filter(Number.isFinite);
+  const low = ends.reduce((a, b) => Math.min(a, b), 0);
+  const high = ends.reduce((a, b) => Math.max(a, b), 0);
+  const room = (high - low || 1) * 0.06;
+  const x = scaleLinear()
+    .domain([low - room, high + room])
+    .range([0, 100])
+    .clamp(true);
+  return { x, ticks: x.ticks(4) };
+}
+
+/** What each factor adds to one metric, as shares of its mean: a row each in a column that rows of other metrics share. */
+export function EffectsChart({ all }: { all: Effects[] }) {
+  const names = [...new Set(all.flatMap((of) => of.effects.map((e) => e.name)))];
+  const scales = all.map(shareScale);
+  return (
+    <div class="effects" style={{ gridTemplateColumns: `minmax(8rem, auto) repeat(${all.length}, minmax(11rem, 1fr))` }}>
+      <span />
+      {all.map((of) => (
+        <p key={of.metric} class="effects-head">
+          <b>{of.label}</b>
+          <small>
+            {of.reason || `% of the mean of ${withUnit(of.mean, of.unit)}, with intervals at ${confidence(of.confidence)}`}
+          </small>
+        </p>
+      ))}
+      {names.map((name) => (
+        <Row key={name} name={name} all={all} scales={scales} />
+      ))}
+      <span />
+      {all.map((of, i) => (
+        <svg key={of.metric} class="ratio-axis" width="100%" height="20" aria-hidden="true">
+          {scales[i]!.ticks.map((t) => (
+            <text key={t} class={t === 0 ? "one" : ""} x={pct(scales[i]!.x(t))} y="14">
+              {tick(t * 100)}
+            </text>
+          ))}
+        </svg>
+      ))}
+    </div>
+  );
+}
+
+function Row({ name, all, scales }: { name: string; all: Effects[]; scales: ReturnType<typeof shareScale>[] }) {
+  return (
+    <>
+      <bdi class="effects-name">{name}</bdi>
+      {all.map((of, i) => {
+        const effect = of.effects.find((e) => e.name === name && [e.share, e.share_low, e.share_high].every(Number.isFinite));
+        const { x, ticks } = scales[i]!;
+        const tone = !effect || (effect.low <= 0 && effect.high >= 0) ? "open" : "even";
+        const said = effect ? `${name}, ${of.label}: ${interval(effect.value, effect.low, effect.high)} ${of.unit}` : `${name}, ${of.label}: nothing beyond chance`;
+        return (
+          <svg key={of.metric} class="interval" width="100%" height={HEIGHT} role="img" aria-label={said}>
+            <title>{effect ? unbroken(effect.phrase) : said}</title>
+            {ticks.map((t) => (
+              <line key={t} class="grid" x1={pct(x(t))} x2={pct(x(t))} y1="0" y2={HEIGHT} />
+            ))}
+            <line class="one" x1={pct(x(0))} x2={pct(x(0))} y1="0" y2={HEIGHT} />
+            {effect && (
+              <>
+                <g class={`whisker ${tone}`}>
+                  <line x1={pct(x(effect.share_low))} x2={pct(x(effect.share_high))} y1={MIDDLE} y2={MIDDLE} />
+                </g>
+                <circle class={`effect ${tone}`} cx={pct(x(effect.share))} cy={MIDDLE} r="4.5" />
+              </>
+            )}
+          </svg>
+        );
+      })}
+    </>
+  );
+}

@@ -1,0 +1,45 @@
+import { useState } from "preact/hooks";
+import { EffectsChart } from "../charts/effects";
+import { count, probability, sig } from "../format";
+import type { Effects } from "../page";
+import { DataTable, Pick, Scroll, Section } from "../parts";
+
+/** What each of the crossed factors adds, apart from the others. */
+export function EffectsSection({ effects }: { effects: Effects[] }) {
+  const [chosen, setChosen] = useState<string | null>(null);
+  const cells = [...new Set(effects.map((e) => e.cell))];
+  const cell = cells.find((c) => c === chosen) ?? cells[0];
+  const here = effects.filter((e) => e.cell === cell);
+  if (!cell) return null;
+  const used = here.map((e) => `${count(e.used)} of ${count(e.used + e.excluded)}`);
+  return (
+    <Section
+      id="effects"
+      title="Effects"
+      lead="Every factor was there in half of the starts and missing in the other half, in every combination with the others: what stands here is the mean with it less the mean without. Two together stand below the others where they surely add more, or less, than their sum."
+    >
+      <div class="picks">
+        <Pick label="Cell" options={cells.map((c) => ({ value: c, text: c }))} value={cell} onPick={setChosen} />
+      </div>
+      <figure aria-label={`What each factor adds in ${cell}`}>
+        <Scroll label={`What each factor adds in ${cell}`}>
+          <EffectsChart all={here} />
+        </Scroll>
+        <p class="key">
+          <span>Starts used: {[...new Set(used)].join(", ")}.</span>
+          <span>Dashed: not beyond chance by itself.</span>
+        </p>
+        <DataTable
+          title={`What each factor adds in ${cell}`}
+          columns={["Factor", "Metric", "Adds", "Low", "High", "% of the mean", "p (Holm, of pairs)"]}
+          texts={2}
+          rows={() =>
+            here.flatMap((of) =>
+              of.effects.map((e) => [e.name, of.unit ? `${of.label}, ${of.unit}` : of.label, sig(e.value), sig(e.low), sig(e.high), sig(e.share * 100), e.p === null ? null : probability(e.p)]),
+            )
+          }
+        />
+      </figure>
+    </Section>
+  );
+}
