@@ -102,3 +102,36 @@ fn a_parameter_that_the_workload_does_not_have_is_said_before_anything_runs() {
     let ran = folder.run(&["run", "x", "--plan"]).expect(2);
     ran.says("workloads/sized.toml").says("a cell sets `sise`, which is no parameter of this workload").says("did you mean `size`?");
 }
+
+#[test]
+fn factors_are_crossed_and_each_is_told_apart_from_the_others() {
+    let folder = Folder::new();
+    folder.system_with_variants("a", &[("work", &["--cpu", "300us"]), ("log", &["--log"])]);
+    let factors = "[[factor]]\nname = \"work\"\non = [\"work\"]\n[[factor]]\nname = \"lines\"\non = [\"log\"]\n";
+    let write = |factors: &str| {
+        folder.write(
+            "experiments/x.toml",
+            &format!(
+                "name = \"x\"\nquestion = \"What costs what?\"\nbaseline = \"a\"\n{factors}[design]\nblocks = 3\nspare_blocks = 0\nwarmup = \"50ms\"\nmeasure = \"200ms\"\n[[cell]]\nname = \"closed\"\nworkload = \"hello\"\nload = {{ kind = \"closed\", connections = 2 }}\n"
+            ),
+        );
+    };
+    write("[[factor]]\nname = \"work\"\n");
+    folder.run(&["run", "x"]).expect(2).says("the factor `work` needs either `off` or `on`").says("1 factors cannot be crossed");
+    write(&factors.replace("[\"log\"]", "[\"lag\"]"));
+    folder.run(&["run", "x"]).expect(2).says("has no variant `lag`").says("did you mean `log`?");
+    write(factors);
+    folder.run(&["run", "x", "--plan"]).expect(0).says("contender  a:work+log\n");
+    let ran = folder.run(&["run", "x", "--out", "r"]);
+    let judgement = judge::judge(&folder.record("r"));
+    assert!(judgement.verdicts.is_empty());
+    // A thief may have spoilt too many starts.
+    if judgement.unsound {
+        return eprintln!("SKIPPED: {:?}", judgement.faults);
+    }
+    let cpu = judgement.effects.iter().find(|e| e.metric == model::metric::Metric::CpuPerRequest).unwrap();
+    assert_eq!(cpu.effects.iter().take(2).map(|e| e.factors.join("+")).collect::<Vec<_>>(), ["work", "lines"]);
+    assert!(cpu.effects[0].value > 200.0, "{cpu:#?}");
+    ran.says("work adds most: ").says("What each adds to CPU per request in closed (");
+    nothing_is_left(&folder);
+}

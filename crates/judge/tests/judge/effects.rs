@@ -1,0 +1,107 @@
+//! Crossed factors on records made up with known effects.
+
+use crate::made_up::{self, MS, SECOND, histogram, measurement, trial};
+use model::experiment::Load;
+use model::factorial::{self, Factor};
+use model::judgement::{Effects, Judgement};
+use model::metric::Metric;
+use model::record::{Fault, Record, Trial};
+use stats::Random;
+
+fn factors(names: &[&str]) -> Vec<Factor> {
+    names.iter().map(|name| Factor { name: (*name).into(), off: vec![format!("no-{name}")], on: vec![] }).collect()
+}
+
+/// Every combination of the factors once a block; a request takes the CPU time that `cost_us` gives for what is there, give or take 1 µs.
+fn record(names: &[&str], blocks: u32, cost_us: impl Fn(&[bool]) -> f64) -> Record {
+    let combinations = factorial::combinations(&"a".parse().unwrap(), &factors(names));
+    let mut chance = Random::new(1, 1);
+    let mut start = |block: u32, has: &[bool], contender: &str| -> Trial {
+        let mut m = measurement(4, histogram((0..4_000).map(|i| 2 * MS + i * 200)));
+        // Later blocks are slower: that is no effect of a factor.
+        let us = cost_us(has) + 10.0 * f64::from(block) + chance.normal();
+        m.usage.cpu_ns = (us * 1e3 * 4_000.0) as u64;
+        assert!(m.usage.cpu_ns < 4 * SECOND);
+        trial(contender, block, m)
+    };
+    let trials: Vec<Trial> =
+        (1..=blocks).flat_map(|block| combinations.iter().map(move |c| (block, c))).map(|(b, c)| start(b, &c.has, &c.contender.to_string())).collect();
+    let everybody: Vec<String> = combinations.iter().map(|c| c.contender.to_string()).collect();
+    let mut record = made_up::record(&everybody.iter().map(String::as_str).collect::<Vec<_>>(), Load::closed(8), trials);
+    record.header.experiment.factors = factors(names);
+    record
+}
+
+fn cpu(judgement: &Judgement) -> &Effects {
+    judgement.effects.iter().find(|e| e.metric == Metric::CpuPerRequest).unwrap()
+}
+
+const SEVEN: [&str; 7] = ["audit", "security", "validator", "exception", "traceability", "correlation", "metrics"];
+
+#[test]
+fn effects_of_seven_factors_and_the_pair_that_does_not_add_up_are_found_in_64_starts() {
+    let judgement = judge::judge(&record(&SEVEN, 1, |has| {
+        let on = |at: usize| f64::from(has[at]);
+        200.0 + 20.0 * on(0) + 40.0 * on(1) + 3.0 * on(2) + 8.0 * on(0) * on(1)
+    }));
+    assert!(judgement.verdicts.is_empty() && !judgement.unsound, "combinations are judged together");
+    let found = cpu(&judgement);
+    assert_eq!((found.used, found.excluded, found.reason.as_str()), (64, 0, ""));
+    let names: Vec<String> = found.effects.iter().map(|e| e.factors.join("+")).collect();
+    assert_eq!(names[..7], SEVEN);
+    assert_eq!(names[7..], ["audit+security"], "and no other pair");
+    // Half of the pair's 8 µs is in each of its factors' own effects, as the other is there in half of the starts.
+    for (effect, truth) in found.effects.iter().zip([24.0, 44.0, 3.0, 0.0, 0.0, 0.0, 0.0, 4.0]) {
+        let wide = effect.interval.high - effect.interval.low;
+        assert!((effect.value - truth).abs() < 1.0 && (0.5..2.0).contains(&wide), "{effect:?} is not {truth}");
+    }
+    assert!(found.effects[7].p_adjusted.is_some_and(|p| p < 1e-4) && found.effects[0].p_adjusted.is_none());
+}
+
+#[test]
+fn intervals_hold_the_truth_as_often_as_they_say() {
+    let (mut inside, mut pairs, runs) = (0, 0, 60);
+    for run in 0..runs {
+        // Another course of chance in each: the noise of a record goes on with its number.
+        let mut record = record(&["audit", "security", "validator"], 3, |_| 200.0);
+        let mut chance = Random::new(7, run);
+        for t in &mut record.trials {
+            t.measurements[0].usage.cpu_ns = ((200.0 + 5.0 * chance.normal()) * 4e6) as u64;
+        }
+        let judgement = judge::judge(&record);
+        let effects = &cpu(&judgement).effects;
+        inside += effects.iter().take(3).filter(|e| e.interval.low <= 0.0 && e.interval.high >= 0.0).count();
+        pairs += usize::from(effects.len() > 3);
+    }
+    let share = inside as f64 / (3 * runs) as f64;
+    assert!((0.91..=0.99).contains(&share), "{share}");
+    assert!(pairs as f64 <= 0.1 * runs as f64, "{pairs} of {runs} runs show a pair that is none");
+}
+
+#[test]
+fn starts_that_are_spoilt_are_left_out_and_too_few_of_them_tell_nothing() {
+    let spoil = |how_many: usize| {
+        let mut record = record(&SEVEN, 1, |has| 200.0 + 20.0 * f64::from(has[0]));
+        for t in record.trials.iter_mut().step_by(3).take(how_many) {
+            t.measurements[0].usage.cpu_ns *= 2;
+            t.measurements[0].faults.push(Fault { kind: "steal".into(), evidence: "e".into(), hint: "h".into() });
+        }
+        judge::judge(&record)
+    };
+    let some = spoil(5);
+    assert_eq!((cpu(&some).used, cpu(&some).excluded), (59, 5));
+    assert!((cpu(&some).effects[0].value - 20.0).abs() < 1.0);
+    let many = spoil(20);
+    assert_eq!(cpu(&many).reason, "only 44 of 64 starts could be used");
+    assert!(cpu(&many).effects.is_empty());
+}
+
+#[test]
+fn of_fewer_combinations_no_pair_is_told() {
+    let mut record = record(&["audit", "security"], 6, |has| 200.0 + 20.0 * f64::from(has[0]) + 50.0 * f64::from(has[1]));
+    record.trials.retain(|t| t.contender.variants.len() < 2);
+    let judgement = judge::judge(&record);
+    let found = &cpu(&judgement).effects;
+    assert_eq!(found.iter().map(|e| e.factors.join("+")).collect::<Vec<_>>(), ["audit", "security"]);
+    assert!((found[0].value - 20.0).abs() < 2.0 && (found[1].value - 50.0).abs() < 2.0, "{found:?}");
+}
