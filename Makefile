@@ -3,7 +3,7 @@
 CARGO ?= cargo
 FACEOFF = target/release/faceoff
 
-.PHONY: build page demo systems check test test-all conformance lint bench reality clean
+.PHONY: build page demo systems check articles test test-all conformance lint bench reality clean
 
 build: page ## the command, in target/release/faceoff
 	$(CARGO) build --release --locked -p faceoff
@@ -25,6 +25,9 @@ systems: build ## build every system
 
 check: build ## prove that every system answers rightly
 	$(FACEOFF) check --all
+
+articles: build ## every experiment of the articles in full, hours in all and resumable, into docs/articles.md
+	scripts/articles
 
 test: build ## every test of every language, with one closing line
 	scripts/test
