@@ -23,6 +23,9 @@ pub(crate) fn of(variant: &Variant) -> BTreeMap<String, Vec<String>> {
     if let Some(descriptors) = variant.descriptors {
         set("limits.descriptors".into(), &descriptors.to_string());
     }
+    if let Some(most) = variant.jdk_at_most {
+        set("jdk_at_most".into(), &most.to_string());
+    }
     if let Some(build) = &variant.build {
         set("build".into(), &format!("{build:?}"));
     }

@@ -128,6 +128,9 @@ pub struct Variant {
     pub env: BTreeMap<String, String>,
     /// Least JDK version, where it is higher than the system's.
     pub jdk: Option<u32>,
+    /// Highest JDK version to start with; it is built with the newest all the same.
+    #[serde(default)]
+    pub jdk_at_most: Option<u32>,
     /// Needs beyond the system's.
     pub needs: Vec<Need>,
     /// A build instead of the system's.
@@ -153,6 +156,8 @@ pub struct System {
     pub kind: Kind,
     /// Least version of the JDK, where a JVM is needed.
     pub jdk: Option<u32>,
+    /// Highest version of the JDK to start with, where a variant says so.
+    pub jdk_at_most: Option<u32>,
     /// Workloads whose right answers it must give.
     pub answers: Vec<String>,
     /// Described, never acted on.
@@ -243,6 +248,7 @@ impl System {
             }
             system.start.env.extend(variant.env.clone());
             system.jdk = system.jdk.max(variant.jdk);
+            system.jdk_at_most = variant.jdk_at_most.or(system.jdk_at_most);
             system.needs.extend(variant.needs.iter().cloned());
             if let Some(build) = &variant.build {
                 system.build = Some(build.clone());
@@ -317,6 +323,7 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
         summary: table.required_string("summary"),
         kind,
         jdk: table.integer("jdk", 8, 99).map(|n| n as u32),
+        jdk_at_most: None,
         answers: table.strings("answers"),
         facts: table.map("facts"),
         needs: table.tables("needs", walk_need),
@@ -340,6 +347,7 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
                 run,
                 env: t.map("env"),
                 jdk: t.integer("jdk", 8, 99).map(|n| n as u32),
+                jdk_at_most: t.integer("jdk_at_most", 8, 99).map(|n| n as u32),
                 needs: t.tables("needs", walk_need),
                 build: t.table("build", walk_build),
                 descriptors: walk_limits(t),

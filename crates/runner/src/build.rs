@@ -1,5 +1,6 @@
 //! Builds systems, and only what has changed.
 
+use crate::jdk::Jdk;
 use crate::needs::Tools;
 use crate::process::{Process, Spec, last_lines};
 use model::placeholder::Values;
@@ -37,7 +38,7 @@ pub fn build(contender: &Contender, tools: &Tools, cache: &Path, run: &str, stop
     let system = &contender.system;
     let Some(build) = &system.build else { return Ok(Built { artifacts: Vec::new(), was_built: false }) };
     let fail = |cause: String, log: Vec<String>| Failure { stage: "build".into(), cause, log };
-    let values = values(contender, tools);
+    let values = values(contender, tools.jdk(system));
     let fingerprint = fingerprint(build, &values, &system.folder).map_err(|e| fail(e, vec![]))?;
     // A variant with a build of its own has a stamp of its own; the same commands share one.
     let name = format!("{}-{}", system.name, &hex(&Sha256::digest(format!("{:?}{:?}{:?}", build.run, build.env, build.outputs)))[..12]);
@@ -88,10 +89,10 @@ pub fn build(contender: &Contender, tools: &Tools, cache: &Path, run: &str, stop
     Ok(Built { artifacts, was_built: true })
 }
 
-/// What placeholders mean in a build: the JDK.
-pub(crate) fn values(contender: &Contender, tools: &Tools) -> Values {
+/// What placeholders mean in a build or a start: the JDK, and what variants fill in.
+pub(crate) fn values(contender: &Contender, jdk: Option<&Jdk>) -> Values {
     let mut values = Values::default();
-    if let Some(jdk) = contender.system.jdk.and_then(|least| tools.jdk(least)) {
+    if let Some(jdk) = jdk {
         values.texts.insert("java".into(), jdk.java().to_string_lossy().into_owned());
         values.texts.insert("java.home".into(), jdk.home.to_string_lossy().into_owned());
     }

@@ -1,5 +1,6 @@
 //! Finds JDKs where they are usually put.
 
+use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -47,9 +48,9 @@ impl Jdk {
         found
     }
 
-    /// The newest of the given that is at least of a version.
-    pub fn newest(all: &[Jdk], least: u32) -> Option<&Jdk> {
-        all.iter().filter(|j| j.feature >= least).max_by_key(|j| j.feature)
+    /// The newest of the given within these versions.
+    pub fn newest(all: &[Jdk], versions: impl RangeBounds<u32>) -> Option<&Jdk> {
+        all.iter().filter(|j| versions.contains(&j.feature)).max_by_key(|j| j.feature)
     }
 
     fn at(home: &Path) -> Option<Jdk> {
@@ -91,7 +92,8 @@ mod tests {
     fn the_newest_that_fits_is_taken() {
         let jdk = |feature| Jdk { home: format!("/j{feature}").into(), feature, version: feature.to_string() };
         let all = [jdk(17), jdk(25), jdk(21)];
-        assert_eq!(Jdk::newest(&all, 17).unwrap().feature, 25);
-        assert!(Jdk::newest(&all, 26).is_none());
+        assert_eq!(Jdk::newest(&all, 17..).unwrap().feature, 25);
+        assert_eq!(Jdk::newest(&all, 17..=17).unwrap().feature, 17);
+        assert!(Jdk::newest(&all, 26..).is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::jdk::Jdk;
 use crate::process::without_colours;
-use model::system::{Contender, Need};
+use model::system::{Contender, Need, System};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -35,9 +35,14 @@ impl Default for Tools {
 }
 
 impl Tools {
-    /// The newest JDK of at least a version.
-    pub fn jdk(&self, least: u32) -> Option<&Jdk> {
-        Jdk::newest(&self.jdks, least)
+    /// The newest JDK that a system can be built with.
+    pub fn jdk(&self, system: &System) -> Option<&Jdk> {
+        Jdk::newest(&self.jdks, system.jdk?..)
+    }
+
+    /// The newest JDK that a system is to be started with.
+    pub fn jvm(&self, system: &System) -> Option<&Jdk> {
+        Jdk::newest(&self.jdks, system.jdk?..=system.jdk_at_most.unwrap_or(u32::MAX))
     }
 
     /// Everything a contender needs, found or not.
@@ -47,10 +52,17 @@ impl Tools {
         if let Some(least) = system.jdk {
             found.push(Found {
                 tool: format!("JDK {least}+"),
-                version: self.jdk(least).map(|jdk| jdk.version.clone()),
+                version: self.jdk(system).map(|jdk| jdk.version.clone()),
                 hint: format!(
                     "install a JDK {least} or newer (on Debian: apt-get install openjdk-{least}-jdk-headless), or set JAVA_HOME to one"
                 ),
+            });
+        }
+        if let Some(most) = system.jdk_at_most {
+            found.push(Found {
+                tool: format!("JDK up to {most}"),
+                version: self.jvm(system).map(|jdk| jdk.version.clone()),
+                hint: format!("install JDK {most} beside the others (on Debian: apt-get install openjdk-{most}-jdk-headless)"),
             });
         }
         for need in &system.needs {

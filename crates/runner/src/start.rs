@@ -159,7 +159,7 @@ fn prepare(contender: &Contender, around: &Surroundings<'_>) -> Result<Prepared,
     std::fs::create_dir_all(around.work).map_err(|e| format!("{} cannot be made: {e}", around.work.display()))?;
     let work = around.work.canonicalize().map_err(|e| format!("{} cannot be found: {e}", around.work.display()))?;
     let descriptors = around.descriptors.or(start.descriptors).unwrap_or_else(usual_descriptors);
-    let mut values = values(contender, around.tools);
+    let mut values = values(contender, around.tools.jvm(&contender.system));
     let mut first_port = None;
     for name in &start.ports {
         let port = ports::pick().ok_or("no port of 18000-29999 is free")?;
