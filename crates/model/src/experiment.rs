@@ -395,6 +395,9 @@ pub enum Expectation {
 pub struct Quick {
     /// Which of the contenders take part; all when empty. The baseline always does.
     pub contenders: Vec<ContenderName>,
+    /// Which of the factors are crossed; all when empty. The others stay as the baseline has them.
+    #[serde(default)]
+    pub factors: Vec<String>,
     /// Which cells are measured; all when empty.
     pub cells: Vec<String>,
     /// Blocks.
@@ -474,6 +477,13 @@ impl Experiment {
         let Some(quick) = self.quick.clone() else { return self };
         if !quick.contenders.is_empty() {
             self.contenders.retain(|c| quick.contenders.contains(c) || c.is_twin());
+        }
+        if !quick.factors.is_empty() {
+            let crossed = self.combinations();
+            self.contenders.retain(|name| !crossed.iter().any(|c| c.contender == *name));
+            self.factors.retain(|factor| quick.factors.contains(&factor.name));
+            let crossed = factorial::combinations(&self.baseline, &self.factors);
+            self.contenders.extend(crossed.into_iter().skip(1).map(|combination| combination.contender));
         }
         if !quick.cells.is_empty() {
             self.cells.retain(|c| quick.cells.contains(&c.name));
@@ -594,6 +604,7 @@ fn walk(table: &Table<'_>, path: &Path) -> Experiment {
     let design = table.table("design", |t| walk_design(t, has_claims)).unwrap_or_else(|| default_design(has_claims));
     let quick = table.table("quick", |t| Quick {
         contenders: self::contenders(t, baseline.as_ref()),
+        factors: t.strings("factors"),
         cells: named_cells(t, &cells),
         blocks: t.integer("blocks", 1, 1000).unwrap_or(u64::from(FEWEST_BLOCKS)) as u32,
         spare_blocks: t.integer("spare_blocks", 0, 100).unwrap_or(1) as u32,
@@ -677,6 +688,10 @@ fn check(table: &Table<'_>, experiment: &Experiment) {
     if let Some(quick) = &experiment.quick {
         for cell in quick.cells.iter().filter(|c| !cell_names.contains(&c.as_str())) {
             unknown("quick", "[quick] speaks of cell", cell, &mut cell_names.iter().copied());
+        }
+        let factor_names: Vec<&str> = experiment.factors.iter().map(|f| f.name.as_str()).collect();
+        for factor in quick.factors.iter().filter(|f| !factor_names.contains(&f.as_str())) {
+            unknown("quick", "[quick] speaks of factor", factor, &mut factor_names.iter().copied());
         }
         for name in quick.contenders.iter().filter(|c| !known(c)) {
             unknown("quick", "[quick] speaks of contender", &name.to_string(), &mut everybody.iter().map(String::as_str));

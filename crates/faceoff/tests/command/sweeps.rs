@@ -106,7 +106,7 @@ fn a_parameter_that_the_workload_does_not_have_is_said_before_anything_runs() {
 #[test]
 fn factors_are_crossed_and_each_is_told_apart_from_the_others() {
     let folder = Folder::new();
-    folder.system_with_variants("a", &[("work", &["--cpu", "300us"]), ("log", &["--log"])]);
+    folder.system_with_variants("a", &[("work", &["--cpu", "300us"]), ("log", &["--log"]), ("wait", &["--delay", "1ms"])]);
     let factors = "[[factor]]\nname = \"work\"\non = [\"work\"]\n[[factor]]\nname = \"lines\"\non = [\"log\"]\n";
     let write = |factors: &str| {
         folder.write(
@@ -120,6 +120,9 @@ fn factors_are_crossed_and_each_is_told_apart_from_the_others() {
     folder.run(&["run", "x"]).expect(2).says("the factor `work` needs either `off` or `on`").says("1 factors cannot be crossed");
     write(&factors.replace("[\"log\"]", "[\"lag\"]"));
     folder.run(&["run", "x"]).expect(2).says("has no variant `lag`").says("did you mean `log`?");
+    write(&format!("{factors}[[factor]]\nname = \"wait\"\non = [\"wait\"]\n[quick]\nfactors = [\"lines\", \"work\"]\n"));
+    let quick = folder.run(&["run", "x", "--plan", "--quick"]).expect(0).says("contender  a:work+log\n");
+    assert!(!quick.err.contains("wait"), "{}", quick.err);
     write(factors);
     folder.run(&["run", "x", "--plan"]).expect(0).says("contender  a:work+log\n");
     let ran = folder.run(&["run", "x", "--out", "r"]);
