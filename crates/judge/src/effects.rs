@@ -5,8 +5,8 @@ use model::factorial::Combination;
 use model::judgement::{Effect, Effects};
 use model::metric::Metric;
 use model::record::Record;
-use std::collections::BTreeSet;
 use stats::{Fit, Interval, holm, least_squares, mean, student_t};
+use std::collections::BTreeSet;
 
 /// With fewer degrees of freedom left, pairs are taken to add up.
 const FREEDOM_MIN: usize = 4;

@@ -184,7 +184,11 @@ impl<S> Connection<S> {
                     match tls.write_tls(&mut io) {
                         Ok(_) => {}
                         Err(e) if e.kind() == io::ErrorKind::WouldBlock => break false,
-                        Err(e) => return Err(failed(e)),
+                        Err(e) => {
+                            // The alert that says why may have come before the connection was closed.
+                            let alert = tls.read_tls(&mut io).ok().and_then(|_| tls.process_new_packets().err());
+                            return Err(alert.map_or_else(|| failed(e), |alert| Over::Broken(tls::describe(&alert))));
+                        }
                     }
                 };
                 if self.sent == self.out.len() {

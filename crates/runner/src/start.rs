@@ -103,6 +103,8 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
     let target = target(address, system.start.protocol).map_err(|cause| failed(fail("start", cause, vec![])))?;
     let mut process = Process::start(&spec).map_err(|cause| failed(fail("start", cause, vec![])))?;
     let deadline = process.started_ns + system.ready_within.as_nanos() as u64;
+    // What it answered tells more than a last try that the deadline cut short.
+    let mut answered = None;
     loop {
         let left = deadline.saturating_sub(load::clock::now_ns());
         let cause = match ask(address, &target, ready, Duration::from_nanos(left.clamp(1_000_000, 2_000_000_000))) {
@@ -111,7 +113,7 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
                 return Ok(Running { process, address, target, command: prepared.command, ready_after_ns });
             }
             Err(WrongAnswer::NoAnswer(cause)) => cause,
-            Err(WrongAnswer::Wrong(cause)) => format!("a wrong answer: {cause}"),
+            Err(WrongAnswer::Wrong(cause)) => answered.insert(format!("a wrong answer: {cause}")).clone(),
         };
         let log = |process: &Process| process.last_lines(LOG_LINES);
         if let Some(ended) = process.ended() {
@@ -126,6 +128,7 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
         }
         if load::clock::now_ns() >= deadline {
             let within = model::units::show_duration(system.ready_within);
+            let cause = answered.unwrap_or(cause);
             return Err(failed(fail("ready", format!("no right answer within {within}; the last was: {cause}"), log(&process))));
         }
         let passed = Duration::from_nanos(load::clock::now_ns() - process.started_ns);

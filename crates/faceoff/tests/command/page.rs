@@ -36,7 +36,10 @@ fn the_claims_of_an_article_stand_in_one_table_with_what_they_came_to() {
     folder.run(&["run", "x", "--quick"]);
     folder.run(&["run", "x", "--blocks", "2", "--out", "elsewhere"]);
     let table = folder.run(&["articles"]).expect(0);
-    table.says("## Which is faster?").says("| b never \\| fails | confirmed | `b` against `a`; failed share in open: ").says(", 6 blocks, quick |");
+    table
+        .says("## Which is faster?")
+        .says("| b never \\| fails | confirmed | `b` against `a`; failed requests in open: ")
+        .says(", 6 blocks, quick |");
     folder.run(&["articles", "elsewhere"]).expect(0).says(", 2 blocks | `faceoff run x` |");
     folder.run(&["articles", "nowhere"]).expect(2).says("is not a record");
 }

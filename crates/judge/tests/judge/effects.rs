@@ -24,8 +24,10 @@ fn record(names: &[&str], blocks: u32, cost_us: impl Fn(&[bool]) -> f64) -> Reco
         assert!(m.usage.cpu_ns < 4 * SECOND);
         trial(contender, block, m)
     };
-    let trials: Vec<Trial> =
-        (1..=blocks).flat_map(|block| combinations.iter().map(move |c| (block, c))).map(|(b, c)| start(b, &c.has, &c.contender.to_string())).collect();
+    let trials: Vec<Trial> = (1..=blocks)
+        .flat_map(|block| combinations.iter().map(move |c| (block, c)))
+        .map(|(b, c)| start(b, &c.has, &c.contender.to_string()))
+        .collect();
     let everybody: Vec<String> = combinations.iter().map(|c| c.contender.to_string()).collect();
     let mut record = made_up::record(&everybody.iter().map(String::as_str).collect::<Vec<_>>(), Load::closed(8), trials);
     record.header.experiment.factors = factors(names);

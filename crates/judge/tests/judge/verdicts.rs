@@ -22,7 +22,15 @@ fn record(ratios: &[f64]) -> Record {
 }
 
 fn claim(expects: Expectation) -> Claim {
-    Claim { text: "t".into(), contender: name("b"), metric: Metric::CpuPerRequest, expects, margin: None, cells: vec![], contender_cpus: None }
+    Claim {
+        text: "t".into(),
+        contender: name("b"),
+        metric: Metric::CpuPerRequest,
+        expects,
+        margin: None,
+        cells: vec![],
+        contender_cpus: None,
+    }
 }
 
 fn trial(contender: &str, block: u32, ms: f64) -> Trial {
@@ -310,7 +318,10 @@ fn a_claim_on_machines_with_many_cpus_stays_open_on_a_small_one() {
     };
     assert_eq!(asking(2).outcome, ClaimOutcome::Confirmed);
     let open = asking(4);
-    assert_eq!((open.outcome, open.reason.as_str()), (ClaimOutcome::Undecided, "it speaks of 4 CPUs or more for the contender, which had 2 here"));
+    assert_eq!(
+        (open.outcome, open.reason.as_str()),
+        (ClaimOutcome::Undecided, "it speaks of 4 CPUs or more for the contender, which had 2 here")
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@ package faceoff.strings;
 import java.util.Locale;
 
 import jakarta.json.JsonException;
+import jakarta.ws.rs.NotFoundException;
 import jakarta.ws.rs.WebApplicationException;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
@@ -22,6 +23,10 @@ final class Errors {
         @Override
         public Response toResponse(WebApplicationException refused) {
             Response.StatusType status = refused.getResponse().getStatusInfo();
+            if (refused instanceof NotFoundException) {
+                // Without a body Helidon looks further: metrics, and then ServerRefusals.
+                return refused.getResponse();
+            }
             return Response.fromResponse(refused.getResponse()).type(MediaType.APPLICATION_JSON).entity(body(status)).build();
         }
     }

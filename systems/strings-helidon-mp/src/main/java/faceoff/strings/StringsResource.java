@@ -7,7 +7,7 @@ import jakarta.json.Json;
 import jakarta.json.JsonBuilderFactory;
 import jakarta.json.JsonObject;
 import jakarta.json.JsonString;
-import jakarta.json.JsonStructure;
+import jakarta.json.JsonValue;
 import jakarta.ws.rs.BadRequestException;
 import jakarta.ws.rs.Consumes;
 import jakarta.ws.rs.DefaultValue;
@@ -33,7 +33,7 @@ public class StringsResource {
     /** The text in capitals. */
     @POST
     @Path("uppercase")
-    public JsonObject uppercase(JsonStructure body) {
+    public JsonObject uppercase(JsonValue body) {
         String text = text(body);
         demand(!text.isEmpty());
         return JSON.createObjectBuilder().add("v", Text.uppercase(text)).build();
@@ -42,7 +42,7 @@ public class StringsResource {
     /** How many characters the text has. */
     @POST
     @Path("count")
-    public JsonObject count(JsonStructure body) {
+    public JsonObject count(JsonValue body) {
         return JSON.createObjectBuilder().add("v", Text.count(text(body))).build();
     }
 
@@ -63,7 +63,7 @@ public class StringsResource {
     }
 
     /** The text in the body {"s": "..."}. */
-    private static String text(JsonStructure body) {
+    private static String text(JsonValue body) {
         demand(body instanceof JsonObject object && object.get("s") instanceof JsonString);
         String text = ((JsonObject) body).getString("s");
         demand(Text.isWellFormed(text));

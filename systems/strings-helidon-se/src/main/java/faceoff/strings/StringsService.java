@@ -71,6 +71,7 @@ final class StringsService implements HttpService {
 
     /** The text in the body {"s": "..."}. */
     private static String text(ServerRequest request) {
+        demand(request.content().hasEntity());
         try {
             JsonStructure body = request.content().as(JsonStructure.class);
             demand(body instanceof JsonObject object && object.get("s") instanceof JsonString);
