@@ -36,7 +36,8 @@ fn point(record: &Record, name: &ContenderName, metric: Metric, (level, cell): (
     let found: Vec<f64> =
         values(record, name, metric, Some(cell)).into_iter().filter_map(|(_, side)| side.ok()).map(|side| side.value).collect();
     let has_logs = !metric.describe().by_difference && found.iter().all(|value| *value > 0.0);
-    let (to, back): (fn(f64) -> f64, fn(f64) -> f64) = if has_logs { (f64::ln, f64::exp) } else { (|value| value, |value| value) };
+    let to = |value: f64| if has_logs { value.ln() } else { value };
+    let back = |value: f64| if has_logs { value.exp() } else { value };
     let scaled: Vec<f64> = found.iter().map(|value| to(*value)).collect();
     let interval = mean_interval(&scaled, confidence).map(|(_, i)| Interval { low: back(i.low), high: back(i.high) });
     Some(SweepPoint {

@@ -297,7 +297,7 @@ mod tests {
             cell: format!("c-{level}"),
             level,
             value,
-            interval: (level > 1.0).then(|| stats::Interval { low: value * 0.9, high: value * 1.1 }),
+            interval: (level > 1.0).then_some(stats::Interval { low: value * 0.9, high: value * 1.1 }),
             used: 6,
         };
         let line = |name: &str, points| SweepLine { contender: name.parse().unwrap(), points };

@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(fit.degrees_of_freedom, 9);
         close(fit.coefficients[1], 15.061_872_271_373, 1e-6);
         close(fit.coefficients[3], -2.020_229_803_816_83, 1e-8);
-        close(fit.coefficients[6], 1829.151_464_613_55, 1e-5);
+        close(fit.coefficients[6], 1_829.151_464_613_55, 1e-5);
         close(fit.errors[1], 84.914_925_774_741_9, 1e-6);
         close(fit.errors[6], 455.478_499_142_212, 1e-5);
         close(fit.p(6), 0.003_037, 1e-5);
