@@ -16,7 +16,8 @@ export function sig(x: number | null): string {
 }
 
 /** A tick of an axis: as short as it can be. */
-export function tick(x: number): string {
+export function tick(x: number | null): string {
+  if (x === null || !Number.isFinite(x)) return NONE;
   const digits = String(Number(x.toPrecision(6)));
   return x >= 1000 && x < 1e15 ? grouped(digits) : digits;
 }

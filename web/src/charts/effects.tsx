@@ -61,7 +61,7 @@ function Row({ name, all, scales }: { name: string; all: Effects[]; scales: Retu
         const tone = !effect || (effect.low <= 0 && effect.high >= 0) ? "open" : "even";
         const said = effect ? `${name}, ${of.label}: ${interval(effect.value, effect.low, effect.high)} ${of.unit}` : `${name}, ${of.label}: nothing beyond chance`;
         return (
-          <svg key={of.metric} class="interval" width="100%" height={HEIGHT} role="img" aria-label={said}>
+          <svg key={of.metric} class="strip" width="100%" height={HEIGHT} role="img" aria-label={said}>
             <title>{effect ? unbroken(effect.phrase) : said}</title>
             {ticks.map((t) => (
               <line key={t} class="grid" x1={pct(x(t))} x2={pct(x(t))} y1="0" y2={HEIGHT} />
