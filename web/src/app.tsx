@@ -20,9 +20,9 @@ import { useTheme } from "./theme";
 /** The sections of a page; curves and the article's tables only where there are some. */
 const places = (page: Page): [id: string, text: string][] => [
   ["answer", "Answer"],
-  ["verdicts", "Verdicts"],
-  ["symptoms", "Symptoms"],
   ...(page.effects.length > 0 ? [["effects", "Effects"] as [string, string]] : []),
+  ...(page.verdicts.length > 0 || page.effects.length === 0 ? [["verdicts", "Verdicts"] as [string, string]] : []),
+  ["symptoms", "Symptoms"],
   ...(page.sweeps.length > 0 ? [["curves", "Curves"] as [string, string]] : []),
   ["latency", "Latency"],
   ["summary", "Table"],
@@ -76,9 +76,9 @@ function Record({ page, theme }: { page: Page; theme: string }) {
     <Looks.Provider value={identities}>
       <main>
         <AnswerSection page={page} />
-        <VerdictsSection verdicts={page.verdicts} {...choice} />
-        <SymptomsSection symptoms={page.symptoms} />
         <EffectsSection effects={page.effects} />
+        {(page.verdicts.length > 0 || page.effects.length === 0) && <VerdictsSection verdicts={page.verdicts} {...choice} />}
+        <SymptomsSection symptoms={page.symptoms} />
         <CurvesSection sweeps={page.sweeps} />
         <LatencySection curves={page.curves} {...choice} />
         <SummarySection table={page.table} cells={page.cells} published={page.published} />

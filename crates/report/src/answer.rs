@@ -1,7 +1,7 @@
 //! The answer in a sentence, and what qualifies it.
 
 use model::experiment::FEWEST_BLOCKS;
-use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict, show_confidence, show_ratio};
+use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict, WarmUp, show_confidence, show_ratio};
 use model::metric::Metric;
 use model::name::ContenderName;
 use model::record::{Event, Record, WarmUpClass};
@@ -173,18 +173,31 @@ fn details(judgement: &Judgement) -> Vec<String> {
 
 /// Who was measured before any steady state was seen.
 fn unsteady(record: &Record, judgement: &Judgement) -> Vec<String> {
+    const MOST_NAMED: usize = 6;
     let at_most = show_duration(record.header.experiment.design.warmup);
-    let mut notes = Vec::new();
-    for warmup in &judgement.warmups {
-        let count = |class| warmup.classes.iter().find(|(c, _)| *c == class).map_or(0, |(_, n)| *n);
-        let (never, starts) = (count(WarmUpClass::NeverSteady), warmup.classes.iter().map(|(_, n)| n).sum::<usize>());
-        if never > 0 {
-            notes.push(format!(
-                "{} reached no steady state in {never} of {starts} starts, within the {at_most} that it had: what was measured there is a process that was still changing.",
-                warmup.contender
-            ));
+    let count = |warmup: &WarmUp, class| warmup.classes.iter().find(|(c, _)| *c == class).map_or(0, |(_, n)| *n);
+    let starts = |warmup: &WarmUp| warmup.classes.iter().map(|(_, n)| n).sum::<usize>();
+    let unsteady: Vec<(String, usize, usize)> = judgement
+        .warmups
+        .iter()
+        .map(|warmup| (warmup.contender.to_string(), count(warmup, WarmUpClass::NeverSteady), starts(warmup)))
+        .filter(|(_, never, _)| *never > 0)
+        .collect();
+    let said = match unsteady.as_slice() {
+        several if several.len() > MOST_NAMED => {
+            let sum = |part: fn(&(String, usize, usize)) -> usize| several.iter().map(part).sum();
+            vec![(format!("{} contenders", several.len()), sum(|(_, never, _)| *never), sum(|(_, _, starts)| *starts))]
         }
-    }
+        few => few.to_vec(),
+    };
+    let mut notes: Vec<String> = said
+        .iter()
+        .map(|(who, never, starts)| {
+            format!(
+                "{who} reached no steady state in {never} of {starts} starts, within the {at_most} that it had: what was measured there is a process that was still changing."
+            )
+        })
+        .collect();
     if judgement.warmups.iter().any(|w| w.classes.iter().any(|(class, _)| *class == WarmUpClass::TooShort)) {
         notes.push(format!(
             "The warm-up ({at_most} at most) was too short to tell whether anybody was steady: a JIT compiler would not have finished."
@@ -236,7 +249,7 @@ pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
         };
         notes.push(format!("{missing} of the planned trials are missing: {how}. `faceoff run --resume` goes on with them."));
     }
-    if design.blocks < FEWEST_BLOCKS {
+    if design.blocks < FEWEST_BLOCKS && header.experiment.factors.is_empty() {
         notes.push(format!("Fewer than {FEWEST_BLOCKS} blocks were planned: no verdict can come of it."));
     }
     if record.torn_lines > 0 {

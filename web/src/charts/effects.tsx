@@ -24,7 +24,7 @@ export function EffectsChart({ all }: { all: Effects[] }) {
   const names = [...new Set(all.flatMap((of) => of.effects.map((e) => e.name)))];
   const scales = all.map(shareScale);
   return (
-    <div class="effects" style={{ gridTemplateColumns: `minmax(8rem, auto) repeat(${all.length}, minmax(11rem, 1fr))` }}>
+    <div class="effects" style={{ gridTemplateColumns: `minmax(8rem, auto) repeat(${all.length}, minmax(8.5rem, 1fr))` }}>
       <span />
       {all.map((of) => (
         <p key={of.metric} class="effects-head">

@@ -75,7 +75,7 @@ function Cite({ source }: { source: Source }) {
 
 /** The picture: every claim's interval on one axis. */
 function Claims({ claims }: { claims: Claim[] }) {
-  if (claims.length === 0) return <p class="empty">This experiment states no claims; its verdicts stand below.</p>;
+  if (claims.length === 0) return <p class="empty">This experiment states no claims; what was found stands below.</p>;
   const scale = ratioScale(claims.flatMap((c) => c.cells.flatMap((e) => [e.ratio, e.ratio_low, e.ratio_high, ...(other(e) ?? []), ...band(e.margin)])));
   const tested = claims.filter((c) => c.p !== null).length;
   return (
