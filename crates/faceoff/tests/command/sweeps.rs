@@ -128,11 +128,9 @@ fn factors_are_crossed_and_each_is_told_apart_from_the_others() {
     let ran = folder.run(&["run", "x", "--out", "r"]);
     let judgement = judge::judge(&folder.record("r"));
     assert!(judgement.verdicts.is_empty());
-    // A thief may have spoilt too many starts.
-    if judgement.unsound {
-        return eprintln!("SKIPPED: {:?}", judgement.faults);
-    }
-    let cpu = judgement.effects.iter().find(|e| e.metric == model::metric::Metric::CpuPerRequest).unwrap();
+    let cpu = judgement.effects.iter().find(|e| e.metric == model::metric::Metric::CpuPerRequest);
+    // Where others take the CPUs too many starts may be spoilt.
+    let Some(cpu) = cpu.filter(|cpu| cpu.reason.is_empty()) else { return eprintln!("SKIPPED: {:?}", judgement.faults) };
     assert_eq!(cpu.effects.iter().take(2).map(|e| e.factors.join("+")).collect::<Vec<_>>(), ["work", "lines"]);
     assert!(cpu.effects[0].value > 200.0, "{cpu:#?}");
     ran.says("work adds most: ").says("What each adds to CPU per request in closed (");
