@@ -621,7 +621,10 @@ pub struct Circumstances {
     pub slept_ns: i64,
 }
 
-/// How a CPU spent its time, in the kernel's ticks of 10 ms.
+/// One of the kernel's ticks, in nanoseconds: USER_HZ is 100 on every Linux that has a stable interface.
+pub const TICK_NS: u64 = 10_000_000;
+
+/// How a CPU spent its time, in ticks of [`TICK_NS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTime {
     /// Its number.

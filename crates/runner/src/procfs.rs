@@ -1,13 +1,9 @@
 //! What the kernel says of processes.
 
-use model::record::CpuTime;
+use model::record::{CpuTime, TICK_NS};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
-
-/// One tick of the times in `/proc/PID/stat`, in nanoseconds: USER_HZ is 100 on
-/// every Linux that has a stable interface.
-const TICK_NS: u64 = 10_000_000;
 
 /// The part of `/proc/PID/stat` that is used here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

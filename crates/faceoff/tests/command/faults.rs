@@ -120,9 +120,12 @@ fn failures_bar_from_winning_and_are_counted() {
     let judgement = judge::judge(&folder.record("r"));
     let won: Vec<_> = judgement.verdicts.iter().filter(|v| v.cell.is_some() && v.outcome == Outcome::Better).collect();
     assert!(won.is_empty(), "{won:#?}");
-    // Whose blocks a thief has spoilt has nothing to be barred from.
-    let is_robbed = judgement.faults.iter().any(|f| f.kind == "steal");
-    assert!(is_robbed || judgement.verdicts.iter().any(|v| v.reason.contains("barred from winning")), "{:#?}", judgement.verdicts);
+    let is_barred = judgement.verdicts.iter().any(|v| v.reason.contains("barred from winning"));
+    if !is_barred && judgement.faults.iter().any(|f| f.kind == "steal") {
+        eprintln!("SKIPPED: whose blocks a thief has spoilt has nothing to be barred from");
+    } else {
+        assert!(is_barred, "{:#?}", judgement.verdicts);
+    }
     let row = judgement.rows.iter().find(|r| r.contender.system == "fast").unwrap();
     assert!(row.errors.iter().any(|(kind, n)| kind == "broken" && *n > 0), "{row:?}");
 }

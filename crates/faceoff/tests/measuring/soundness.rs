@@ -368,7 +368,7 @@ fn a_baseline_that_is_not_itself_is_seen() {
     let of_trials = same.trials.iter().map(|t| if t.contender.is_twin() { "--scale-cpu 3\n" } else { "\n" });
     folder.write("systems/a/flags", &("\n".repeat(starts - 12) + &of_trials.collect::<String>()));
     std::fs::remove_file(system.join("starts")).unwrap();
-    folder.run(&["run", "x", "--out", "r"]);
+    folder.run(&["run", "x", "--out", "r"]).expect(4);
     assert!(read(&folder).1.unsound, "nobody is ranked");
     assert_shows_unless_busy(&read(&folder).1.faults, "aa-differs", "both are the same program");
 }

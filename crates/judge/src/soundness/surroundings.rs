@@ -1,14 +1,12 @@
 //! Whether the machine let both work.
 
 use super::{Seen, fault};
-use model::record::{Circumstances, CpuTime, Descriptors, Fault, Host};
+use model::record::{Circumstances, CpuTime, Descriptors, Fault, Host, TICK_NS};
 use model::units::{show_duration, show_number, show_share};
 use std::time::Duration;
 
 /// CPU time that the hypervisor may take.
 const STEAL_SHARE_MAX: f64 = 0.05;
-/// In `/proc/stat` a second has a hundred ticks.
-const TICK_NS: f64 = 1e7;
 /// CPU time that others may take of a set of CPUs.
 const OTHER_SHARE_MAX: f64 = 0.05;
 /// The clock rate may change so much from the first half to the second.
@@ -45,7 +43,7 @@ pub(super) fn other_cpu(seen: &Seen<'_>) -> Option<Fault> {
     let others = |cpus: &[usize]| {
         let times = || around.cpus.iter().filter(|time| cpus.contains(&time.cpu));
         // The kernel looks at even instants who runs, which arrivals at even distances may always meet; how long a CPU is idle it measures.
-        let wall = around.wall_ns as f64 / TICK_NS;
+        let wall = around.wall_ns as f64 / TICK_NS as f64;
         let not_idle = |time: &CpuTime| (wall - time.ticks.saturating_sub(time.busy_ticks) as f64).clamp(0.0, time.busy_ticks as f64);
         let busy: f64 = times().map(not_idle).sum();
         let all: f64 = times().map(|time| time.ticks as f64).sum();
@@ -56,7 +54,7 @@ pub(super) fn other_cpu(seen: &Seen<'_>) -> Option<Fault> {
             (&sets.generator, around.faceoff_cpu_ns),
         ];
         let ours: f64 = ours.into_iter().filter(|(set, _)| overlaps(set, cpus)).map(|(_, ns)| ns as f64).sum();
-        let other = busy - ours / TICK_NS;
+        let other = busy - ours / TICK_NS as f64;
         // The kernel counts by looking 100 times a second: four standard deviations of that, and a tick at each end.
         let noise = 2.0 * all.sqrt() + 2.0;
         (other > noise && other > OTHER_SHARE_MAX * all).then(|| other / all)

@@ -7,8 +7,8 @@ use model::{experiment::Load, judgement::Picture};
 const SHARE_MIN: f64 = 0.10;
 
 pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
-    // Each user opens a connection, though few of them may wait for an answer at once.
-    let of_users = if let Load::Users { .. } = seen.cell.load { seen.cell.load.in_flight_max() } else { 0 };
+    // Users keep their connections, though few of them may wait for an answer at once.
+    let of_users = if let Load::Users { users, pooled, .. } = seen.cell.load { u64::from(pooled.unwrap_or(users)) } else { 0 };
     let showing = seen.in_half(|(_, m)| {
         let needed = m.generator.in_flight_max.max(of_users);
         let again = m.generator.connections_opened.saturating_sub(needed.saturating_add(m.counts.refused));

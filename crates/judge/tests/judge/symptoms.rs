@@ -205,20 +205,17 @@ fn connections_beyond_those_the_load_needs_are_churn() {
 
 #[test]
 fn the_first_connection_of_each_user_is_no_churn() {
-    let load = Load::Users {
-        users: 3_000,
-        ramp: Duration::from_secs(1),
-        pause: experiment::Pause::Constant(Duration::ZERO),
-        rounds: None,
-        pooled: None,
-    };
-    let with = |opened| {
+    let pause = experiment::Pause::Constant(Duration::ZERO);
+    let load = |pooled| Load::Users { users: 3_000, ramp: Duration::from_secs(1), pause, rounds: None, pooled };
+    let with_pool = |opened, pooled| {
         let mut m = healthy();
         (m.generator.connections_opened, m.generator.in_flight_max) = (opened, 40);
-        symptoms_with(&load, vec![m; 6], &[])
+        symptoms_with(&load(pooled), vec![m; 6], &[])
     };
+    let with = |opened| with_pool(opened, None);
     assert!(with(3_000).is_empty());
     shows(&with(7_000), "connection-churn", &["100 connections"]);
+    shows(&with_pool(4_100, Some(100)), "connection-churn", &["100 connections"]);
 }
 
 #[test]
