@@ -84,10 +84,11 @@ impl Show {
                 let took = self.trial_began.elapsed();
                 self.trials_took.push(took);
                 self.left -= 1;
-                let how = match (&trial.failure, judge::soundness::of_trial(trial).first()) {
-                    (Some(failure), _) => format!("FAILED ({}): {}", failure.stage, failure.cause),
-                    (None, Some(fault)) => format!("fault: {}: {}", fault.kind, fault.evidence),
-                    (None, None) => "done".into(),
+                let how = match (&trial.failure, judge::soundness::of_trial(trial).first(), trial.robbed.len()) {
+                    (Some(failure), ..) => format!("FAILED ({}): {}", failure.stage, failure.cause),
+                    (None, Some(fault), _) => format!("fault: {}: {}", fault.kind, fault.evidence),
+                    (None, None, 0) => "done".into(),
+                    (None, None, again) => format!("done, {again} measurement{} made again for steal,", if again == 1 { "" } else { "s" }),
                 };
                 self.say(&format!("{} · {how} in {}{}", self.current, show_duration(took), self.time_left()));
             }

@@ -85,6 +85,7 @@ pub fn judge(record: &Record) -> Judgement {
         verdicts: judged.into_iter().map(|j| j.verdict).collect(),
         claims,
         excluded,
+        made_again: record.trials.iter().map(|t| t.robbed.len() as u32).sum(),
         faults,
         rows: summary::rows(record),
         curves: summary::curves(record),

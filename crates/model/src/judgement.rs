@@ -31,6 +31,9 @@ pub struct Judgement {
     pub excluded: Vec<Excluded>,
     /// Everything that makes something unfit to judge from, with where it was.
     pub faults: Vec<FaultAt>,
+    /// Measurements that were made again, as the hypervisor took too much of the first ones.
+    #[serde(default)]
+    pub made_again: u32,
     /// One per cell and contender: what a load tester's table shows.
     pub rows: Vec<Row>,
     /// One latency curve per cell and contender.

@@ -208,6 +208,9 @@ pub struct Trial {
     pub warmup: Option<Warmup>,
     /// The cells, in the order they were measured.
     pub measurements: Vec<Measurement>,
+    /// Measurements of which the hypervisor took more than [`STEAL_SHARE_MAX`], in the order they were made; each was made again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub robbed: Vec<Measurement>,
     /// How it stopped.
     pub stop: Option<Stopped>,
     /// The contender's own failure, if any: a result.
@@ -346,8 +349,11 @@ pub struct Fault {
 /// What the host did meanwhile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Host {
-    /// Share of all CPU time that the hypervisor took away.
+    /// Share of all CPU time that the hypervisor took away, over the whole trial.
     pub steal_share: f64,
+    /// The same, from the start to the first right answer; `None` in older records, and where that never came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_steal_share: Option<f64>,
     /// Load average of the last minute when the trial began.
     pub load_average: f64,
 }
@@ -633,6 +639,24 @@ pub struct CpuTime {
     pub busy_ticks: u64,
     /// Altogether, idle time included.
     pub ticks: u64,
+    /// Of these, taken by the hypervisor; `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen_ticks: Option<u64>,
+}
+
+/// CPU time that the hypervisor may take of a measurement, as a share: beyond it times are longer by as much as the usual margin.
+pub const STEAL_SHARE_MAX: f64 = 0.05;
+
+impl Circumstances {
+    /// The share of the CPU time that the hypervisor took; `None` where it was not read.
+    pub fn steal_share(&self) -> Option<f64> {
+        let (mut stolen, mut all) = (0u64, 0u64);
+        for time in &self.cpus {
+            stolen = stolen.saturating_add(time.stolen_ticks?);
+            all = all.saturating_add(time.ticks);
+        }
+        (all > 0).then(|| stolen as f64 / all as f64)
+    }
 }
 
 /// What TCP counted meanwhile, on the whole machine (network namespace).

@@ -65,6 +65,9 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
     if judgement.faults.len() > SHOWN {
         let _ = writeln!(text, "  and {} more, all on the page", judgement.faults.len() - SHOWN);
     }
+    if let again @ 1.. = judgement.made_again {
+        let _ = writeln!(text, "\nMeasured again, as the hypervisor took more than 5 % of the CPU time: {again}.");
+    }
     for line in [looks(record, judgement), noise(judgement), audit(judgement)].into_iter().flatten() {
         let _ = writeln!(text, "\n{line}");
     }

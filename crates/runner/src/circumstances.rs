@@ -46,6 +46,7 @@ impl Reading {
             cpu: before.cpu,
             busy_ticks: after.busy_ticks.saturating_sub(before.busy_ticks),
             ticks: after.ticks.saturating_sub(before.ticks),
+            stolen_ticks: before.stolen_ticks.zip(after.stolen_ticks).map(|(before, after)| after.saturating_sub(before)),
         });
         Circumstances {
             wall_ns: wall_ns.max(0) as u64,

@@ -118,7 +118,7 @@ fn parse_cpu_times(stat: &[u8]) -> Vec<CpuTime> {
         let (cpu, ticks) = line.strip_prefix("cpu")?.split_once(' ')?;
         let ticks: Vec<u64> = ticks.split_whitespace().map_while(|t| t.parse().ok()).take(8).collect();
         let sum = |ticks: &[u64]| ticks.iter().fold(0u64, |sum, t| sum.saturating_add(*t));
-        Some(CpuTime { cpu: cpu.parse().ok()?, busy_ticks: sum(ticks.get(..3)?), ticks: sum(&ticks) })
+        Some(CpuTime { cpu: cpu.parse().ok()?, busy_ticks: sum(ticks.get(..3)?), ticks: sum(&ticks), stolen_ticks: ticks.get(7).copied() })
     };
     text.lines().take_while(|l| l.starts_with("cpu")).filter_map(of_line).collect()
 }
@@ -207,8 +207,8 @@ mod tests {
     fn cpus_are_read_one_by_one() {
         let stat = b"cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 2 3 40 5 6 7 8 0 0\ncpu12 1 0 0 1 0 0 0 0\ncpu13 x\nintr 5\n";
         let [a, b] = parse_cpu_times(stat)[..] else { panic!() };
-        assert_eq!(a, CpuTime { cpu: 0, busy_ticks: 6, ticks: 72 });
-        assert_eq!(b, CpuTime { cpu: 12, busy_ticks: 1, ticks: 2 });
+        assert_eq!(a, CpuTime { cpu: 0, busy_ticks: 6, ticks: 72, stolen_ticks: Some(8) });
+        assert_eq!(b, CpuTime { cpu: 12, busy_ticks: 1, ticks: 2, stolen_ticks: Some(0) });
         assert!(parse_cpu_times(b"garbage").is_empty());
     }
 

@@ -23,7 +23,7 @@ struct Seen<'a> {
 type Check = fn(&Seen<'_>) -> Option<Fault>;
 
 /// Every check of a measurement, in reading order.
-const CHECKS: [Check; 19] = [
+const CHECKS: [Check; 20] = [
     generator::counts,
     generator::cpu,
     generator::lag,
@@ -33,6 +33,7 @@ const CHECKS: [Check; 19] = [
     generator::littles_law,
     series::not_stationary,
     binding::upstream,
+    surroundings::steal,
     surroundings::other_cpu,
     surroundings::frequency,
     surroundings::descriptors,
@@ -53,6 +54,7 @@ pub fn spoils(kind: &str, metric: Metric) -> bool {
         "generator-lag" | "in-flight-limit" | "arrivals" => metric.is_latency(),
         "all-tie" => metric == Metric::Throughput,
         "steal" => of_speed || matches!(metric, Metric::StartUp | Metric::CpuPerRequest),
+        "start-steal" => metric == Metric::StartUp,
         "upstream-binds" | "generator-cpu" | "rate-not-achieved" | "other-cpu" | "backlog" | "retransmits" | "clock-step" => of_speed,
         "descriptors" | "ports" => of_speed || metric == Metric::FailedShare,
         "frequency" | "not-stationary" => of_speed || metric == Metric::CpuPerRequest,
@@ -126,7 +128,7 @@ impl Faults {
 
 /// The faults of a whole trial, without those of its measurements.
 pub fn of_trial(trial: &Trial) -> Vec<Fault> {
-    with_found(&trial.faults, surroundings::steal(&trial.host))
+    with_found(&trial.faults, surroundings::start_steal(trial))
 }
 
 /// Older records hold faults that are computed now: each kind once.

@@ -1,12 +1,10 @@
 //! Whether the machine let both work.
 
 use super::{Seen, fault};
-use model::record::{Circumstances, CpuTime, Descriptors, Fault, Host, TICK_NS};
+use model::record::{Circumstances, CpuTime, Descriptors, Fault, STEAL_SHARE_MAX, TICK_NS, Trial};
 use model::units::{show_duration, show_number, show_share};
 use std::time::Duration;
 
-/// CPU time that the hypervisor may take.
-const STEAL_SHARE_MAX: f64 = 0.05;
 /// CPU time that others may take of a set of CPUs.
 const OTHER_SHARE_MAX: f64 = 0.05;
 /// The clock rate may change so much from the first half to the second.
@@ -28,12 +26,27 @@ fn circumstances<'a>(seen: &'a Seen<'_>) -> Option<&'a Circumstances> {
     seen.measurement.circumstances.as_ref()
 }
 
-pub(super) fn steal(host: &Host) -> Option<Fault> {
-    if host.steal_share <= STEAL_SHARE_MAX {
+pub(super) fn steal(seen: &Seen<'_>) -> Option<Fault> {
+    robbed("steal", circumstances(seen)?.steal_share()?, "")
+}
+
+/// Of a start; of the whole trial, where older records know no better.
+pub(super) fn start_steal(trial: &Trial) -> Option<Fault> {
+    let host = &trial.host;
+    let knows_better = trial.measurements.iter().all(|m| m.circumstances.as_ref().is_some_and(|c| c.steal_share().is_some()));
+    match host.start_steal_share {
+        Some(share) => robbed("start-steal", share, " of the start"),
+        None if knows_better => None,
+        None => robbed("steal", host.steal_share, ""),
+    }
+}
+
+fn robbed(kind: &str, share: f64, what: &str) -> Option<Fault> {
+    if share <= STEAL_SHARE_MAX {
         return None;
     }
-    let evidence = format!("the hypervisor took {} of the CPU time", show_share(host.steal_share));
-    fault("steal", evidence, "measure when the host is quieter, or on a machine of your own")
+    let evidence = format!("the hypervisor took {} of the CPU time{what}", show_share(share));
+    fault(kind, evidence, "measure when the host is quieter, or on a machine of your own")
 }
 
 pub(super) fn other_cpu(seen: &Seen<'_>) -> Option<Fault> {

@@ -105,6 +105,7 @@ pub fn trial(contender: &str, block: u32, measurement: Measurement) -> Trial {
         warmed_with: 1,
         warmup: None,
         measurements: vec![measurement],
+        robbed: vec![],
         stop: None,
         failure: None,
         faults: vec![],

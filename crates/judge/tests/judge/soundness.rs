@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Six blocks of `names`, all alike and all sound: a load of 10 s that is answered 1,000 times in 2 ms each.
 fn record(names: &[&str], load: Load) -> Record {
     let closed = matches!(load, Load::Closed { .. });
-    let host = || Host { steal_share: 0.05, load_average: 9.0 };
+    let host = || Host { steal_share: 0.5, start_steal_share: Some(0.05), load_average: 9.0 };
     let trials = (1..=6).flat_map(|block| names.iter().map(move |n| Trial { host: host(), ..trial(n, block, sound(closed)) })).collect();
     made_up::record(names, load, trials)
 }
@@ -45,7 +45,10 @@ fn sound(closed: bool) -> Measurement {
         circumstances: Some(Circumstances {
             wall_ns: 10 * SECOND,
             // The contender used 100 ticks of CPU 1, faceoff 890 of CPU 0.
-            cpus: vec![CpuTime { cpu: 0, busy_ticks: 950, ticks: 1_000 }, CpuTime { cpu: 1, busy_ticks: 160, ticks: 1_000 }],
+            cpus: vec![
+                CpuTime { cpu: 0, busy_ticks: 950, ticks: 1_000, stolen_ticks: Some(0) },
+                CpuTime { cpu: 1, busy_ticks: 160, ticks: 1_000, stolen_ticks: Some(100) },
+            ],
             faceoff_cpu_ns: 8_900 * MS,
             tcp: Some(Tcp { segments: 10_000, retransmitted: 10, listen_overflows: 0, listen_drops: 0 }),
             ports: Some(Ports { taken_before: 0, taken_after: 899, range: 1_000 }),
@@ -115,10 +118,14 @@ fn each_reading_beyond_its_threshold_is_a_fault() {
     let refused = "connecting failed: the generator is out of descriptors";
     shows(after(open(), |m| m.examples = vec![refused.into()]), "descriptors", "out of descriptors");
     shows(after(open(), |m| m.usage.allowed_cpus = vec![0, 1]), "left-cpu-set", "CPU 0");
+    shows(around(|c| c.cpus[0].stolen_ticks = Some(1)), "steal", "5.05 %");
     shows(around(|c| c.cpus[0].busy_ticks = 960), "other-cpu", "of the CPUs of the generator");
     shows(around(|c| c.cpus[1].busy_ticks = 170), "other-cpu", "other processes used 7.00 % of the CPUs of the contender");
     // As recorded before a load of 300/s: each tick met a request, but the CPU was idle for 360 of 400 ticks.
-    assert!(around(|c| c.cpus[1] = CpuTime { cpu: 1, busy_ticks: 300, ticks: 1_140 }).is_empty(), "ticks that are in step with the load");
+    assert!(
+        around(|c| c.cpus[1] = CpuTime { cpu: 1, busy_ticks: 300, ticks: 1_140, stolen_ticks: None }).is_empty(),
+        "ticks that are in step with the load"
+    );
     shows(around(|c| c.ports.as_mut().unwrap().taken_after = 900), "ports", "900 TCP sockets");
     shows(around(|c| c.ports.as_mut().unwrap().taken_before = 806), "ports", "900 TCP sockets");
     shows(around(|c| c.tcp.as_mut().unwrap().listen_overflows = 1), "backlog", "full 1 times");
@@ -132,16 +139,23 @@ fn each_reading_beyond_its_threshold_is_a_fault() {
 
 #[test]
 fn a_thief_spoils_start_speed_and_cpu_time_and_no_memory() {
-    let mut record = record(&["a", "b"], open());
-    record.trials.iter_mut().for_each(|trial| trial.host.steal_share = 0.06);
-    let judgement = judge::judge(&record);
-    assert_eq!(
-        (judgement.faults.len(), judgement.faults[0].kind.as_str(), judgement.faults[0].place.as_str()),
-        (12, "steal", "block 1, a")
-    );
-    let spoilt = |metric| judgement.verdicts.iter().find(|v| v.metric == metric).unwrap().spoilt;
-    let metrics = [Metric::StartUp, Metric::LatencyP50, Metric::Throughput, Metric::CpuPerRequest, Metric::Memory];
-    assert_eq!(metrics.map(spoilt), [6, 6, 6, 6, 0]);
+    let spoilt_by = |alter: fn(&mut Trial), kind: &str| {
+        let mut record = record(&["a", "b"], open());
+        record.trials.iter_mut().for_each(alter);
+        let judgement = judge::judge(&record);
+        assert_eq!((judgement.faults.len(), judgement.faults[0].kind.as_str()), (12, kind));
+        let spoilt = |metric| judgement.verdicts.iter().find(|v| v.metric == metric).unwrap().spoilt;
+        [Metric::StartUp, Metric::LatencyP50, Metric::Throughput, Metric::CpuPerRequest, Metric::Memory].map(spoilt)
+    };
+    assert_eq!(spoilt_by(|t| t.host.start_steal_share = Some(0.06), "start-steal"), [6, 0, 0, 0, 0]);
+    let measured = |t: &mut Trial| t.measurements[0].circumstances.as_mut().unwrap().cpus[1].stolen_ticks = Some(101);
+    assert_eq!(spoilt_by(measured, "steal"), [0, 6, 6, 6, 0]);
+    // Older records know of the whole trial alone.
+    let older = |t: &mut Trial| {
+        (t.host.steal_share, t.host.start_steal_share) = (0.06, None);
+        t.measurements[0].circumstances.as_mut().unwrap().cpus[0].stolen_ticks = None;
+    };
+    assert_eq!(spoilt_by(older, "steal"), [6, 6, 6, 6, 0]);
 }
 
 #[test]
@@ -292,7 +306,7 @@ proptest! {
             m.usage.descriptors = Some(Descriptors { open: numbers[5], limit: numbers[6] });
             m.circumstances = Some(Circumstances {
                 wall_ns: numbers[7],
-                cpus: vec![CpuTime { cpu: 0, busy_ticks: numbers[8], ticks: numbers[9] }],
+                cpus: vec![CpuTime { cpu: 0, busy_ticks: numbers[8], ticks: numbers[9], stolen_ticks: Some(numbers[10]) }],
                 faceoff_cpu_ns: numbers[10],
                 tcp: Some(Tcp { segments: numbers[0], retransmitted: numbers[1], listen_overflows: numbers[2] >> 1, listen_drops: numbers[3] >> 1 }),
                 ports: Some(Ports { taken_before: numbers[4], taken_after: numbers[8], range: numbers[5] }),
