@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// Between one cell and the next.
 const SETTLE: Duration = Duration::from_millis(200);
 /// A cell of which the hypervisor took too much is measured again, so often at most ...
-const AGAIN_MAX: u32 = 5;
+const AGAIN_MAX: u32 = 3;
 /// ... and not when so much time has passed since it was measured first ...
 const AGAIN_WITHIN: Duration = Duration::from_secs(60);
 /// ... after so long a pause, or as long as it is measured: whoever takes CPU time mostly does so for seconds.

@@ -228,7 +228,7 @@ fn contenders_that_all_tie_are_not_what_was_measured() {
     let mut all = faults(&folder);
     // A machine that stood still for 1 % of one contender's time only has told them apart, and gets two more tries.
     for _ in 0..2 {
-        if !all.iter().any(|f| f.kind == "all-tie") {
+        if !all.iter().any(|f| ["all-tie", "steal", "other-cpu"].contains(&f.kind.as_str())) {
             std::fs::remove_dir_all(folder.path().join("r")).unwrap();
             all = faults(&folder);
         }
