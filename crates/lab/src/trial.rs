@@ -8,7 +8,7 @@ use crate::steady::Decides;
 use crate::{Progress, Watcher, warmup};
 use load::{Plan, Wait};
 use model::experiment::{Cell, CpuSets, Experiment};
-use model::record::{Circumstances, Failure, Generator, Host, Measurement, STEAL_SHARE_MAX, Trial};
+use model::record::{Circumstances, Failure, Generator, Host, Measurement, Trial};
 use model::workload::Workload;
 use runner::circumstances;
 use runner::signs;
@@ -107,7 +107,9 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
             for again in 1..=AGAIN_MAX {
                 let is_over = first.elapsed() > AGAIN_WITHIN || around.stop.load(Ordering::Relaxed) || running.process.ended().is_some();
                 match made {
-                    Ok(robbed) if !is_over && is_robbed(&robbed) => trial.robbed.push(robbed),
+                    Ok(robbed) if !is_over && robbed.circumstances.as_ref().is_some_and(Circumstances::is_robbed) => {
+                        trial.robbed.push(robbed)
+                    }
                     _ => break,
                 }
                 watch(Progress::Doing(&format!("{}, again for steal ({again})", cell.name)));
@@ -165,10 +167,6 @@ fn decides(experiment: &Experiment) -> Decides {
 fn died(running: &mut Running, stage: &str) -> Option<Failure> {
     let status = running.process.ended()?.status.clone();
     Some(Failure { stage: stage.into(), cause: format!("it ended with {status}"), log: running.process.last_lines(20) })
-}
-
-fn is_robbed(measurement: &Measurement) -> bool {
-    measurement.circumstances.as_ref().and_then(Circumstances::steal_share).is_some_and(|share| share > STEAL_SHARE_MAX)
 }
 
 fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, stop: &AtomicBool) -> Result<Measurement, String> {

@@ -657,6 +657,11 @@ impl Circumstances {
         }
         (all > 0).then(|| stolen as f64 / all as f64)
     }
+
+    /// Whether that is more than [`STEAL_SHARE_MAX`].
+    pub fn is_robbed(&self) -> bool {
+        self.steal_share().is_some_and(|share| share > STEAL_SHARE_MAX)
+    }
 }
 
 /// What TCP counted meanwhile, on the whole machine (network namespace).

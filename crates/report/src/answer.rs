@@ -4,9 +4,9 @@ use model::experiment::FEWEST_BLOCKS;
 use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict, WarmUp, show_confidence, show_ratio};
 use model::metric::Metric;
 use model::name::ContenderName;
-use model::record::{Event, Record, WarmUpClass};
+use model::record::{Event, Record, STEAL_SHARE_MAX, WarmUpClass};
 use model::sweep::Level;
-use model::units::{show_duration, show_number};
+use model::units::{show_duration, show_number, show_share};
 use serde::Serialize;
 
 /// The answer to the experiment's question.
@@ -206,6 +206,12 @@ fn unsteady(record: &Record, judgement: &Judgement) -> Vec<String> {
     notes
 }
 
+/// How many measurements were made again.
+pub(crate) fn made_again(judgement: &Judgement) -> Option<String> {
+    let why = format!("the hypervisor took more than {} of the CPU time", show_share(STEAL_SHARE_MAX));
+    (judgement.made_again > 0).then(|| format!("Measured again, as {why}: {}.", judgement.made_again))
+}
+
 /// What a reader must know before believing.
 pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
     let header = &record.header;
@@ -239,6 +245,7 @@ pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
             design.blocks
         ));
     }
+    notes.extend(made_again(judgement));
     let missing = record.missing().len();
     if missing > 0 {
         let how = match record.ended() {

@@ -1,6 +1,6 @@
 //! What the terminal shows at the end of a run.
 
-use crate::answer::answer;
+use crate::answer::{answer, made_again};
 use crate::judged::fault_counts;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use model::judgement::{ClaimOutcome, ClaimVerdict, Judgement, Noise, Outcome, SweepCurves, Verdict, WarmUp, show_confidence};
@@ -65,10 +65,7 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
     if judgement.faults.len() > SHOWN {
         let _ = writeln!(text, "  and {} more, all on the page", judgement.faults.len() - SHOWN);
     }
-    if let again @ 1.. = judgement.made_again {
-        let _ = writeln!(text, "\nMeasured again, as the hypervisor took more than 5 % of the CPU time: {again}.");
-    }
-    for line in [looks(record, judgement), noise(judgement), audit(judgement)].into_iter().flatten() {
+    for line in [made_again(judgement), looks(record, judgement), noise(judgement), audit(judgement)].into_iter().flatten() {
         let _ = writeln!(text, "\n{line}");
     }
     text

@@ -27,24 +27,23 @@ fn circumstances<'a>(seen: &'a Seen<'_>) -> Option<&'a Circumstances> {
 }
 
 pub(super) fn steal(seen: &Seen<'_>) -> Option<Fault> {
-    robbed("steal", circumstances(seen)?.steal_share()?, "")
+    let around = circumstances(seen).filter(|around| around.is_robbed())?;
+    stolen("steal", around.steal_share()?, "")
 }
 
 /// Of a start; of the whole trial, where older records know no better.
 pub(super) fn start_steal(trial: &Trial) -> Option<Fault> {
     let host = &trial.host;
     let knows_better = trial.measurements.iter().all(|m| m.circumstances.as_ref().is_some_and(|c| c.steal_share().is_some()));
-    match host.start_steal_share {
-        Some(share) => robbed("start-steal", share, " of the start"),
-        None if knows_better => None,
-        None => robbed("steal", host.steal_share, ""),
-    }
+    let (kind, share, what) = match host.start_steal_share {
+        Some(share) => ("start-steal", share, " of the start"),
+        None if knows_better => return None,
+        None => ("steal", host.steal_share, ""),
+    };
+    (share > STEAL_SHARE_MAX).then(|| stolen(kind, share, what))?
 }
 
-fn robbed(kind: &str, share: f64, what: &str) -> Option<Fault> {
-    if share <= STEAL_SHARE_MAX {
-        return None;
-    }
+fn stolen(kind: &str, share: f64, what: &str) -> Option<Fault> {
     let evidence = format!("the hypervisor took {} of the CPU time{what}", show_share(share));
     fault(kind, evidence, "measure when the host is quieter, or on a machine of your own")
 }
