@@ -80,6 +80,9 @@ fn main() -> ExitCode {
     if arguments.get(1).is_some_and(|a| a == runner::guard::ARGUMENT) {
         return runner::guard::main(&arguments[2..]);
     }
+    if arguments.get(1).is_some_and(|a| a == runner::awake::ARGUMENT) {
+        return runner::awake::main(&arguments[2..]);
+    }
     // Read before anything raises it: systems get the limit that faceoff was given.
     runner::start::usual_descriptors();
     let cli = Cli::parse();

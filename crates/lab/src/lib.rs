@@ -24,6 +24,7 @@ use model::problem::Problems;
 use model::record::{self, Answers, Event, Fault, Header, Line, Participant, Record, Session, Skipped, Trial, Upstream};
 use model::workload::Workload;
 use participants::Gathered;
+use runner::awake::Awake;
 use runner::needs::Tools;
 use runner::start::{Running, Surroundings};
 use std::collections::BTreeMap;
@@ -143,6 +144,7 @@ pub struct Lab<'a> {
     workloads: BTreeMap<String, Workload>,
     ready: Vec<Ready>,
     upstream: Option<Ready>,
+    awake: Option<Awake>,
     running_upstream: Option<Running>,
     upstream_restarts: u32,
     writer: Writer,
@@ -170,6 +172,7 @@ impl<'a> Lab<'a> {
         let names: Vec<ContenderName> = gathered.ready.iter().map(|r| r.contender.name.clone()).collect();
         let checks = experiment.cells.iter().map(|c| (c.workload.clone(), gathered.workloads[&c.asks()].checks())).collect();
         let machine = runner::machine::describe();
+        let awake = keep_awake(experiment.place.keep_awake, &machine, &cpus)?;
         let header = Header {
             instrument: instrument::read(place.cache, &machine),
             schema: record::SCHEMA.into(),
@@ -182,6 +185,7 @@ impl<'a> Lab<'a> {
             skipped: gathered.skipped.clone(),
             machine,
             cpus,
+            kept_awake: awake.is_some(),
             checks,
             article,
             experiment,
@@ -197,7 +201,7 @@ impl<'a> Lab<'a> {
             sessions: vec![],
             torn_lines: 0,
         };
-        Ok(Lab::assemble(place, tools, gathered, writer, record))
+        Ok(Lab::assemble(place, tools, gathered, awake, writer, record))
     }
 
     /// Takes up a record where it stopped, by the experiment that stands in it.
@@ -226,15 +230,16 @@ impl<'a> Lab<'a> {
                 .into());
             }
         }
+        let awake = keep_awake(Some(header.kept_awake), &header.machine, &header.cpus)?;
         let writer = Writer::append(&record.folder).map_err(|e| LabError::Record(record.folder.clone(), e))?;
-        let mut lab = Lab::assemble(place, tools, gathered, writer, record);
+        let mut lab = Lab::assemble(place, tools, gathered, awake, writer, record);
         lab.note(Event::Resumed)?;
         Ok(lab)
     }
 
-    fn assemble(place: &'a Place<'a>, tools: Tools, gathered: Gathered, writer: Writer, record: Record) -> Lab<'a> {
+    fn assemble(place: &'a Place<'a>, tools: Tools, gathered: Gathered, awake: Option<Awake>, writer: Writer, record: Record) -> Lab<'a> {
         let Gathered { workloads, ready, upstream, .. } = gathered;
-        Lab { place, tools, workloads, ready, upstream, running_upstream: None, upstream_restarts: 0, writer, record }
+        Lab { place, tools, workloads, ready, upstream, awake, running_upstream: None, upstream_restarts: 0, writer, record }
     }
 
     /// The record as it is so far.
@@ -365,6 +370,7 @@ impl<'a> Lab<'a> {
                 experiment: self.experiment(),
                 workloads: &self.workloads,
                 cpus: self.cpus(),
+                awake: self.awake.as_ref(),
                 upstream,
                 block,
                 position,
@@ -409,6 +415,18 @@ impl<'a> Lab<'a> {
         let _ = std::fs::remove_dir(self.record.folder.join("starts"));
         self.note(event)?;
         Ok(self.record)
+    }
+}
+
+/// Keeps CPUs awake where that is asked for or, where nothing is said, on a virtual machine that allows it.
+fn keep_awake(asked: Option<bool>, machine: &record::Machine, cpus: &CpuSets) -> Result<Option<Awake>, Problems> {
+    match asked {
+        Some(false) => Ok(None),
+        None if !machine.is_virtual => Ok(None),
+        None => Ok(Awake::start(&cpus.all()).ok()),
+        Some(true) => Awake::start(&cpus.all()).map(Some).map_err(|error| {
+            Problems::plain(format!("the CPUs cannot be kept awake: {error}"), "leave `keep_awake` of [place] out, or begin a new record")
+        }),
     }
 }
 

@@ -10,6 +10,7 @@ use load::{Plan, Wait};
 use model::experiment::{Cell, CpuSets, Experiment};
 use model::record::{Circumstances, Failure, Generator, Host, Measurement, Trial};
 use model::workload::Workload;
+use runner::awake::Awake;
 use runner::circumstances;
 use runner::signs;
 use runner::start::{Running, Surroundings, start};
@@ -32,6 +33,8 @@ pub(crate) struct Setup<'a> {
     pub experiment: &'a Experiment,
     pub workloads: &'a BTreeMap<String, Workload>,
     pub cpus: &'a CpuSets,
+    /// What keeps them awake.
+    pub awake: Option<&'a Awake>,
     /// Process id of the upstream.
     pub upstream: Option<u32>,
     pub block: u32,
@@ -57,7 +60,11 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
         stop: None,
         failure: None,
         faults: Vec::new(),
-        host: Host { steal_share: 0.0, start_steal_share: None, load_average: runner::load_average() },
+        host: Host {
+            steal_share: 0.0,
+            start_steal_share: None,
+            load_average: (runner::load_average() - setup.awake.map_or(0.0, Awake::load)).max(0.0),
+        },
         pauses: Vec::new(),
     };
     match &contender.system.build {
@@ -188,8 +195,7 @@ fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, sto
         stop,
         progress: None,
     };
-    let all_cpus = [cpus.contender.as_slice(), &cpus.generator, &cpus.upstream].concat();
-    let machine_before = circumstances::Reading::now(&all_cpus);
+    let machine_before = circumstances::Reading::now(&cpus.all(), setup.awake);
     let upstream_before = setup.upstream.map(tree_cpu_ns);
     let tree_before = signs::Reading::take(running.process.pid, running.process.log());
     let sampler = Sampler::start(running.process.pid, &setup.cpus.generator);

@@ -341,6 +341,9 @@ pub struct Place {
     pub cpus: Option<CpuSets>,
     /// Most descriptors each contender may hold.
     pub descriptors: Option<u64>,
+    /// Whether CPUs are kept from sleeping while the experiment runs; `None` where the machine is virtual and lets it be done.
+    #[serde(default)]
+    pub keep_awake: Option<bool>,
 }
 
 /// Which CPUs who runs on.
@@ -352,6 +355,14 @@ pub struct CpuSets {
     pub generator: Vec<usize>,
     /// The upstream.
     pub upstream: Vec<usize>,
+}
+
+impl CpuSets {
+    /// All of them, each once, in order.
+    pub fn all(&self) -> Vec<usize> {
+        let all: BTreeSet<usize> = self.contender.iter().chain(&self.generator).chain(&self.upstream).copied().collect();
+        all.into_iter().collect()
+    }
 }
 
 /// A sentence that can be confirmed or refuted.
@@ -1029,7 +1040,7 @@ fn walk_place(table: &Table<'_>) -> Place {
         }
         sets
     });
-    Place { cpus, descriptors: table.integer("descriptors", 16, 1 << 30) }
+    Place { cpus, descriptors: table.integer("descriptors", 16, 1 << 30), keep_awake: table.flag("keep_awake") }
 }
 
 fn walk_claim(table: &Table<'_>, cells: &[Cell]) -> Claim {

@@ -65,6 +65,9 @@ pub struct Header {
     pub machine: Machine,
     /// Who ran on which CPUs.
     pub cpus: CpuSets,
+    /// Whether they were kept from sleeping.
+    #[serde(default)]
+    pub kept_awake: bool,
     /// By workload: what was looked at in the answers, and in how many of them.
     #[serde(default)]
     pub checks: BTreeMap<String, String>,

@@ -128,6 +128,9 @@ fn machine(record: &Record) -> Vec<Value> {
         fact("CPUs of the contender", show(&cpus.contender)),
         fact("CPUs of the load generator", show(&cpus.generator)),
     ];
+    if record.header.kept_awake {
+        facts.push(fact("kept awake", "yes: a virtual CPU that sleeps comes back late"));
+    }
     if let Some(upstream) = &record.header.upstream {
         facts.push(fact("CPUs of the upstream", show(&cpus.upstream)));
         facts.push(fact("upstream", format!("{}: {}", upstream.name, upstream.summary)));

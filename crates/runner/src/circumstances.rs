@@ -1,12 +1,14 @@
 //! What the machine does around a measurement: read right before it and right after it.
 
+use crate::awake::Awake;
 use crate::procfs::Reader;
-use model::record::{Circumstances, CpuTime, Memory, Ports, Tcp};
+use model::record::{Circumstances, CpuTime, Memory, Ports, TICK_NS, Tcp};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 
 /// One reading.
-pub struct Reading {
+pub struct Reading<'a> {
+    awake: Option<&'a Awake>,
     monotonic_ns: i64,
     realtime_ns: i64,
     boottime_ns: i64,
@@ -17,18 +19,23 @@ pub struct Reading {
     ports: Option<(u64, u64)>,
 }
 
-impl Reading {
-    /// Reads now; of the CPUs, these.
-    pub fn now(cpus: &[usize]) -> Reading {
+impl<'a> Reading<'a> {
+    /// Reads now; of the CPUs, these. What keeps them awake counts as idle.
+    pub fn now(cpus: &[usize], awake: Option<&'a Awake>) -> Reading<'a> {
         let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
+        let without_awake = |time: CpuTime| {
+            let spent = awake.map_or(0, |a| a.cpu_ns(time.cpu)) / TICK_NS;
+            CpuTime { busy_ticks: time.busy_ticks.saturating_sub(spent), ..time }
+        };
         let cpu_times = Reader::default().cpu_times();
         let (monotonic_ns, realtime_ns, boottime_ns) = clocks();
         Reading {
+            awake,
             monotonic_ns,
             realtime_ns,
             boottime_ns,
             faceoff_cpu_ns: clock(ClockId::ProcessCPUTime) as u64,
-            cpus: cpu_times.into_iter().filter(|time| cpus.contains(&time.cpu)).collect(),
+            cpus: cpu_times.into_iter().filter(|time| cpus.contains(&time.cpu)).map(without_awake).collect(),
             tcp: tcp(&read("/proc/net/snmp"), &read("/proc/net/netstat")),
             memory: memory(&read("/proc/meminfo"), &read("/proc/vmstat")),
             ports: ports(&read("/proc/net/sockstat"), &read("/proc/sys/net/ipv4/ip_local_port_range")),
@@ -38,7 +45,7 @@ impl Reading {
     /// What happened from this reading until now.
     pub fn until_now(&self) -> Circumstances {
         let of_cpus: Vec<usize> = self.cpus.iter().map(|time| time.cpu).collect();
-        let now = Reading::now(&of_cpus);
+        let now = Reading::now(&of_cpus, self.awake);
         let wall_ns = now.monotonic_ns - self.monotonic_ns;
         // One that went offline meanwhile has no after.
         let both = self.cpus.iter().filter_map(|before| Some((before, now.cpus.iter().find(|after| after.cpu == before.cpu)?)));
@@ -162,7 +169,7 @@ mod tests {
     #[test]
     fn this_machine_is_read() {
         let cpus = crate::cpus::usable();
-        let before = Reading::now(&cpus);
+        let before = Reading::now(&cpus, None);
         let begin = load::clock::thread_cpu_ns();
         while load::clock::thread_cpu_ns() - begin < 50_000_000 {
             std::hint::black_box((0..10_000u64).sum::<u64>());

@@ -4,6 +4,7 @@
 //! that the system starts and ends it when it is told to, and also when faceoff
 //! itself is gone, however it went.
 
+pub mod awake;
 pub mod build;
 mod cgroup;
 pub mod circumstances;

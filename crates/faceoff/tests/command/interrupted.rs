@@ -1,4 +1,4 @@
-use crate::folder::{Folder, nothing_is_left};
+use crate::folder::{Folder, alive_in, nothing_is_left};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn folder() -> Folder {
     folder.system("b", &[]);
     folder.system("behind", &[]);
     // `a` leaves a process behind on purpose; `b` does not: both must be gone in the end.
-    folder.experiment(&["b", "c"], "upstream = \"behind\"\n");
+    folder.experiment(&["b", "c"], "upstream = \"behind\"\n[place]\nkeep_awake = true\n");
     folder.system("c", &[]);
     folder
 }
@@ -60,6 +60,24 @@ fn an_interrupted_run_is_judged_and_goes_on_where_it_stopped() {
     let mut done: Vec<_> = record.trials.iter().map(|t| (t.block, t.contender.clone())).collect();
     done.dedup();
     assert_eq!(done.len(), 12, "no trial twice");
+}
+
+#[test]
+fn cpus_are_kept_awake_while_it_measures_and_no_longer() {
+    for (asked, are_kept) in [("true", true), ("false", false)] {
+        let folder = Folder::new();
+        folder.system("a", &[]);
+        folder.system("b", &[]);
+        folder.experiment(&["a", "b"], &format!("[place]\nkeep_awake = {asked}\n"));
+        let mut child = start(&folder, &["run", "x", "--out", "r"]);
+        wait_for_trials(&folder, 1);
+        let all: Vec<String> = alive_in(&folder).into_iter().filter(|line| line.contains("__awake")).collect();
+        let header = folder.record("r").header;
+        assert_eq!(header.kept_awake, are_kept);
+        assert_eq!(all.len(), if are_kept { header.cpus.all().len() } else { 0 }, "{all:?}");
+        assert!([0, 4].contains(&child.wait().unwrap().code().unwrap()));
+        nothing_is_left(&folder);
+    }
 }
 
 #[test]

@@ -81,6 +81,7 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
             skipped: vec![],
             machine: Machine::default(),
             cpus: CpuSets { contender: vec![1], generator: vec![0], upstream: vec![0] },
+            kept_awake: false,
             experiment,
             quick: false,
         },

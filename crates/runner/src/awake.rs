@@ -1,0 +1,105 @@
+//! Keeps CPUs from sleeping while a virtual machine measures.
+//!
+//! A hypervisor gives a virtual CPU that sleeps to others, and it comes back late: that time is stolen. One process
+//! for each CPU, of the scheduling class that runs only where nobody else would (`SCHED_IDLE`, sched(7)), leaves it nothing to give away.
+//! The processes end when their standard input closes, which the kernel sees to when faceoff dies.
+
+use crate::cpus::pin_this_thread;
+use crate::procfs::cpu_ns;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, ExitCode, Stdio};
+
+/// The first argument by which the faceoff command knows that it keeps a CPU awake.
+pub const ARGUMENT: &str = "__awake";
+
+const STARTED: &str = "awake";
+
+/// CPUs that are kept awake until this is dropped.
+pub struct Awake {
+    processes: Vec<(usize, Child)>,
+}
+
+impl Awake {
+    /// Keeps these CPUs awake.
+    ///
+    /// # Errors
+    /// When a process cannot be started, or the kernel does not let it run as said.
+    pub fn start(cpus: &[usize]) -> io::Result<Awake> {
+        let mut awake = Awake { processes: Vec::new() };
+        for cpu in cpus {
+            let mut child = Command::new("/proc/self/exe")
+                .args([ARGUMENT, &cpu.to_string()])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()?;
+            let (out, err) = (child.stdout.take().expect("stdout is a pipe"), child.stderr.take().expect("stderr is a pipe"));
+            awake.processes.push((*cpu, child));
+            let mut said = String::new();
+            BufReader::new(out).read_line(&mut said)?;
+            if said.trim() != STARTED {
+                let mut cause = String::new();
+                BufReader::new(err).read_to_string(&mut cause)?;
+                return Err(io::Error::other(cause.trim().to_owned()));
+            }
+        }
+        Ok(awake)
+    }
+
+    /// What this adds to the load average.
+    pub fn load(&self) -> f64 {
+        self.processes.len() as f64
+    }
+
+    /// CPU time used so far to keep this CPU awake, in nanoseconds.
+    pub fn cpu_ns(&self, cpu: usize) -> u64 {
+        self.processes.iter().filter(|(at, _)| *at == cpu).filter_map(|(_, child)| cpu_ns(child.id())).sum()
+    }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        for (_, child) in &mut self.processes {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Keeps one CPU awake until standard input ends. `arguments` are those after [`ARGUMENT`].
+pub fn main(arguments: &[String]) -> ExitCode {
+    let Some(cpu) = arguments.first().and_then(|a| a.parse::<usize>().ok()) else { return ExitCode::from(2) };
+    // A session of its own: Ctrl-C at the terminal reaches faceoff alone. Where the kernel shares CPUs out by session
+    // (sched_autogroup), the class only counts within one, and the session's nice value among them.
+    let _ = rustix::process::setsid();
+    let _ = rustix::thread::set_name(c"faceoff-awake");
+    let _ = std::fs::write("/proc/self/autogroup", "19");
+    std::thread::spawn(move || match idle_on(cpu) {
+        Ok(()) => {
+            let mut out = io::stdout();
+            let _ = writeln!(out, "{STARTED}").and_then(|()| out.flush());
+            // No pause instruction: hypervisors take many of them for a lock that waits for a CPU elsewhere, and take this one away.
+            let mut turns = 0u64;
+            loop {
+                turns = std::hint::black_box(turns.wrapping_add(1));
+            }
+        }
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "{error}");
+            std::process::exit(1);
+        }
+    });
+    let _ = io::copy(&mut io::stdin(), &mut io::sink());
+    ExitCode::SUCCESS
+}
+
+/// Puts the calling thread on a CPU and below everybody there.
+fn idle_on(cpu: usize) -> io::Result<()> {
+    pin_this_thread(&[cpu])?;
+    let priority = libc::sched_param { sched_priority: 0 };
+    // SAFETY: `priority` outlives the call, which reads it and nothing else.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &priority) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
