@@ -8,7 +8,7 @@ use model::units::show_number;
 use stats::holm;
 
 /// Rounding of a p-value that lies on its threshold.
-const ROUNDING: f64 = 1e-9;
+pub(crate) const ROUNDING: f64 = 1e-9;
 
 /// Judges every claim of the experiment, with Holm's correction for all that are tested.
 pub(crate) fn all(judge: &Judge<'_>, verdicts: &[Judged]) -> Vec<ClaimVerdict> {

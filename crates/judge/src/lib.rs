@@ -60,6 +60,7 @@ pub fn judge(record: &Record) -> Judgement {
         }
     }
     let noise = ranking::noise(record, &judged);
+    ranking::correct_twins(&mut judged, experiment.design.confidence);
     let differing = ranking::differing(&judged);
     faults.extend(differing.iter().map(ranking::aa_differs));
     let mut effects = effects::all(record);

@@ -1,5 +1,6 @@
 //! Whether anybody may be ranked: the baseline beside itself, and runs that fail a check.
 
+use crate::claims::ROUNDING;
 use crate::verdict::Judged;
 use crate::{pilot, spoils};
 use model::experiment::FEWEST_BLOCKS;
@@ -7,6 +8,7 @@ use model::judgement::{FaultAt, Noise, Outcome, Verdict};
 use model::metric::Metric;
 use model::name::ContenderName;
 use model::record::Record;
+use model::units::show_number;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How far the baseline stands from itself, wherever that has a ratio.
@@ -20,6 +22,25 @@ pub(crate) fn noise(record: &Record, judged: &[Judged]) -> Vec<Noise> {
             Some(Noise { cell: cell.clone(), metric: *metric, ratio, interval, log_deviation, best_seconds })
         })
         .collect()
+}
+
+/// Takes back where the baseline differs from itself no more often than chance would have it: among so many comparisons with
+/// itself (Holm 1979), as among claims.
+pub(crate) fn correct_twins(judged: &mut [Judged], confidence: f64) {
+    let mut twins: Vec<&mut Judged> = judged.iter_mut().filter(|j| j.verdict.contender.is_twin() && j.p.is_some()).collect();
+    let differs = |judged: &Judged| matches!(judged.verdict.outcome, Outcome::Better | Outcome::Worse);
+    // Elsewhere p may be that of being equivalent.
+    let adjusted = stats::holm(&twins.iter().map(|j| j.p.filter(|_| differs(j)).unwrap_or(1.0)).collect::<Vec<_>>());
+    let family = twins.len();
+    for (twin, p) in twins.iter_mut().zip(adjusted) {
+        if differs(twin) && p > 1.0 - confidence + ROUNDING {
+            let reason = format!(
+                "alone it would differ from itself, but of {family} comparisons with itself one may: corrected by Holm, p = {}",
+                show_number(p)
+            );
+            twin.withdraw(reason);
+        }
+    }
 }
 
 /// Where the baseline differs from itself by more than the margin: the place, in words, and the fault.

@@ -17,16 +17,22 @@ pub fn value(metric: Metric, trial: &Trial, measurement: Option<&Measurement>) -
     }
     let m = measurement?;
     let times = m.times();
-    let quantile = |q: f64| (times.len() >= smallest_sample(q)).then(|| times.quantile_ns(q) as f64 / 1e6);
     let with_samples = |value: f64| (!times.is_empty()).then_some(value);
+    // What was due and never answered took longest of all: quantiles count it there, and what lies among it is not known.
+    let unanswered = m.unanswered();
+    let quantile = |q: f64| {
+        let among_answered = q * (1.0 + unanswered as f64 / times.len().max(1) as f64);
+        (times.len() >= smallest_sample(q) && among_answered <= 1.0).then(|| times.quantile_ns(among_answered) as f64 / 1e6)
+    };
+    let with_all = |value: f64| with_samples(value).filter(|_| unanswered == 0);
     match metric {
         Metric::Throughput => with_samples(m.throughput_per_s()),
-        Metric::LatencyMean => with_samples(times.mean_ns() / 1e6),
-        Metric::LatencyDeviation => with_samples(times.deviation_ns() / 1e6),
+        Metric::LatencyMean => with_all(times.mean_ns() / 1e6),
+        Metric::LatencyDeviation => with_all(times.deviation_ns() / 1e6),
         Metric::LatencyP50 => quantile(0.5),
         Metric::LatencyP95 => quantile(0.95),
         Metric::LatencyP99 => quantile(0.99),
-        Metric::LatencyMax => with_samples(times.max_ns() as f64 / 1e6),
+        Metric::LatencyMax => with_all(times.max_ns() as f64 / 1e6),
         Metric::CpuPerRequest => with_samples(m.usage.cpu_ns as f64 / 1e3 / m.counts.correct as f64),
         Metric::Memory => Some(m.usage.rss_max_bytes as f64 / 1e6).filter(|v| *v > 0.0),
         Metric::Threads => Some(m.usage.threads_max as f64).filter(|v| *v > 0.0),
@@ -219,6 +225,7 @@ impl<'r> Judge<'r> {
         }
         if !about.by_difference {
             bar(&mut judged, self.record, cell);
+            cell.iter().for_each(|cell| doubt(&mut judged, self.record, cell));
         }
         judged
     }
@@ -230,6 +237,34 @@ fn hash(texts: &[&str]) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
+/// Faults by which a contender's own worst measurements are left out.
+const OF_ITS_OWN_MAKING: [&str; 4] = ["in-flight-limit", "backlog", "retransmits", "not-stationary"];
+/// Who has more than this share of its measurements left out for them, and more than the other, does not win by the rest.
+const LEFT_OUT_MAX: f64 = 0.25;
+
+/// Whoever wins by what is left once its own worst measurements are left out has not won.
+fn doubt(judged: &mut Judged, record: &Record, cell: &str) {
+    let Verdict { contender, baseline, metric, outcome, .. } = &judged.verdict;
+    let (winner, loser) = match outcome {
+        Outcome::Better => (contender, baseline),
+        Outcome::Worse => (baseline, contender),
+        _ => return,
+    };
+    let is_left_out = |m: &Measurement| m.faults.iter().any(|f| OF_ITS_OWN_MAKING.contains(&f.kind.as_str()) && spoils(&f.kind, *metric));
+    let left_out = |name: &ContenderName| {
+        let all: Vec<&Measurement> = record.trials.iter().filter(|t| t.contender == *name).filter_map(|t| measurement(t, cell)).collect();
+        (all.iter().filter(|m| is_left_out(m)).count(), all.len())
+    };
+    let ((of_winner, all), (of_loser, all_of_loser)) = (left_out(winner), left_out(loser));
+    if of_winner as f64 <= LEFT_OUT_MAX * all as f64 || of_winner * all_of_loser <= of_loser * all {
+        return;
+    }
+    let reason = format!(
+        "{of_winner} of {all} measurements of {winner} were left out for faults that its own slowness makes, so the rest is a choice"
+    );
+    judged.withdraw(reason);
+}
+
 /// Whoever failed requests cannot win the cell.
 fn bar(judged: &mut Judged, record: &Record, cell: Option<&str>) {
     let winner = match judged.verdict.outcome {
@@ -239,11 +274,15 @@ fn bar(judged: &mut Judged, record: &Record, cell: Option<&str>) {
     };
     // What a fault made fail is not its own doing.
     let is_spoilt = |faults: &[Fault]| faults.iter().any(|f| spoils(&f.kind, Metric::FailedShare));
+    let spoils_latency = |faults: &[Fault]| faults.iter().any(|f| spoils(&f.kind, Metric::LatencyP99));
     let mut failed: Vec<(&str, u64)> = Vec::new();
     for trial in record.trials.iter().filter(|t| t.contender == *winner && !is_spoilt(&t.faults)) {
         for measured in trial.measurements.iter().filter(|m| cell.is_none_or(|c| m.cell == c) && !is_spoilt(&m.faults)) {
             for (kind, count) in measured.counts.parts() {
-                if matches!(kind, "wrong" | "declined" | "refused" | "broken" | "timed_out") && count > 0 {
+                // What a closed load leaves unfinished is what was under way when its time was over.
+                let bars = matches!(kind, "wrong" | "declined" | "refused" | "broken" | "timed_out")
+                    || kind == "unfinished" && measured.latency.is_some() && !spoils_latency(&measured.faults);
+                if bars && count > 0 {
                     match failed.iter_mut().find(|(k, _)| *k == kind) {
                         Some((_, sum)) => *sum += count,
                         None => failed.push((kind, count)),

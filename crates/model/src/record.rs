@@ -5,7 +5,7 @@
 //! and counted.
 
 use crate::article::Article;
-use crate::experiment::{Claim, CpuSets, Experiment};
+use crate::experiment::{Claim, CpuSets, Design, Experiment};
 use crate::name::ContenderName;
 use crate::problem::Problems;
 use crate::selftest::SelfTest;
@@ -406,6 +406,12 @@ impl Measurement {
         self.latency.as_ref().unwrap_or(&self.service)
     }
 
+    /// Requests of a schedule that were due and had no answer when waiting ended: those that took longest. A closed load has none,
+    /// as it ends with its time.
+    pub fn unanswered(&self) -> u64 {
+        if self.latency.is_some() { self.counts.unfinished.saturating_add(self.counts.unsent) } else { 0 }
+    }
+
     /// Right answers a second.
     pub fn throughput_per_s(&self) -> f64 {
         self.counts.correct as f64 / (self.duration_ns.max(1) as f64 / 1e9)
@@ -453,31 +459,31 @@ impl Counts {
     /// Part by part, the sum of two.
     pub fn plus(&self, other: &Counts) -> Counts {
         Counts {
-            scheduled: self.scheduled + other.scheduled,
-            unsent: self.unsent + other.unsent,
-            correct: self.correct + other.correct,
-            wrong: self.wrong + other.wrong,
-            declined: self.declined + other.declined,
-            refused: self.refused + other.refused,
-            broken: self.broken + other.broken,
-            timed_out: self.timed_out + other.timed_out,
-            unfinished: self.unfinished + other.unfinished,
+            scheduled: self.scheduled.saturating_add(other.scheduled),
+            unsent: self.unsent.saturating_add(other.unsent),
+            correct: self.correct.saturating_add(other.correct),
+            wrong: self.wrong.saturating_add(other.wrong),
+            declined: self.declined.saturating_add(other.declined),
+            refused: self.refused.saturating_add(other.refused),
+            broken: self.broken.saturating_add(other.broken),
+            timed_out: self.timed_out.saturating_add(other.timed_out),
+            unfinished: self.unfinished.saturating_add(other.unfinished),
         }
     }
 
     /// Whether the parts make up the whole.
     pub fn add_up(&self) -> bool {
-        self.scheduled == self.parts().iter().map(|(_, n)| n).sum::<u64>()
+        self.parts().iter().try_fold(0u64, |sum, (_, n)| sum.checked_add(*n)) == Some(self.scheduled)
     }
 
     /// Requests that failed by the contender's doing: wrong, refused, broken, timed out.
     pub fn failed(&self) -> u64 {
-        self.wrong + self.refused + self.broken + self.timed_out
+        [self.refused, self.broken, self.timed_out].into_iter().fold(self.wrong, u64::saturating_add)
     }
 
     /// Requests with an outcome: failed, declined or answered rightly.
     pub fn settled(&self) -> u64 {
-        self.failed() + self.declined + self.correct
+        self.failed().saturating_add(self.declined).saturating_add(self.correct)
     }
 }
 
@@ -794,7 +800,12 @@ impl Record {
                 Err(e) => return Err(unreadable(&format!("line {} is not understood ({e})", number + 1))),
             }
         }
-        let header = header.ok_or_else(|| unreadable(&"it is empty"))?;
+        let header: Header = header.ok_or_else(|| unreadable(&"it is empty"))?;
+        // Written by hand, or by another program: whatever is not a probability would end in arithmetic that has no answer.
+        let Design { confidence, margin, .. } = header.experiment.design;
+        if !(0.5..1.0).contains(&confidence) || !(margin >= 0.0 && margin.is_finite()) {
+            return Err(unreadable(&format!("no verdict has confidence {confidence} and margin {margin}")));
+        }
         Ok(Record { folder: folder.to_owned(), header, answers, upstreams, trials, sessions, torn_lines })
     }
 

@@ -423,15 +423,26 @@ fn of_fifty_sound_runs_at_most_one_raises_a_false_alarm() {
     let cells = format!("{OPEN}\n[[cell]]\nname = \"closed\"\nworkload = \"hello\"\n{CLOSED}");
     experiment(&folder, &["a", "b"], 1, "3s", &cells, "");
     let mut alarms = Vec::new();
-    let mut disturbed = 0;
-    for run in 1..=50 {
+    let (mut sound, mut disturbed) = (0, 0);
+    // A run that the machine disturbed is none of the fifty.
+    for run in 1..=100 {
         let out = format!("r{run}");
         folder.run(&["run", "x", "--out", &out]);
-        let faults = judge::judge(&folder.record(&out)).faults;
-        let (of_machine, others): (Vec<FaultAt>, _) = faults.into_iter().partition(|f| OF_THE_MACHINE.contains(&f.kind.as_str()));
-        disturbed += usize::from(!of_machine.is_empty());
-        alarms.extend((!others.is_empty()).then_some((run, !of_machine.is_empty(), others)));
+        let judgement = judge::judge(&folder.record(&out));
+        let kinds = judgement.faults.iter().map(|f| f.kind.as_str()).chain(judgement.symptoms.iter().map(|s| s.kind.as_str()));
+        let (of_machine, others): (Vec<String>, Vec<String>) =
+            kinds.map(str::to_owned).partition(|kind| OF_THE_MACHINE.contains(&kind.as_str()));
+        if of_machine.is_empty() {
+            sound += 1;
+            alarms.extend((!others.is_empty()).then_some((run, others)));
+        } else {
+            disturbed += 1;
+        }
+        if sound == 50 {
+            break;
+        }
     }
-    eprintln!("{disturbed} of 50 runs were disturbed by the machine; alarms (run, disturbed): {alarms:#?}");
-    assert!(alarms.iter().filter(|(_, is_disturbed, _)| !is_disturbed).count() <= 1, "{alarms:#?}");
+    eprintln!("{sound} sound runs, {disturbed} disturbed by the machine; alarms (run, kinds): {alarms:#?}");
+    assert_eq!(sound, 50, "{disturbed} of 100 runs were disturbed: this machine cannot show it now");
+    assert!(alarms.len() <= 1, "{alarms:#?}");
 }

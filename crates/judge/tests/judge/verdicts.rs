@@ -161,6 +161,65 @@ fn a_fault_spoils_what_it_touches_and_nothing_else() {
     assert!(judgement.unsound && judgement.verdicts.iter().all(|v| v.outcome == Outcome::Undecided));
 }
 
+/// Of 1,000 requests `of_thousand` had no answer when waiting ended.
+fn hanging(ratio: f64, of_thousand: u64) -> Record {
+    let mut record = record(&[ratio; 6]);
+    for trial in record.trials.iter_mut().filter(|t| t.contender == name("b")) {
+        let m = &mut trial.measurements[0];
+        let rest: Vec<u64> = (0..1_000 - of_thousand).map(|i| (2e6 * f64::from(trial.block) * ratio) as u64 + i * 1_000).collect();
+        m.latency = Some(histogram(rest));
+        (m.counts.correct, m.counts.unfinished) = (1_000 - of_thousand, of_thousand);
+    }
+    record
+}
+
+#[test]
+fn what_never_answered_is_the_slowest_of_all_and_bars_from_winning() {
+    let judgement = judge::judge(&hanging(0.5, 20));
+    let of = |metric| verdict(&judgement, metric);
+    for metric in [Metric::LatencyP99, Metric::LatencyMax, Metric::LatencyMean, Metric::LatencyDeviation] {
+        assert_eq!((of(metric).value, of(metric).outcome), (None, Outcome::Undecided), "{metric:?}");
+    }
+    // The 950th of 1,000, not of the 980 that were answered: the first block's is 1 ms + 949 µs.
+    let mut first = hanging(0.5, 20);
+    first.trials.retain(|t| t.block == 1);
+    let p95 = judge::value(Metric::LatencyP95, &first.trials[1], first.trials[1].measurements.first()).unwrap();
+    assert!((p95 - 1.949).abs() < 0.003, "{p95}");
+    assert!(
+        of(Metric::LatencyP95).reason.contains("b is barred from winning: 120 requests unfinished"),
+        "{}",
+        of(Metric::LatencyP95).reason
+    );
+    assert_eq!(cpu(&hanging(2.0, 20)).outcome, Outcome::Worse, "it may lose");
+    // At its limit nothing is said of latency, and what is still under way is the limit's.
+    let mut limited = hanging(0.5, 20);
+    for trial in &mut limited.trials {
+        trial.measurements[0].faults.push(Fault { kind: "in-flight-limit".into(), evidence: "10".into(), hint: "h".into() });
+    }
+    assert_eq!(cpu(&limited).outcome, Outcome::Better);
+}
+
+#[test]
+fn nobody_wins_by_what_its_own_faults_have_left() {
+    let record = |of_b: u32, of_a: u32, kind: &str| {
+        let mut record = record(&[0.5; 12]);
+        for trial in &mut record.trials {
+            let spoilt = if trial.contender == name("b") { of_b } else { of_a };
+            if trial.block <= spoilt {
+                trial.measurements[0].faults.push(Fault { kind: kind.into(), evidence: "10".into(), hint: "h".into() });
+            }
+        }
+        verdict(&judge::judge(&record), Metric::LatencyP50).clone()
+    };
+    let withdrawn = record(6, 0, "in-flight-limit");
+    assert_eq!((withdrawn.used, withdrawn.outcome), (6, Outcome::Undecided));
+    assert!(withdrawn.reason.starts_with("6 of 12 measurements of b were left out"), "{}", withdrawn.reason);
+    // A few are chance, the loser's are its own loss, both alike favour nobody, and a thief takes from either.
+    for (of_b, of_a, kind) in [(3, 0, "in-flight-limit"), (0, 6, "in-flight-limit"), (6, 6, "in-flight-limit"), (6, 0, "steal")] {
+        assert_eq!(record(of_b, of_a, kind).outcome, Outcome::Better, "{of_b} {of_a} {kind}");
+    }
+}
+
 #[test]
 fn a_quantile_needs_its_samples() {
     let mut record = record(&[2.0; 6]);
@@ -260,6 +319,37 @@ fn a_baseline_that_differs_from_itself_takes_every_verdict_back() {
         assert!(verdict.ratio.is_some() && verdict.interval.is_some(), "what was seen is still shown");
     }
     assert!(judgement.claims.iter().all(|c| c.outcome == ClaimOutcome::Undecided && c.p.is_none()), "{:#?}", judgement.claims);
+}
+
+/// One place of many differs by what chance makes: t = 2.7 with 5 degrees of freedom has p = 0.043, and among five comparisons nothing.
+#[test]
+fn of_many_comparisons_with_itself_one_may_differ() {
+    let record = |metrics_too: bool| {
+        let mut record = with_twin(&[0.5; 6], &[1.0; 6]);
+        for trial in record.trials.iter_mut().filter(|t| t.contender == name("a:aa")) {
+            let off = 1.0 + 0.1 * [0.4, 1.9, 0.1, 1.6, 0.3, 1.7][trial.block as usize - 1];
+            trial.measurements[0].usage.rss_max_bytes = (5e7 * off) as u64;
+            if metrics_too {
+                // Fifty percent more in every block is no chance.
+                trial.measurements[0].usage.threads_max = 11;
+            }
+        }
+        record.header.experiment.design.margin = 0.0;
+        record.header.experiment.claims.clear();
+        judge::judge(&record)
+    };
+    let differing = |judgement: &Judgement| {
+        let all = judgement.faults.iter().filter(|f| f.kind == "aa-differs").map(|f| f.evidence.clone());
+        all.collect::<Vec<_>>()
+    };
+    let chance = record(false);
+    let memory = chance.verdicts.iter().find(|v| v.metric == Metric::Memory && v.contender == name("a:aa")).unwrap();
+    assert!(memory.interval.unwrap().low > 1.0, "{memory:?}");
+    assert!(memory.reason.starts_with("alone it would differ from itself"), "{}", memory.reason);
+    assert!(differing(&chance).is_empty() && !chance.unsound, "{:?}", differing(&chance));
+    let real = record(true);
+    assert_eq!(differing(&real).len(), 1, "{:?}", differing(&real));
+    assert!(real.unsound);
 }
 
 #[test]

@@ -23,6 +23,8 @@ use std::process::ExitCode;
 const LONGEST_SUMMARY: u64 = 16 << 20;
 /// How much of an input shows what it is.
 const HEAD: u64 = 64 << 10;
+/// What some editors and spreadsheets put before UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What `faceoff audit` is asked.
 #[derive(Args)]
@@ -125,10 +127,19 @@ fn read(name: &str, mut input: impl Read) -> Result<Output, Problems> {
     let failed = |e: io::Error| Problems::plain(format!("{name} cannot be read: {e}"), "is it there, and yours to read?");
     let mut bytes = Vec::new();
     input.by_ref().take(HEAD).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
     if jmeter::is_samples(&bytes) {
         let rows = jmeter::samples(io::Cursor::new(bytes).chain(input)).map_err(|e| {
             Problems::plain(format!("{name} cannot be read as samples: {e}"), "save them as CSV with JMeter's usual columns")
         })?;
+        if rows.is_empty() {
+            return Err(Problems::plain(
+                format!("{name} holds no samples, only the names of columns"),
+                "was the test ended before its first answer?",
+            ));
+        }
         return Ok(Output { tool: Tool::Jmeter, rows, hint: None, depth_unsaid: false });
     }
     input.take(LONGEST_SUMMARY - HEAD + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -141,9 +152,12 @@ fn read(name: &str, mut input: impl Read) -> Result<Output, Problems> {
     let text = String::from_utf8_lossy(&bytes);
     let output = find(&text).filter(|output| !output.rows.is_empty());
     output.ok_or_else(|| {
-        let hint = match text.contains("<testResults") {
-            true => "save the samples as CSV (jmeter.save.saveservice.output_format=csv)",
-            false => "known are the summaries of wrk, wrk2, oha, k6, h2load, hey, ab and JMeter, and JMeter's samples as CSV; tables are written as in docs/audit.md",
+        let hint = match text.lines().next().unwrap_or_default() {
+            _ if text.contains("<testResults") => "save the samples as CSV (jmeter.save.saveservice.output_format=csv)",
+            first if first.contains("timeStamp") && first.contains("elapsed") => {
+                "save the samples with commas between them (jmeter.save.saveservice.default_delimiter=,)"
+            }
+            _ => "known are the summaries of wrk, wrk2, oha, k6, h2load, hey, ab and JMeter, and JMeter's samples as CSV; tables are written as in docs/audit.md",
         };
         Problems::plain(format!("{name} is not the output of a load generator that is known"), hint)
     })

@@ -12,6 +12,20 @@ fn row(text: &str) -> Row {
     read("run", text.as_bytes()).unwrap_or_else(|e| panic!("{e}")).rows.remove(0)
 }
 
+#[test]
+fn samples_that_are_none_are_refused_and_a_mark_before_them_is_not_read() {
+    const HEADER: &str = "timeStamp,elapsed,label,responseCode,success,bytes,allThreads\n";
+    let refused = |text: &str| match read("run", text.as_bytes()) {
+        Ok(_) => panic!("{text:?} was read"),
+        Err(problems) => problems.to_string(),
+    };
+    assert!(refused(HEADER).contains("holds no samples"), "{}", refused(HEADER));
+    let semicolons = HEADER.replace(',', ";") + "1000;10;a;200;true;50;1\n";
+    assert!(refused(&semicolons).contains("default_delimiter"), "{}", refused(&semicolons));
+    let marked = format!("\u{feff}{HEADER}1000,10,a,200,true,50,1\n2000,12,a,200,true,50,1\n");
+    assert_eq!(read("run", marked.as_bytes()).unwrap_or_else(|e| panic!("{e}")).rows.len(), 1);
+}
+
 /// Measured with the tools themselves, against `control` and (HTTP/2) nginx; connections and depth of those that do not print them. Those of wrk are of
 /// answers that take 2 ms: at full speed on a busy machine its correction alone puts the mean beyond what the connections hold.
 const SOUND: [(&str, Option<u64>, Option<u64>); 12] = [
