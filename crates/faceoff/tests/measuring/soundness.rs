@@ -133,6 +133,26 @@ fn a_generator_that_is_stopped_now_and_then_lags_misses_its_rate_and_its_schedul
 }
 
 #[test]
+fn a_few_pauses_of_the_generator_are_not_the_contenders_tail() {
+    let _alone = alone();
+    let folder = Folder::new();
+    two(&folder, &[]);
+    experiment(&folder, &["a", "b"], 1, "2s", OPEN, "");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
+    command.current_dir(folder.path()).env("TMPDIR", folder.path()).args(["run", "x", "--out", "r"]).stdout(Stdio::null());
+    let mut faceoff = command.stderr(Stdio::null()).spawn().unwrap();
+    let pid = Pid::from_raw(faceoff.id() as i32).unwrap();
+    while faceoff.try_wait().unwrap().is_none() {
+        let _ = kill_process(pid, Signal::STOP);
+        std::thread::sleep(Duration::from_millis(40));
+        let _ = kill_process(pid, Signal::CONT);
+        std::thread::sleep(Duration::from_millis(560));
+    }
+    let faults = read(&folder).1.faults;
+    assert_shows(&faults, "generator-lag-tail", "one of a hundred requests left");
+}
+
+#[test]
 fn a_generator_at_its_limit_says_so() {
     let _alone = alone();
     if !has_two_cpus() {
@@ -157,7 +177,7 @@ fn a_limit_of_requests_under_way_makes_the_load_no_longer_open() {
     experiment(&folder, &["a", "b"], 2, "300ms", "load = { kind = \"arrivals\", rate = 400, in_flight_max = 4 }", "");
     let all = faults(&folder);
     assert_shows(&all, "in-flight-limit", "4 requests were under way");
-    let not_the_generators = ["generator-lag", "arrivals", "rate-not-achieved"];
+    let not_the_generators = ["generator-lag", "generator-lag-tail", "arrivals", "rate-not-achieved"];
     assert!(!all.iter().any(|f| not_the_generators.contains(&f.kind.as_str())), "{all:#?}");
 }
 
@@ -381,8 +401,18 @@ fn a_baseline_that_is_not_itself_is_seen() {
 }
 
 /// What a busy machine does to a sound run, and what a test can therefore not exclude.
-const OF_A_BUSY_MACHINE: [&str; 9] =
-    ["retransmits", "generator-lag", "generator-cpu", "rate-not-achieved", "arrivals", "other-cpu", "steal", "not-stationary", "frequency"];
+const OF_A_BUSY_MACHINE: [&str; 10] = [
+    "retransmits",
+    "generator-lag",
+    "generator-lag-tail",
+    "generator-cpu",
+    "rate-not-achieved",
+    "arrivals",
+    "other-cpu",
+    "steal",
+    "not-stationary",
+    "frequency",
+];
 
 #[test]
 fn a_sound_run_shows_no_fault() {

@@ -4,7 +4,7 @@ use super::{Seen, fault};
 use model::experiment::Load;
 use model::record::{Fault, Measurement};
 use model::units::{show_duration, show_number, show_share};
-use stats::anderson_darling;
+use stats::{anderson_darling, smallest_sample};
 use std::time::Duration;
 
 /// The generator may use this share of one CPU.
@@ -13,6 +13,10 @@ const CPU_SHARE_MAX: f64 = 0.90;
 const LAG_SHARE_MAX: f64 = 0.10;
 /// Lag below this is never a fault: the clock and a wake-up cost that much.
 const LAG_FLOOR_NS: u64 = 50_000;
+/// The 99th percentile of the lag may be this share of the latency's ...
+const TAIL_SHARE_MAX: f64 = 0.50;
+/// ... and below this it is never a fault: a wake-up on a busy CPU costs that much now and then.
+const TAIL_FLOOR_NS: u64 = 1_000_000;
 /// Of the requests that were due, so many are to be sent within the planned time.
 const SENT_SHARE_MIN: f64 = 0.99;
 /// Anderson and Darling's statistic of arrivals as scheduled: beyond it lies one of a million.
@@ -64,6 +68,20 @@ pub(super) fn lag(seen: &Seen<'_>) -> Option<Fault> {
     let show = |ns| show_duration(Duration::from_nanos(ns));
     let evidence = format!("requests left {} late (median), of a latency of {}", show(lag), show(latency));
     fault("generator-lag", evidence, "give the generator a CPU of its own, or close what else runs")
+}
+
+/// A few pauses leave the medians alone and are the tail of the latency all the same.
+pub(super) fn lag_of_tail(seen: &Seen<'_>) -> Option<Fault> {
+    let Measurement { generator, latency, .. } = seen.measurement;
+    let (lag, latency) = (generator.lag.as_ref()?, latency.as_ref().filter(|times| times.len() >= smallest_sample(0.99))?);
+    let (lag, latency) = (lag.quantile_ns(0.99), latency.quantile_ns(0.99));
+    if lag <= TAIL_FLOOR_NS || lag as f64 <= TAIL_SHARE_MAX * latency as f64 || is_at_limit(seen) {
+        return None;
+    }
+    let show = |ns| show_duration(Duration::from_nanos(ns));
+    let evidence =
+        format!("one of a hundred requests left {} late or later, and the 99th percentile of the latency is {}", show(lag), show(latency));
+    fault("generator-lag-tail", evidence, "give the generator a CPU of its own, or close what else runs")
 }
 
 pub(super) fn rate(seen: &Seen<'_>) -> Option<Fault> {

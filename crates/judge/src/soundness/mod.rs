@@ -23,10 +23,11 @@ struct Seen<'a> {
 type Check = fn(&Seen<'_>) -> Option<Fault>;
 
 /// Every check of a measurement, in reading order.
-const CHECKS: [Check; 20] = [
+const CHECKS: [Check; 21] = [
     generator::counts,
     generator::cpu,
     generator::lag,
+    generator::lag_of_tail,
     generator::rate,
     generator::in_flight_limit,
     generator::arrivals,
@@ -52,6 +53,7 @@ pub fn spoils(kind: &str, metric: Metric) -> bool {
     let of_speed = metric.is_latency() || metric == Metric::Throughput;
     match kind {
         "generator-lag" | "in-flight-limit" | "arrivals" => metric.is_latency(),
+        "generator-lag-tail" => matches!(metric, Metric::LatencyP99 | Metric::LatencyMax | Metric::LatencyDeviation),
         "all-tie" => metric == Metric::Throughput,
         "steal" => of_speed || matches!(metric, Metric::StartUp | Metric::CpuPerRequest),
         "start-steal" => metric == Metric::StartUp,

@@ -97,6 +97,15 @@ fn each_reading_beyond_its_threshold_is_a_fault() {
     shows(after(open(), |m| m.generator.cpu_ns = 9_100_000_000), "generator-cpu", "91.0 %");
     let late = histogram([300_000; 1_000]);
     shows(after(open(), |m| m.generator.lag = Some(late.clone())), "generator-lag", "late (median)");
+    // 20 of 1,000 left 5 ms late, and took as much longer; with latencies of 20 ms that is nothing.
+    let paused = |latency_ns: u64| {
+        after(open(), move |m| {
+            m.generator.lag = Some(histogram([10_000; 980].into_iter().chain([5_000_000; 20])));
+            m.latency = Some(histogram([1_000_000; 980].into_iter().chain([latency_ns; 20])));
+        })
+    };
+    shows(paused(6_000_000), "generator-lag-tail", "left 5.00 ms late or later");
+    assert!(paused(20_000_000).is_empty(), "{:#?}", paused(20_000_000));
     shows(after(open(), |m| m.generator.sent_in_time = Some(989)), "rate-not-achieved", "989 of the 1000 requests");
     shows(after(open(), |m| m.generator.in_flight_max = 10), "in-flight-limit", "10 requests were under way");
     shows(after(open(), |m| m.generator.in_flight_mean = Some(0.22)), "littles-law", "0.220");
