@@ -803,7 +803,7 @@ impl Record {
         let header: Header = header.ok_or_else(|| unreadable(&"it is empty"))?;
         // Written by hand, or by another program: whatever is not a probability would end in arithmetic that has no answer.
         let Design { confidence, margin, .. } = header.experiment.design;
-        if !(0.5..1.0).contains(&confidence) || !(margin >= 0.0 && margin.is_finite()) {
+        if !(0.5..1.0).contains(&confidence) || !(0.0..f64::INFINITY).contains(&margin) {
             return Err(unreadable(&format!("no verdict has confidence {confidence} and margin {margin}")));
         }
         Ok(Record { folder: folder.to_owned(), header, answers, upstreams, trials, sessions, torn_lines })
