@@ -64,4 +64,12 @@ fn a_record_that_is_not_one_is_refused_and_none_is_overwritten() {
     folder.write("r/record.jsonl", "{\"header\":{}}\n");
     folder.run(&["judge", "r"]).expect(2).says("no header");
     folder.run(&["run", "x", "--out", "r"]).expect(1).says("holds a record already");
+    folder.run(&["run", "x", "--out", "odd"]);
+    let file = folder.path().join("odd/record.jsonl");
+    let sound = std::fs::read_to_string(&file).unwrap();
+    let odd = [("\"confidence\":0.95", "\"confidence\":1.5", "confidence 1.5"), ("\"margin\":0.05", "\"margin\":-1", "margin -1")];
+    for (usual, odd, said) in odd {
+        std::fs::write(&file, sound.replacen(usual, odd, 1)).unwrap();
+        folder.run(&["judge", "odd"]).expect(2).says("is not a record").says(said);
+    }
 }
