@@ -46,6 +46,7 @@ public final class StringsServer {
                 .register(new StringsResource())
                 .register(new MetricsResource(registry))
                 .register(new BodyLimit())
+                .register(new WholeObject())
                 .register(new Errors.Refused())
                 .register(new Errors.NotJson())
                 .register(new RequestTimer(registry));
