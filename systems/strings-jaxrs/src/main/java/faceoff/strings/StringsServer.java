@@ -26,9 +26,6 @@ public final class StringsServer {
     public static void main(String[] args) throws IOException {
         HttpServer server = start(Integer.getInteger("port", 8080), Boolean.getBoolean("request-log"));
         Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(server)));
-        if (Boolean.getBoolean("exit-when-started")) {
-            System.exit(0);
-        }
     }
 
     /** Lets the requests in flight finish. */
