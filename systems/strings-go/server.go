@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"strconv"
 )
@@ -29,6 +30,7 @@ var (
 	errNotFound   = &refusal{http.StatusNotFound, "not found"}
 	errNotAllowed = &refusal{http.StatusMethodNotAllowed, "method not allowed"}
 	errTooLarge   = &refusal{http.StatusRequestEntityTooLarge, "too large"}
+	errNotJSON    = &refusal{http.StatusUnsupportedMediaType, "unsupported media type"}
 )
 
 // newHandler is the whole service.
@@ -109,13 +111,22 @@ func handleHealth(*http.Request) (any, error) {
 	}{"UP"}, nil
 }
 
-// readText takes the text out of the body {"s": "..."}.
+// textBody is the body {"s": "..."}. encoding/json ignores case: what is not spelt "s" goes into the first field, unread.
+type textBody struct {
+	Other json.RawMessage `json:"S"`
+	S     *string         `json:"s"`
+}
+
+// readText takes the text out of a body.
 func readText(r *http.Request) (string, error) {
+	if mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mediaType != "application/json" {
+		return "", errNotJSON
+	}
 	body, err := io.ReadAll(r.Body)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return "", errTooLarge
 	}
-	var request struct{ S *string }
+	var request textBody
 	if err != nil || json.Unmarshal(body, &request) != nil || request.S == nil || !isWellFormed(*request.S) {
 		return "", errBadRequest
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"strconv"
 
@@ -89,13 +90,25 @@ func newHandler(service stringService, registry *prometheus.Registry) http.Handl
 	return http.MaxBytesHandler(mux, maxBody)
 }
 
-// decodeText takes the text out of the body {"s": "..."}.
+// errNotJSON refuses a body that does not say it is JSON.
+var errNotJSON = errors.New("unsupported media type")
+
+// textBody is the body {"s": "..."}. encoding/json ignores case: what is not spelt "s" goes into the first field, unread.
+type textBody struct {
+	Other json.RawMessage `json:"S"`
+	S     *string         `json:"s"`
+}
+
+// decodeText takes the text out of a body.
 func decodeText(_ context.Context, r *http.Request) (any, error) {
+	if mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mediaType != "application/json" {
+		return nil, errNotJSON
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
-	var request struct{ S *string }
+	var request textBody
 	if json.Unmarshal(body, &request) != nil || request.S == nil {
 		return nil, errBadRequest
 	}
@@ -120,10 +133,14 @@ func encodeResponse(_ context.Context, w http.ResponseWriter, response any) erro
 	return writeJSON(w, http.StatusOK, response)
 }
 
-// encodeError is given what the endpoints and decoders refuse: the body is too large, or the request is bad.
+// encodeError is given what the endpoints and decoders refuse: the body is too large or of another kind, or the request is bad.
 func encodeError(_ context.Context, err error, w http.ResponseWriter) {
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		writeJSON(w, http.StatusRequestEntityTooLarge, errorResponse{"too large"})
+		return
+	}
+	if errors.Is(err, errNotJSON) {
+		writeJSON(w, http.StatusUnsupportedMediaType, errorResponse{errNotJSON.Error()})
 		return
 	}
 	writeJSON(w, http.StatusBadRequest, errorResponse{"bad request"})

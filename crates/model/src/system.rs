@@ -205,7 +205,8 @@ impl System {
     /// The system with the named variants, applied in order: arguments follow each other, and of least JDK versions the highest holds.
     ///
     /// # Errors
-    /// A variant that the manifest does not have, with the nearest; one named twice; two that set the same thing differently.
+    /// A variant that the manifest does not have, with the nearest; one named twice; two that set the same thing differently; arguments that
+    /// the start command has no place for.
     pub fn with_variants(&self, variants: &[String]) -> Result<Contender, Problems> {
         let mut contender = Contender {
             name: ContenderName { system: self.name.clone(), variants: variants.to_vec() },
@@ -259,7 +260,26 @@ impl System {
                 system.answers.clone_from(&variant.answers);
             }
         }
+        if wrong.is_empty() {
+            wrong = contender.dropped();
+        }
         if wrong.is_empty() { Ok(contender) } else { Err(Problems::several(wrong)) }
+    }
+}
+
+impl Contender {
+    /// What its variants set and its start command, which may be one variant's own, has no place for.
+    fn dropped(&self) -> Vec<(String, String)> {
+        [("variant.args", &self.args), ("variant.jvm", &self.jvm)]
+            .into_iter()
+            .filter(|(list, values)| !values.is_empty() && !self.system.start.run.contains(&format!("{{{list}}}")))
+            .map(|(list, values)| {
+                (
+                    format!("the start command of `{}` drops `{}`, as it has no `{{{list}}}`", self.name, values.join(" ")),
+                    format!("add \"{{{list}}}\" to its `run` in system.toml"),
+                )
+            })
+            .collect()
     }
 }
 
@@ -476,6 +496,8 @@ jvm = ["-XX:AOTCache=app.aot"]
 jdk = 21
 jvm = ["-Xmn8m"]
 env = { LOG = "0" }
+[variants.native]
+run = ["target/app", "{variant.args}"]
 "#;
 
     fn with(variants: &[&str]) -> Result<Contender, String> {
@@ -495,6 +517,17 @@ env = { LOG = "0" }
         assert_eq!((both.args, both.system.jdk), (vec!["--log".to_owned(), "off".to_owned()], Some(25)));
         assert_eq!(both.system.start.env, BTreeMap::from([("LOG".to_owned(), "0".to_owned())]));
         assert_eq!(both.summary, "s; no log");
+    }
+
+    #[test]
+    fn what_a_command_has_no_place_for_is_said() {
+        assert_eq!(with(&["native", "quiet"]).unwrap().args, ["--log", "off"]);
+        for variants in [["native", "aot"], ["aot", "native"]] {
+            let said = with(&variants).unwrap_err();
+            let name = variants.join("+");
+            assert!(said.contains(&format!("the start command of `strings:{name}` drops `-XX:AOTCache=app.aot`")), "{said}");
+            assert!(said.contains("hint: add \"{variant.jvm}\" to its `run`"), "{said}");
+        }
     }
 
     #[test]

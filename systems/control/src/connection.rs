@@ -119,7 +119,8 @@ impl Connection {
             return false;
         }
         world.requested();
-        let due = match request.wishes.delay.unwrap_or(truth.delay) {
+        let of_path = request.path_delay.filter(|_| truth.delay_from_path);
+        let due = match request.wishes.delay.or(of_path).unwrap_or(truth.delay) {
             _ if truth.never_answer => NEVER,
             0 => 0,
             delay => world.due(clock::now(), delay),

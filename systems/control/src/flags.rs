@@ -50,6 +50,9 @@ pub struct Flags {
     /// Answers exactly so long after the request was read whole; each request on its own.
     #[arg(long, value_name = "DURATION", default_value = "0ms", value_parser = units::duration, help_heading = "Time")]
     delay: u64,
+    /// Where the path is a whole number, as in /300, answers so many milliseconds after the request instead.
+    #[arg(long, help_heading = "Time")]
+    delay_from_path: bool,
     /// At most so many delays run at once, in the order of the requests; the others wait before theirs begins.
     #[arg(long, value_name = "N", help_heading = "Time")]
     pool: Option<NonZeroUsize>,
@@ -179,6 +182,7 @@ impl Flags {
                 None => Framing::Length,
             },
             delay: self.delay,
+            delay_from_path: self.delay_from_path,
             pool: self.pool,
             cpu: self.cpu,
             cpu_factor: self.scale_cpu,

@@ -21,6 +21,8 @@ pub struct Request {
     pub route: Route,
     /// What the query string asks for.
     pub wishes: Wishes,
+    /// The path as so many milliseconds, in nanoseconds, where it is one whole number: `/300`.
+    pub path_delay: Option<u64>,
 }
 
 /// What a request asks for.
@@ -183,6 +185,7 @@ impl Head {
             keep_alive: !fields.close && (!http_1_0 || fields.keep_alive),
             route,
             wishes: query.map_or(Ok(Wishes::default()), wishes)?,
+            path_delay: path_delay(path),
         };
         Ok(Some(Head { length, request, rest, expects_continue: fields.expects_continue && !http_1_0 }))
     }
@@ -205,7 +208,7 @@ impl Fields {
         if name.eq_ignore_ascii_case("host") {
             self.hosts += 1;
         } else if name.eq_ignore_ascii_case("content-length") {
-            let length = content_length(value).ok_or(BAD)?;
+            let length = whole_number(value).ok_or(BAD)?;
             if self.length.is_some_and(|before| before != length) {
                 return Err(BAD);
             }
@@ -228,7 +231,7 @@ impl Fields {
 }
 
 /// Digits only: what `str::parse` takes besides (a sign) is not a length.
-fn content_length(value: &[u8]) -> Option<u64> {
+fn whole_number(value: &[u8]) -> Option<u64> {
     if !value.iter().all(u8::is_ascii_digit) {
         return None;
     }
@@ -243,6 +246,12 @@ fn split_target(target: &str) -> (&str, Option<&str>) {
         _ => path,
     };
     (path, query)
+}
+
+/// At most a day, as for every duration; a larger number is a path like any other.
+fn path_delay(path: &str) -> Option<u64> {
+    let milliseconds = whole_number(path.strip_prefix('/')?.as_bytes())?;
+    (milliseconds <= 86_400_000).then(|| milliseconds * 1_000_000)
 }
 
 fn wishes(query: &str) -> Result<Wishes, Refusal> {
@@ -387,6 +396,14 @@ mod tests {
             assert_eq!(read([left, right]), whole, "split at {at}");
         }
         assert_eq!(read(MANY.chunks(1)), whole);
+    }
+
+    #[test]
+    fn a_path_may_be_a_number_of_milliseconds() {
+        let delay = |path: &str| one(&format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).path_delay;
+        assert_eq!(["/0", "/300", "http://a/7?x"].map(delay), [Some(0), Some(300_000_000), Some(7_000_000)]);
+        assert_eq!(delay("/86400000"), Some(86_400_000_000_000));
+        assert_eq!(["/", "/+1", "/1/2", "/a", "/86400001", "/18446744073709551615", "/99999999999999999999", "*"].map(delay), [None; 8]);
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct Truth {
     pub framing: Framing,
     /// From a request read whole to its answer, in nanoseconds.
     pub delay: u64,
+    /// A path that is a number is the delay instead, in milliseconds.
+    pub delay_from_path: bool,
     /// Most delays that run at once.
     pub pool: Option<NonZeroUsize>,
     /// CPU time burnt for a request, in nanoseconds, before `cpu_factor`.

@@ -8,6 +8,7 @@ mod folder;
 mod hostile;
 mod interrupted;
 mod load;
+mod native;
 mod newcomer;
 mod page;
 mod run;

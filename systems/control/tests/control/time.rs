@@ -27,6 +27,19 @@ fn an_answer_is_never_early() {
 }
 
 #[test]
+fn a_path_may_say_the_delay() {
+    let control = Control::start("--delay 60m --delay-from-path");
+    let mut client = control.connect();
+    for (path, least) in [("/20", 20), ("/0", 0), ("/20?delay=5ms", 5), ("/?delay=5ms", 5)] {
+        let (answer, took) = timed(|| client.get(path));
+        assert_eq!((answer.status, answer.body), (200, filler(74)), "{path}");
+        assert!(took >= Duration::from_millis(least), "{path}: {took:?}");
+    }
+    // Where the flag does not say so, a path says nothing.
+    assert_eq!(Control::start("").get("/3600000").status, 200);
+}
+
+#[test]
 fn delays_run_side_by_side() {
     let control = Control::start("--delay 50ms");
     let mut waiting = control.connect();

@@ -6,7 +6,6 @@ import jakarta.json.Json;
 import jakarta.json.JsonBuilderFactory;
 import jakarta.json.JsonObject;
 import jakarta.json.JsonString;
-import jakarta.json.JsonValue;
 import jakarta.ws.rs.BadRequestException;
 import jakarta.ws.rs.Consumes;
 import jakarta.ws.rs.DefaultValue;
@@ -31,7 +30,7 @@ public class StringsResource {
     /** The text in capitals. */
     @POST
     @Path("uppercase")
-    public JsonObject uppercase(JsonValue body) {
+    public JsonObject uppercase(JsonObject body) {
         String text = text(body);
         demand(!text.isEmpty());
         return JSON.createObjectBuilder().add("v", Text.uppercase(text)).build();
@@ -40,7 +39,7 @@ public class StringsResource {
     /** How many characters the text has. */
     @POST
     @Path("count")
-    public JsonObject count(JsonValue body) {
+    public JsonObject count(JsonObject body) {
         return JSON.createObjectBuilder().add("v", Text.count(text(body))).build();
     }
 
@@ -61,14 +60,15 @@ public class StringsResource {
     }
 
     /** The text in the body {"s": "..."}. */
-    private static String text(JsonValue body) {
-        demand(body instanceof JsonObject object && object.get("s") instanceof JsonString);
-        String text = ((JsonObject) body).getString("s");
+    private static String text(JsonObject body) {
+        demand(body != null && body.get("s") instanceof JsonString);
+        String text = body.getString("s");
         demand(Text.isWellFormed(text));
         return text;
     }
 
     private static int number(String text, int least, int most) {
+        demand(text.chars().allMatch(c -> c < 128)); // parseInt takes the digits of every script
         try {
             int number = Integer.parseInt(text);
             demand(number >= least && number <= most);

@@ -20,15 +20,12 @@ public final class StringsServer {
     }
 
     /**
-     * Starts it at the port of the property {@code port}, with a line for each request where {@code request-log} is true.
-     * Where {@code exit-when-started} is true, it ends at once: a training run.
+     * Starts it at the port of the property {@code port}, with a line for each request where {@code request-log} is true. A connection is closed
+     * after as many requests as {@code keep-alive-requests} says, or as Grizzly has it; -1 is never.
      */
     public static void main(String[] args) throws IOException {
         HttpServer server = start(Integer.getInteger("port", 8080), Boolean.getBoolean("request-log"));
         Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(server)));
-        if (Boolean.getBoolean("exit-when-started")) {
-            System.exit(0);
-        }
     }
 
     /** Lets the requests in flight finish. */
@@ -46,6 +43,7 @@ public final class StringsServer {
                 .register(new StringsResource())
                 .register(new MetricsResource(registry))
                 .register(new BodyLimit())
+                .register(new WholeObject())
                 .register(new Errors.Refused())
                 .register(new Errors.NotJson())
                 .register(new RequestTimer(registry));
@@ -53,6 +51,10 @@ public final class StringsServer {
             resources.register(new RequestLog());
         }
         HttpServer server = GrizzlyHttpServerFactory.createHttpServer(URI.create("http://127.0.0.1:" + port), resources, false);
+        Integer most = Integer.getInteger("keep-alive-requests");
+        if (most != null) {
+            server.getListeners().forEach(listener -> listener.getKeepAlive().setMaxRequestsCount(most));
+        }
         server.start();
         return server;
     }

@@ -1,6 +1,7 @@
 package faceoff.strings;
 
 import org.springframework.http.HttpStatus;
+import org.springframework.http.MediaType;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.PostMapping;
@@ -31,23 +32,23 @@ class StringsController {
     record Health(String status) {
     }
 
-    @PostMapping("/uppercase")
+    @PostMapping(path = "/uppercase", consumes = MediaType.APPLICATION_JSON_VALUE)
     Uppercase uppercase(@RequestBody Request request) {
         demand(isText(request.s()) && !request.s().isEmpty());
         return new Uppercase(Text.uppercase(request.s()));
     }
 
-    @PostMapping("/count")
+    @PostMapping(path = "/count", consumes = MediaType.APPLICATION_JSON_VALUE)
     Count count(@RequestBody Request request) {
         demand(isText(request.s()));
         return new Count(Text.count(request.s()));
     }
 
     @GetMapping("/api/generated/{size}")
-    Generated generated(@PathVariable int size, @RequestParam(defaultValue = "1") int work) {
-        demand(size >= 0 && size <= MAX_SIZE && work >= 1 && work <= MAX_WORK);
-        String text = Text.generate(size);
-        return new Generated(text, Text.checksum(text, work));
+    Generated generated(@PathVariable String size, @RequestParam(defaultValue = "") String work) {
+        int rounds = work.isEmpty() ? 1 : number(work, 1, MAX_WORK);
+        String text = Text.generate(number(size, 0, MAX_SIZE));
+        return new Generated(text, Text.checksum(text, rounds));
     }
 
     @GetMapping("/health")
@@ -57,6 +58,18 @@ class StringsController {
 
     private static boolean isText(String text) {
         return text != null && Text.isWellFormed(text);
+    }
+
+    /** Spring would take hexadecimal digits and blanks, too. */
+    private static int number(String text, int least, int most) {
+        demand(text.chars().allMatch(c -> c < 128)); // parseInt takes the digits of every script
+        try {
+            int number = Integer.parseInt(text);
+            demand(number >= least && number <= most);
+            return number;
+        } catch (NumberFormatException notANumber) {
+            throw new ResponseStatusException(HttpStatus.BAD_REQUEST);
+        }
     }
 
     private static void demand(boolean right) {

@@ -1,0 +1,68 @@
+//! The manifests of native images, as far as they go without GraalVM: its place is taken by scripts.
+
+use crate::folder::{Folder, Ran, control, nothing_is_left};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+fn script(folder: &Folder, name: &str, text: &str) {
+    folder.write(name, &format!("#!/bin/sh\n{text}"));
+    std::fs::set_permissions(folder.path().join(name), std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The system's own manifest, of which only the workloads are others: what stands in for the image is `control`.
+fn system(folder: &Folder, name: &str) {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join("systems").join(name);
+    let manifest = std::fs::read_to_string(own.join("system.toml")).unwrap();
+    let (before, after) = manifest.split_once("\nanswers").unwrap();
+    let (_, after) = after.split_once("]\n").unwrap();
+    folder.write(&format!("systems/{name}/system.toml"), &format!("{before}\nanswers = [\"hello\"]\n{after}"));
+    for input in ["pom.xml", "src/main/java/Program.java"] {
+        folder.write(&format!("systems/{name}/{input}"), "");
+    }
+}
+
+#[test]
+fn a_native_image_is_built_started_and_given_what_variants_set() {
+    let folder = Folder::new();
+    folder.write("jdk/release", "JAVA_VERSION=\"99\"\n");
+    folder.write("jdk/bin/java", "");
+    folder.write("jdk/bin/javac", "");
+    script(
+        &folder,
+        "maven/mvn",
+        "case \"$*\" in -v) echo Apache Maven 3.9.9 ;; *' -Pnative-image') exec native-image \"$JAVA_HOME\" ;; *) exit 3 ;; esac\n",
+    );
+    script(
+        &folder,
+        "graalvm/native-image",
+        "[ \"$1\" = --version ] && { echo native-image 25.0.1; exit; }\n[ -f \"$1/release\" ] && mkdir -p target && cp \"${0%/*}/image\" target/app\n",
+    );
+    script(
+        &folder,
+        "graalvm/image",
+        &format!(
+            "echo \"$@\" > asked\nfor word; do case $word in -Dserver.port=*) port=${{word#*=}} ;; esac; done\nexec {} --port \"$port\" --body-file ../../workloads/hello.txt\n",
+            control().display()
+        ),
+    );
+    let check = |contender: &str, tools: &[&str]| {
+        let tools: Vec<String> = tools.iter().map(|tool| folder.path().join(tool).display().to_string()).collect();
+        let mut command = folder.faceoff(&["check", contender]);
+        command.env("PATH", format!("{}:/usr/bin:/bin", tools.join(":"))).env("JAVA_HOME", folder.path().join("jdk"));
+        Ran::from(command.output().unwrap())
+    };
+    for name in ["strings-helidon-se", "strings-helidon-mp"] {
+        system(&folder, name);
+        check(&format!("{name}:native"), &["maven"]).says("install GraalVM for JDK 21 or newer");
+        let asked = |variants: &str| {
+            check(&format!("{name}:native{variants}"), &["maven", "graalvm"]).expect(0).says("1 right");
+            let asked = std::fs::read_to_string(folder.path().join("systems").join(name).join("asked")).unwrap();
+            asked.split_once("-Dserver.port=").unwrap().0.trim_end().to_owned()
+        };
+        assert_eq!(asked(""), "");
+        assert_eq!(asked("+quiet"), "-Drequest-log=false");
+        assert_eq!(asked("+logged"), "-Drequest-log=true");
+        assert_eq!(asked("+logged-async"), "-Drequest-log=true -Djava.util.logging.config.file=logging-async.properties");
+    }
+    nothing_is_left(&folder);
+}
