@@ -5,6 +5,7 @@ mod bad_input;
 mod faults;
 mod folder;
 mod hostile;
+mod import;
 mod interrupted;
 mod load;
 mod newcomer;
