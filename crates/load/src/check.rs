@@ -64,6 +64,7 @@ struct Content {
 enum WantedThere {
     Value(Value),
     Spelling(Text),
+    Anything,
 }
 
 struct Taken {
@@ -186,6 +187,7 @@ impl Expected {
         let wanted = |wanted: &Wanted| match wanted {
             Wanted::Value(value) => WantedThere::Value(value.clone()),
             Wanted::Spelling(template) => WantedThere::Spelling(text(template)),
+            Wanted::Present => WantedThere::Anything,
         };
         let taken = |capture: &Capture| Taken {
             place: names.place(&capture.name),
@@ -442,7 +444,7 @@ impl Content {
                         return wrong(lossy(&text));
                     }
                 }
-                WantedThere::Value(_) => {}
+                WantedThere::Value(_) | WantedThere::Anything => {}
             }
         }
         match &self.regex {
@@ -772,6 +774,10 @@ mod tests {
         assert_eq!(user.says(r#"{"n":5,"who":"Bob","id":7,"x":"ok"}"#), "`/who` is \"Bob\" instead of Ann");
         assert_eq!(user.says(r#"{"n":5,"who":"Ann","x":"ok"}"#), "the body has nothing at `/id`");
         assert_eq!(user.says(r#"{"n":5,"who":"Ann","id":7,"x":"no"}"#), "nothing in the body matches `ok+`");
+        let present = Answer { pointers: vec![("/list/0".into(), Wanted::Present)], ..Answer::default() };
+        let mut user = User::asking(&answering(present));
+        assert_eq!(user.says(r#"{"list":[null]}"#), "right");
+        assert_eq!(user.says(r#"{"list":[]}"#), "the body has nothing at `/list/0`");
     }
 
     #[test]

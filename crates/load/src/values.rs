@@ -43,7 +43,7 @@ impl Names {
             };
             let in_pointers = answer.pointers.iter().filter_map(|(_, wanted)| match wanted {
                 Wanted::Spelling(template) => Some(template),
-                Wanted::Value(_) => None,
+                Wanted::Value(_) | Wanted::Present => None,
             });
             let templates = std::iter::once(&step.path).chain(in_headers).chain(in_bodies).chain(in_pointers);
             let captured = step.captures.iter().map(|capture| capture.name.as_str());

@@ -75,7 +75,7 @@ pub fn filler(size: usize) -> Vec<u8> {
 }
 
 /// Whether templates can name a value so: letters, digits, `-` and `_`, one or more.
-pub(crate) fn is_value_name(name: &str) -> bool {
+pub fn is_value_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
 }
 

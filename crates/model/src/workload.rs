@@ -164,6 +164,8 @@ pub enum Wanted {
     Value(serde_json::Value),
     /// The text, or number, that is spelt so.
     Spelling(Template),
+    /// Anything at all.
+    Present,
 }
 
 impl Default for Step {
@@ -462,6 +464,10 @@ fn walk_answer(table: &Table<'_>, folder: &Path, scope: &Scope) -> Answer {
         };
         (pointer, wanted)
     });
+    let present = table.strings("present").into_iter().map(|pointer| {
+        check_pointer(table, "present", &pointer);
+        (pointer, Wanted::Present)
+    });
     Answer {
         status: match table.is_text("status") {
             true => table.parsed("status", Statuses::parse),
@@ -470,7 +476,7 @@ fn walk_answer(table: &Table<'_>, folder: &Path, scope: &Scope) -> Answer {
         .unwrap_or(Statuses::one(200)),
         headers: templates(table, "headers", scope),
         body: checks.pop().unwrap_or(BodyCheck::Any),
-        pointers: pointers.collect(),
+        pointers: pointers.chain(present).collect(),
         regex: table.parsed("regex", |text| parse_regex(&fill(text))),
         sample: table.number("sample", 0.0, 1.0).unwrap_or(1.0),
     }
@@ -546,6 +552,7 @@ capture.place = { header = "Location", regex = "/(\\d+)" }
 status = 201
 regex = "ok"
 sample = 0.25
+present = ["/id"]
 [step.answer.pointers]
 "/amount" = "${amount}"
 "/list/0" = 5
@@ -559,7 +566,8 @@ body = "hello ${id}"
         .unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(workload.data.len(), 5);
         assert_eq!(workload.steps[0].captures.len(), 2);
-        assert_eq!(workload.steps[0].answer.pointers.len(), 2);
+        assert_eq!(workload.steps[0].answer.pointers.len(), 3);
+        assert_eq!(workload.steps[0].answer.pointers[2], ("/id".into(), Wanted::Present));
         assert_eq!(
             workload.checks(),
             "status of every answer, JSON pointers, a regular expression of 25 %; status, headers, every byte of the body of every answer"

@@ -6,6 +6,7 @@ mod bad_input;
 mod faults;
 mod folder;
 mod hostile;
+mod import;
 mod interrupted;
 mod load;
 mod native;

@@ -84,7 +84,7 @@ impl Options {
         if let Some(script) = &self.script {
             return Err(Problems::plain(
                 format!("the Lua script {script} is not taken"),
-                "write what it does as a workload, and run `faceoff load --workload FILE`; see workloads/README.md",
+                "make a workload of it with `faceoff import`, and run `faceoff load --workload FILE`; see docs/import.md",
             ));
         }
         if self.connections < self.threads {

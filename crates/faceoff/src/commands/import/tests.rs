@@ -1,0 +1,357 @@
+use super::*;
+use model::experiment::Pause;
+use model::workload::{Body, BodyCheck, Wanted};
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+const BANK: &str = include_str!("samples/bank.jmx");
+const MANY: &str = include_str!("samples/many.jmx");
+const PIPELINE: &str = include_str!("samples/pipeline.lua");
+const POST: &str = include_str!("samples/post.lua");
+const RECORDING: &str = include_str!("samples/recording.har");
+const CURL: &str = include_str!("samples/curl.txt");
+const SHOP: &str = include_str!("samples/shop.yaml");
+
+fn samples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/commands/import/samples")
+}
+
+fn imported(path: &str, text: &str, defined: &[(&str, &str)]) -> Result<Imported, String> {
+    let defined = defined.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    understand(path, text, &samples(), &defined).map_err(|problems| problems.to_string())
+}
+
+/// What an import came to, and what is read again of what was written.
+struct Came {
+    imported: Imported,
+    workloads: Vec<Workload>,
+    loads: Vec<String>,
+    commands: Vec<String>,
+}
+
+fn all(path: &str, text: &str, defined: &[(&str, &str)]) -> Came {
+    let imported = imported(path, text, defined).unwrap_or_else(|e| panic!("{e}"));
+    let folder = tempfile::tempdir().unwrap();
+    write::write(&imported, "it", path, folder.path(), false).unwrap_or_else(|e| panic!("{e}"));
+    let read = |part: &Part| Workload::read(&folder.path().join(format!("it{}.toml", part.suffix))).unwrap_or_else(|e| panic!("{e}"));
+    Came {
+        workloads: imported.parts.iter().map(read).collect(),
+        loads: imported.parts.iter().map(|part| write::load(&part.load)).collect(),
+        commands: imported.parts.iter().map(|part| write::command(part, Path::new("it.toml"))).collect(),
+        imported,
+    }
+}
+
+impl Notes {
+    /// Whether anything was said of a subject.
+    fn speaks_of(&self, subject: &str) -> bool {
+        self.0.iter().any(|note| note.what.contains(subject))
+    }
+}
+
+fn body(step: &Step) -> String {
+    match &step.body {
+        Body::None => String::new(),
+        Body::Text(text) => text.to_string(),
+        Body::Bytes(_) => panic!("no importer makes bytes"),
+    }
+}
+
+fn asks(workload: &Workload) -> Vec<String> {
+    workload.steps.iter().map(|step| format!("{} {} {}", step.method, step.path, body(step)).trim_end().to_owned()).collect()
+}
+
+#[test]
+fn the_plan_of_the_bank_article_comes_over_whole() {
+    let came = all("bank.jmx", BANK, &[("NUM_USERS", "4000"), ("PORT", "9000")]);
+    assert_eq!(came.imported.lost.0, [], "nothing may be lost");
+    assert_eq!(
+        asks(&came.workloads[0]),
+        ["POST /client/new/100", "POST /transaction {\"from_client_id\": 1, \"to_client_id\": 2, \"amount\": 1}", "GET /client/1/balance"]
+    );
+    for (step, field) in came.workloads[0].steps.iter().zip(["/id", "/id", "/balance"]) {
+        assert_eq!(step.answer.pointers, [(field.to_owned(), Wanted::Present)]);
+        let headers: Vec<_> = step.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        assert_eq!(headers, ["accept: application/json", "content-type: application/json"]);
+        assert_eq!(step.answer.status, Statuses { from: 200, to: 399 });
+    }
+    assert_eq!(came.loads, ["{ kind = \"users\", users = 4000, ramp = \"60s\", rounds = 1 }"]);
+    assert_eq!(came.commands, ["faceoff load http://127.0.0.1:9000 --workload it.toml --users 4000 --ramp 60s --rounds 1 --timeout 300s"]);
+    // Not given, the number of users is JMeter's own, and that is said.
+    let came = all("bank.jmx", BANK, &[]);
+    assert!(came.loads[0].contains("users = 1,") && came.imported.taken.speaks_of("NUM_USERS"), "{:?}", came.loads);
+}
+
+#[test]
+fn groups_tables_captures_and_timers_of_a_plan() {
+    let came = all("many.jmx", MANY, &[]);
+    let [buyers, lookers] = &came.workloads[..] else { panic!("two groups") };
+    assert_eq!(
+        asks(buyers),
+        [
+            "GET /v1/search?q=a%20b%20%26%20${guests.age}&n=${fn-random}",
+            "GET /v1/search?q=a%20b%20%26%20${guests.age}&n=${fn-random-2}",
+            "POST /orders/${token} a=1",
+        ]
+    );
+    let [search, _, order] = &buyers.steps[..] else { panic!("three steps") };
+    assert_eq!((search.answer.status, search.captures[0].name.as_str()), (Statuses::one(201), "token"));
+    assert_eq!(search.headers[0].1.to_string(), "${guests.who}");
+    assert_eq!(order.answer.pointers, [("/state".to_owned(), Wanted::Spelling(Template::fixed("open")))]);
+    assert_eq!(order.answer.regex.as_ref().map(|regex| regex.as_str()), Some("o.en"));
+    let rows = buyers.data.iter().find(|data| data.name == "guests").unwrap();
+    assert!(matches!(&rows.values, model::data::Values::Rows { rows, .. } if rows[0] == ["Ann", "7"] && rows.len() == 2));
+    assert_eq!(came.loads[0], "{ kind = \"users\", users = 8, ramp = \"2s\", pause = \"1s..1500ms\" }");
+    assert!(came.commands[0].ends_with("--pause 1s..1500ms -d 30s --timeout 2500ms"), "{}", came.commands[0]);
+    assert_eq!(asks(lookers), ["GET /look?at=it"]);
+    assert!(lookers.data.is_empty());
+    assert!(came.commands[1].contains("https://127.0.0.1:8443") && came.commands[1].ends_with("--close"), "{}", came.commands[1]);
+    let lost: Vec<&str> = came.imported.lost.0.iter().map(|note| note.what.as_str()).collect();
+    assert_eq!(
+        lost,
+        [
+            "cookies (CookieManager)",
+            "script (JSR223PostProcessor)",
+            "sometimes (IfController)",
+            "that an error ends users of buyers (ThreadGroup)"
+        ]
+    );
+}
+
+#[test]
+fn scripts_of_wrk() {
+    let came = all("pipeline.lua", PIPELINE, &[]);
+    assert_eq!(
+        (asks(&came.workloads[0]), came.loads[0].as_str()),
+        (vec!["GET /pets".into()], "{ kind = \"closed\", connections = 10, depth = 16 }")
+    );
+    assert_eq!(came.workloads[0].steps[0].headers[0].0, "j-tenant-id");
+    assert_eq!(came.imported.lost.0, []);
+    let came = all("pipeline.lua", PIPELINE, &[("args[1]", "/x"), ("args[2]", "4")]);
+    assert_eq!(
+        (asks(&came.workloads[0]), came.loads[0].as_str()),
+        (vec!["GET /x".into()], "{ kind = \"closed\", connections = 10, depth = 4 }")
+    );
+    let came = all("post.lua", POST, &[]);
+    assert_eq!(asks(&came.workloads[0]), ["PUT /orders/${counter} {\"n\": ${random}, \"text\": \"$${x}\"}"]);
+    assert_eq!(came.loads[0], "{ kind = \"users\", users = 10, pause = \"10ms..50ms\" }");
+    assert!(came.imported.lost.speaks_of("response") && came.imported.lost.0.len() == 1);
+    let fixed = "wrk.method = 'POST'\nwrk.body = [[\n{}]]\nwrk.path = 'http://127.0.0.1:81/a'\n";
+    let came = all("x.lua", fixed, &[]);
+    assert_eq!(asks(&came.workloads[0]), ["POST /a {}"]);
+    assert!(came.commands[0].contains("http://127.0.0.1:81 "));
+    assert!(imported("x.lua", "request = function() return wrk.format(f(x)) end", &[]).is_err_and(|e| e.contains("hint: ")));
+}
+
+#[test]
+fn recordings() {
+    let came = all("recording.har", RECORDING, &[]);
+    assert_eq!(asks(&came.workloads[0]), ["GET /a%20b?x=1", "POST /form a%20b=c%26d"]);
+    let names: Vec<_> = came.workloads[0].steps[0].headers.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["accept", "cookie"]);
+    assert_eq!(came.workloads[0].steps[1].answer.status, Statuses::one(303));
+    assert!(came.imported.lost.speaks_of("elsewhere.example") && came.imported.lost.speaks_of("/broken"));
+    assert!(came.imported.taken.speaks_of("`Cookie`"), "a secret is said");
+}
+
+#[test]
+fn command_lines_of_curl() {
+    let came = all("curl.txt", CURL, &[]);
+    let [order, _] = &came.workloads[0].steps[..] else { panic!("two steps") };
+    assert_eq!(asks(&came.workloads[0]), ["POST /orders?x=1 {\"n\": 1, \"it's\": \"A\"}", "GET /orders/1"]);
+    let headers: Vec<_> = order.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    assert_eq!(
+        headers,
+        ["accept-encoding: gzip, deflate", "authorization: Basic bWU6c2VjcmV0", "content-type: application/json", "x-token: $a"]
+    );
+    assert_eq!(came.commands, ["faceoff load http://127.0.0.1:8080 --workload it.toml -c 64 --timeout 2500ms --insecure"]);
+    for lost in ["-L", "-F", "elsewhere.example"] {
+        assert!(came.imported.lost.speaks_of(lost), "{lost}: {:?}", came.imported.lost.0);
+    }
+    let words = |line: &str| words::lines(line).remove(0);
+    let of_line = |line: &str| curl::import(&words(line), Path::new(".")).map(|imported| asks(&imported.parts[0].workload));
+    assert_eq!(of_line("-G -d a=1 --data-urlencode 'b=c d' 127.0.0.1/x").unwrap(), ["GET /x?a=1&b=c%20d"]);
+    assert_eq!(of_line("--json '{}' -I http://h/ http://h/2").unwrap(), ["HEAD / {}", "HEAD /2 {}"]);
+    for wrong in ["", "-H", "ftp://h/", "-X 'a b' http://h/", "-d @/no/such/file http://h/"] {
+        assert!(
+            curl::import(&words(&format!("x {wrong}"))[1..], Path::new(".")).is_err_and(|e| e.to_string().contains("hint: ")),
+            "{wrong}"
+        );
+    }
+}
+
+#[test]
+fn descriptions_of_openapi() {
+    let came = all("shop.yaml", SHOP, &[]);
+    assert_eq!(
+        asks(&came.workloads[0]),
+        ["GET /api/items/7?fields=all", "DELETE /api/items/7", "POST /api/items {\"id\":1,\"name\":\"aaa\"}"]
+    );
+    let [read, gone, made] = &came.workloads[0].steps[..] else { panic!("three steps") };
+    assert_eq!(read.answer.pointers, [("/id".to_owned(), Wanted::Present), ("/name".to_owned(), Wanted::Present)]);
+    assert_eq!((read.answer.status, gone.answer.status), (Statuses::one(200), Statuses { from: 200, to: 299 }));
+    assert_eq!((read.headers[0].0.as_str(), made.headers[0].1.to_string()), ("x-trace", "application/json".to_owned()));
+    assert!(came.commands[0].starts_with("faceoff load http://127.0.0.1:8081 "), "{}", came.commands[0]);
+    let lost: Vec<&str> = came.imported.lost.0.iter().map(|note| note.what.as_str()).collect();
+    assert_eq!(lost, ["the security of DELETE /items/{id}", "PUT /items"]);
+}
+
+#[test]
+fn schemas_that_name_themselves_come_to_an_end() {
+    let of_itself = value!({"$ref": "#/s"});
+    let fields: serde_json::Map<String, serde_json::Value> = ('a'..='h').map(|name| (name.to_string(), of_itself.clone())).collect();
+    let body = value!({"content": {"application/json": {"schema": of_itself}}});
+    let text = value!({
+        "openapi": "3.0.0",
+        "s": {"type": "object", "properties": fields, "allOf": [{"$ref": "#/r"}]},
+        "r": {"$ref": "#/r"},
+        "paths": {"/x": {"post": {"requestBody": body, "responses": {"200": {}}}}},
+    })
+    .to_string();
+    assert_eq!(all("x.json", &text, &[]).workloads[0].steps[0].method, "POST");
+}
+
+#[test]
+fn variables_that_hold_each_other_come_to_an_end() {
+    let many: String = (0..60).map(|n| format!("${{v{}}}", n % 8)).collect();
+    let defined: String = (0..8)
+        .map(|n| format!("<elementProp><stringProp name=\"Argument.name\">v{n}</stringProp><stringProp name=\"Argument.value\">{many}</stringProp></elementProp>"))
+        .collect();
+    let plan = BANK.replacen(
+        "<collectionProp name=\"Arguments.arguments\"/>",
+        &format!("<collectionProp name=\"Arguments.arguments\">{defined}</collectionProp>"),
+        1,
+    );
+    let plan = plan.replace("/client/new/100", "/client/${v0}");
+    assert!(all("bank.jmx", &plan, &[]).imported.lost.speaks_of("${v0}"));
+}
+
+#[test]
+fn a_dollar_before_a_value_stays_one() {
+    let plan = BANK.replace("/client/new/100", "/cost/$${__threadNum}$/$$${__threadNum}");
+    let came = all("bank.jmx", &plan, &[]);
+    let parts = |text: &str| model::template::Part::Text(text.into());
+    let user = || model::template::Part::Value("user".into());
+    assert_eq!(came.workloads[0].steps[0].path.parts, [parts("/cost/$"), user(), parts("$/$$"), user()]);
+}
+
+#[test]
+fn loads_and_pauses_are_written_as_they_are_read() {
+    use model::experiment::{Overflow, Spacing, Stage};
+    let seconds = Duration::from_secs;
+    let arrivals = Load::Arrivals {
+        rate_per_s: 0.5,
+        stages: vec![Stage { to_per_s: 100.0, over: seconds(90) }],
+        spacing: Spacing::Poisson,
+        in_flight_max: 7,
+        overflow: Overflow::Shed,
+    };
+    let users = Load::Users {
+        users: 3,
+        ramp: seconds(1),
+        pause: Pause::Exponential(Duration::from_micros(1_500)),
+        rounds: Some(2),
+        pooled: Some(2),
+    };
+    for (load, cell, command) in [
+        (
+            arrivals,
+            "{ kind = \"arrivals\", rate = 0.5, stages = [{ to = 100, over = \"90s\" }], spacing = \"poisson\", overflow = \"shed\", in_flight_max = 7 }",
+            "-R 0.5 -c 7 --stages 90s:100 --poisson --shed",
+        ),
+        (Load::Closed { connections: 4, depth: 2 }, "{ kind = \"closed\", connections = 4, depth = 2 }", "-c 4 --pipeline 2"),
+        (
+            users,
+            "{ kind = \"users\", users = 3, ramp = \"1s\", pause = \"~1500us\", rounds = 2, pooled = 2 }",
+            "--users 3 --ramp 1s --pause '~1500us' --rounds 2 --pooled 2",
+        ),
+    ] {
+        let part = Part::new(Vec::new(), load);
+        assert_eq!(write::load(&part.load), cell);
+        assert_eq!(write::command(&part, Path::new("x.toml")), format!("faceoff load http://127.0.0.1:8080 --workload x.toml {command}"));
+    }
+}
+
+#[test]
+fn what_is_nothing_known_is_said() {
+    for (path, text) in [
+        ("x", ""),
+        ("x", "hello"),
+        ("x.jmx", "<a/>"),
+        ("x.har", "{\"log\": {}}"),
+        ("x.yaml", "openapi: 3.0.0\n"),
+        ("x", "[1]"),
+        ("x.lua", "f()"),
+    ] {
+        let said = imported(path, text, &[]).err();
+        assert!(
+            path == "x.lua" || said.as_ref().is_some_and(|said| said.starts_with("error: ") && said.contains("hint: ")),
+            "{path}: {said:?}"
+        );
+    }
+}
+
+/// Whatever comes, it is an error or a workload that is read again.
+fn bears(path: &str, text: &str) {
+    let Ok(imported) = imported(path, text, &[]) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    write::write(&imported, "it", path, folder.path(), false).unwrap_or_else(|e| panic!("{e}\n{text}"));
+}
+
+/// A text of which a piece is gone, doubled, or something else.
+fn spoilt(text: &str, from: Index, to: Index, with: &str) -> String {
+    let places: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let (a, b) = (places[from.index(places.len())], places[to.index(places.len())]);
+    let (a, b) = (a.min(b), a.max(b).min(a.min(b) + 200));
+    let b = *places.iter().rev().find(|place| **place <= b).unwrap_or(&text.len());
+    format!("{}{with}{}", &text[..a], &text[b..])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn anything_is_borne(text in "\\PC{0,200}", path in prop::sample::select(vec!["x", "x.lua", "x.jmx", "x.har", "x.yaml"])) {
+        bears(path, &text);
+    }
+
+    #[test]
+    fn spoilt_files_are_borne(
+        which in 0usize..7,
+        from in any::<Index>(),
+        to in any::<Index>(),
+        with in prop::sample::select(vec!["", "${", "}", "\"", "'", "\\", "<", "$.a[", "\u{0}", "é", "9999999999999999999999", "${__P(", "[[", "\n", ": ", "-"]),
+    ) {
+        let (path, text) = [
+            ("x.jmx", BANK), ("x.jmx", MANY), ("x.lua", PIPELINE), ("x.lua", POST), ("x.har", RECORDING), ("x", CURL), ("x.yaml", SHOP),
+        ][which];
+        bears(path, &spoilt(text, from, to, with));
+    }
+
+    #[test]
+    fn what_is_written_is_read_again(
+        texts in prop::collection::vec("\\PC{0,20}|[ -~\\n\\t\"'\\\\$\\{\\}]{0,20}", 4),
+        names in prop::collection::vec("\\PC{0,12}", 2),
+    ) {
+        let mut lost = Notes::default();
+        let mut step = Step { path: path(Template::fixed(texts[0].as_str())), body: Body::Text(Template::fixed(texts[1].as_str())), ..Step::default() };
+        add_header(&mut step, &names[0], Template::fixed(texts[2].replace(['\r', '\n', '\0'], "")), &mut lost);
+        step.answer.body = BodyCheck::Text(Template::fixed(texts[3].as_str()));
+        step.answer.pointers = vec![(format!("/{}", names[1]), Wanted::Value(value!(texts[2]))), ("/x".into(), Wanted::Present)];
+        let mut part = Part::new(vec![step], Load::closed(1));
+        part.workload.summary = texts[3].clone();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("it.toml");
+        std::fs::write(&file, write::workload(&part, "it")).unwrap();
+        let read = Workload::read(&file).unwrap_or_else(|e| panic!("{e}"));
+        part.workload.name = "it".into();
+        // A text with `${` is compared as it is spelt, with or without values in it.
+        if let (_, wanted @ Wanted::Value(_)) = &mut part.workload.steps[0].answer.pointers[0]
+            && texts[2].contains("${")
+        {
+            *wanted = Wanted::Spelling(Template::fixed(texts[2].as_str()));
+        }
+        // Nothing in a body text is the same as an empty one.
+        prop_assert_eq!(format!("{:?}", read), format!("{:?}", part.workload));
+    }
+}

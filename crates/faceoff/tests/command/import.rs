@@ -1,0 +1,48 @@
+use crate::folder::{Folder, control};
+use serde_json::Value;
+use std::io::BufRead;
+use std::process::{Command, Stdio};
+
+const CURL: &str = "curl -X POST http://127.0.0.1:9/a -H 'X-A: b' -d c\n";
+
+#[test]
+fn a_command_line_becomes_a_workload_that_can_be_run() {
+    let mut server = Command::new(control()).args(["--port", "0"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut port = String::new();
+    std::io::BufReader::new(server.stdout.take().unwrap()).read_line(&mut port).unwrap();
+    let url = format!("http://127.0.0.1:{}", port.trim());
+    let folder = Folder::new();
+    let ran = folder.run(&["import", "--name", "mine", "--format", "json", "curl", "-H", "X-A: b", &url]);
+    let came: Value = serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {}{}", ran.out, ran.err));
+    assert_eq!((came["schema"].as_str(), came["lost"].as_array().map(Vec::len)), (Some("faceoff.import.v1"), Some(0)), "{came}");
+    let line = came["workloads"][0]["command"].as_str().unwrap();
+    let words: Vec<&str> = line.split(' ').skip(1).chain(["-n", "50", "--format", "json"]).collect();
+    let ran = folder.run(&words);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let measured: Value = serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {line}\n{}{}", ran.out, ran.err));
+    assert_eq!(measured["counts"]["correct"], 50, "{line}\n{measured}");
+}
+
+#[test]
+fn what_is_there_is_kept_and_what_is_lost_is_said() {
+    let folder = Folder::new();
+    let import = |arguments: &[&str], input: &str| {
+        let output = folder.faceoff(arguments).write_stdin(input).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, out, err) = import(&["import", "-", "--name", "a"], CURL);
+    assert!(code == Some(0) && out.contains("kind = \"closed\"") && out.contains("Everything was carried over"), "{out}{err}");
+    let written = std::fs::read_to_string(folder.path().join("a.toml")).unwrap();
+    assert!(written.starts_with("# Imported from -.\n") && written.contains("body = \"c\""), "{written}");
+    let (code, _, err) = import(&["import", "-", "--name", "a"], CURL);
+    assert!(code == Some(2) && err.contains("is there already") && err.contains("--force"), "{err}");
+    let lossy = CURL.replace("-d c", "-d d -L");
+    let (code, out, _) = import(&["import", "-", "--name", "a", "--force", "--strict"], &lossy);
+    assert!(code == Some(3) && out.contains("Not carried over\n  -L: "), "{out}");
+    assert!(std::fs::read_to_string(folder.path().join("a.toml")).unwrap().contains("body = \"d\""));
+    let (code, _, err) = import(&["import", "-"], "nonsense");
+    assert!(code == Some(2) && err.contains("hint: known are JMeter's plans"), "{err}");
+    let (code, _, err) = import(&["import", "/no/such/file"], "");
+    assert!(code == Some(2) && err.contains("cannot be read"), "{err}");
+}
