@@ -42,11 +42,7 @@ fn the_claims_of_all_articles_stand_in_one_table_with_what_they_came_to() {
         .says("| Which is faster? (a journal, 2026) | b never \\| fails | confirmed | `b` against `a`; failed requests in open: ")
         .says(" | `a`, expected at most 50.0 %; failed requests in open: 0 to 0 % in ")
         .says(", 6 blocks, quick | `faceoff run x --quick` |");
-    folder
-        .run(&["articles", "elsewhere"])
-        .expect(0)
-        .says(", 2 blocks | `faceoff run x` |")
-        .says(", of which there must be 6; ");
+    folder.run(&["articles", "elsewhere"]).expect(0).says(", 2 blocks | `faceoff run x` |").says(", of which there must be 6; ");
     folder.run(&["articles", "nowhere"]).expect(2).says("is not a record");
 
     // What was claimed since the run is there as well.

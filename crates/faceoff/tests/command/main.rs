@@ -12,6 +12,7 @@ mod load;
 mod native;
 mod newcomer;
 mod page;
+mod plans;
 mod run;
 mod selftest;
 mod stopping;
