@@ -46,14 +46,19 @@ class LightProxyTest {
     @Test
     void speaksHttp2ToTheUpstreamWhereItIsTold() throws Exception {
         try (Backend backend = Backend.tls()) {
-            try (Proxy proxy = new Proxy(backend.uri(), Map.of())) {
-                assertEquals(200, proxy.get("/v1/pets", Proxy.token("valid")).statusCode());
-                assertEquals("HTTP/1.1", backend.asked().protocol());
-            }
-            try (Proxy proxy = new Proxy(backend.uri(), Map.of("PROXY_HANDLER", Http2ProxyHandler.class.getName()))) {
-                assertEquals(200, proxy.get("/v1/pets", Proxy.token("valid")).statusCode());
-                assertEquals("HTTP/2.0", backend.asked().protocol());
-            }
+            assertEquals("HTTP/1.1", spoken(backend, Map.of()));
+            Map<String, String> ours = Map.of("PROXY_HANDLER", UpstreamHandler.class.getName());
+            assertEquals("HTTP/2.0", spoken(backend, ours));
+            Map<String, String> oursWithout = Map.of("PROXY_HANDLER", UpstreamHandler.class.getName(), "UPSTREAM_HTTP2", "false");
+            assertEquals("HTTP/1.1", spoken(backend, oursWithout));
+        }
+    }
+
+    /** The protocol in which a request reaches the upstream. */
+    private static String spoken(Backend backend, Map<String, String> settings) throws Exception {
+        try (Proxy proxy = new Proxy(backend.uri(), settings)) {
+            assertEquals(200, proxy.get("/v1/pets", Proxy.token("valid")).statusCode());
+            return backend.asked().protocol();
         }
     }
 }

@@ -16,18 +16,18 @@ import org.xnio.OptionMap;
 import org.xnio.ssl.XnioSsl;
 
 /**
- * What light-4j's LightProxyHandler is, with HTTP/2 to the upstream: that one offers HTTP/1.1 alone, whatever
- * {@code proxy.http2Enabled} says.
+ * What light-4j's LightProxyHandler is, over TLS, with HTTP/2 offered to the upstream or not: that one offers HTTP/1.1 alone,
+ * whatever {@code proxy.http2Enabled} says.
  */
-public final class Http2ProxyHandler implements HttpHandler {
+public final class UpstreamHandler implements HttpHandler {
 
     private final ProxyHandler proxy;
 
-    /** As {@code proxy.yml} says, like the original. */
-    public Http2ProxyHandler() {
+    /** As {@code proxy.yml} says, like the original; HTTP/2 is offered unless {@code UPSTREAM_HTTP2} is false. */
+    public UpstreamHandler() {
         ProxyConfig config = ProxyConfig.load();
         XnioSsl tls = Http2Client.getInstance().getDefaultXnioSsl();
-        OptionMap offer = OptionMap.create(UndertowOptions.ENABLE_HTTP2, true);
+        OptionMap offer = OptionMap.create(UndertowOptions.ENABLE_HTTP2, offersHttp2(System.getenv("UPSTREAM_HTTP2")));
         LoadBalancingProxyClient upstreams = new LoadBalancingProxyClient()
                 .setConnectionsPerThread(config.getConnectionsPerThread());
         for (String host : config.getHosts().split(",")) {
@@ -42,6 +42,10 @@ public final class Http2ProxyHandler implements HttpHandler {
                 .setRewriteHostHeader(config.isRewriteHostHeader())
                 .setNext(ResponseCodeHandler.HANDLE_404)
                 .build();
+    }
+
+    private static boolean offersHttp2(String setting) {
+        return setting == null || Boolean.parseBoolean(setting);
     }
 
     @Override
