@@ -1,6 +1,6 @@
 //! Whether the claims of an experiment hold.
 
-use crate::verdict::{Judge, Judged, values};
+use crate::verdict::{Judge, Judged, failures, values};
 use model::experiment::{Claim, Expectation, FEWEST_BLOCKS};
 use model::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Outcome, Verdict};
 use model::record::Record;
@@ -14,7 +14,7 @@ const ROUNDING: f64 = 1e-9;
 pub(crate) fn all(judge: &Judge<'_>, verdicts: &[Judged]) -> Vec<ClaimVerdict> {
     let experiment = &judge.record.header.experiment;
     let mut claims: Vec<ClaimVerdict> = experiment.claims.iter().map(|claim| one(judge, claim, verdicts)).collect();
-    let mut tested: Vec<&mut ClaimVerdict> = claims.iter_mut().filter(|c| !is_absolute(&c.claim)).collect();
+    let mut tested: Vec<&mut ClaimVerdict> = claims.iter_mut().filter(|c| !c.claim.expects.is_absolute()).collect();
     // A claim without a p-value belongs to the family all the same: how many there are is written before the run.
     let adjusted = holm(&tested.iter().map(|c| c.p.unwrap_or(1.0)).collect::<Vec<_>>());
     let threshold = 1.0 - experiment.design.confidence;
@@ -46,11 +46,6 @@ pub(crate) fn all(judge: &Judge<'_>, verdicts: &[Judged]) -> Vec<ClaimVerdict> {
     claims
 }
 
-/// Whether a claim speaks of what is seen, with nothing to test.
-fn is_absolute(claim: &Claim) -> bool {
-    matches!(claim.expects, Expectation::Zero | Expectation::AboveZero)
-}
-
 fn one(judge: &Judge<'_>, claim: &Claim, verdicts: &[Judged]) -> ClaimVerdict {
     let record = judge.record;
     let experiment = &record.header.experiment;
@@ -68,14 +63,19 @@ fn one(judge: &Judge<'_>, claim: &Claim, verdicts: &[Judged]) -> ClaimVerdict {
     let (cells, p_values): (Vec<ClaimCell>, Vec<Option<f64>>) = names
         .into_iter()
         .map(|cell| {
+            let name = cell.unwrap_or("start").to_owned();
+            if claim.expects == Expectation::AtMost {
+                let (outcome, verdict) = at_most(judge, claim, cell, margin);
+                return (ClaimCell { cell: name, outcome, verdict }, None);
+            }
             let same = |j: &&Judged| {
                 let v = &j.verdict;
                 v.contender == claim.contender && v.metric == claim.metric && v.cell.as_deref() == cell && v.margin == margin
             };
             let known = verdicts.iter().find(same).cloned();
             let Judged { verdict, p, .. } = known.unwrap_or_else(|| judge.one(&claim.contender, claim.metric, cell, margin));
-            let outcome = if is_absolute(claim) { of_zero(record, claim, cell) } else { of_comparison(claim, &verdict) };
-            (ClaimCell { cell: cell.unwrap_or("start").to_owned(), outcome, verdict }, p)
+            let outcome = if claim.expects.is_absolute() { of_zero(record, claim, cell) } else { of_comparison(claim, &verdict) };
+            (ClaimCell { cell: name, outcome, verdict }, p)
         })
         .unzip();
     let with = |outcome| cells.iter().filter(|c| c.outcome == outcome).map(|c| c.cell.as_str()).collect::<Vec<_>>();
@@ -93,7 +93,7 @@ fn one(judge: &Judge<'_>, claim: &Claim, verdicts: &[Judged]) -> ClaimVerdict {
             (ClaimOutcome::Undecided, format!("open in {}: {why}", undecided.join(", ")))
         }
     };
-    let p = if is_absolute(claim) { None } else { combined(outcome, &cells, &p_values) };
+    let p = if claim.expects.is_absolute() { None } else { combined(outcome, &cells, &p_values) };
     verdict(outcome, reason, p, cells)
 }
 
@@ -132,4 +132,58 @@ fn of_zero(record: &Record, claim: &Claim, cell: Option<&str>) -> ClaimOutcome {
         () if seen.len() < FEWEST_BLOCKS as usize => ClaimOutcome::Undecided,
         () => ClaimOutcome::Confirmed,
     }
+}
+
+/// At most its value in every trial. Nobody is compared: the verdict says what was seen. Whoever failed requests is not confirmed, as
+/// those that got no answer are in no latency.
+fn at_most(judge: &Judge<'_>, claim: &Claim, cell: Option<&str>, margin: f64) -> (ClaimOutcome, Verdict) {
+    let about = claim.metric.describe();
+    let found = values(judge.record, &claim.contender, claim.metric, cell);
+    let seen: Vec<f64> = found.iter().filter_map(|(_, v)| v.as_ref().ok()).map(|side| side.value).collect();
+    let (least, most) = seen.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), v| (least.min(*v), most.max(*v)));
+    let mut reason = match seen.len() {
+        0 => "no trial could be used".to_owned(),
+        n => {
+            let range = format!("{} to {} {}", show_number(least), show_number(most), about.unit);
+            format!("{} in {n} trial{}", range.trim_end(), if n == 1 { "" } else { "s" })
+        }
+    };
+    let failed = if about.by_difference { Vec::new() } else { failures(judge.record, &claim.contender, cell) };
+    let outcome = match claim.value {
+        None => ClaimOutcome::Undecided,
+        Some(value) if most > value => ClaimOutcome::Refuted,
+        Some(_) if seen.len() < FEWEST_BLOCKS as usize => {
+            reason += &format!(", of which there must be {FEWEST_BLOCKS}");
+            ClaimOutcome::Undecided
+        }
+        Some(_) if !failed.is_empty() => {
+            reason += &format!(", but of those that were answered: {}", failed.join(", "));
+            ClaimOutcome::Undecided
+        }
+        Some(_) => ClaimOutcome::Confirmed,
+    };
+    let verdict = Verdict {
+        cell: cell.map(str::to_owned),
+        contender: claim.contender.clone(),
+        baseline: judge.record.header.experiment.baseline.clone(),
+        metric: claim.metric,
+        outcome: Outcome::Undecided,
+        reason,
+        ratio: None,
+        interval: None,
+        interval_t: None,
+        interval_bootstrap: None,
+        confidence: judge.looks.now.confidence,
+        sign_flip_p: None,
+        blocks_needed: None,
+        interval_equivalence: None,
+        difference: None,
+        value: stats::geometric_mean(&seen).or_else(|| stats::mean(&seen)),
+        baseline_value: None,
+        margin,
+        used: seen.len(),
+        excluded: found.len() - seen.len(),
+        spoilt: found.iter().filter(|(_, v)| matches!(v, Err(true))).count(),
+    };
+    (outcome, verdict)
 }

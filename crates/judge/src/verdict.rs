@@ -237,10 +237,21 @@ fn bar(judged: &mut Judged, record: &Record, cell: Option<&str>) {
         Outcome::Worse => &judged.verdict.baseline,
         _ => return,
     };
+    let causes = failures(record, winner, cell);
+    if !causes.is_empty() {
+        let reason = format!("{winner} is barred from winning: {}", causes.join(", "));
+        judged.withdraw(reason);
+    }
+}
+
+/// What a contender failed of its own in a cell, or in all: `3 requests timed out`, `1 of its trials failed`.
+pub(crate) fn failures(record: &Record, name: &ContenderName, cell: Option<&str>) -> Vec<String> {
     // What a fault made fail is not its own doing.
     let is_spoilt = |faults: &[Fault]| faults.iter().any(|f| spoils(&f.kind, Metric::FailedShare));
     let mut failed: Vec<(&str, u64)> = Vec::new();
-    for trial in record.trials.iter().filter(|t| t.contender == *winner && !is_spoilt(&t.faults)) {
+    let mut fell = 0;
+    for trial in record.trials.iter().filter(|t| t.contender == *name && !is_spoilt(&t.faults)) {
+        fell += usize::from(trial.failure.as_ref().is_some_and(|f| f.stage != "stop"));
         for measured in trial.measurements.iter().filter(|m| cell.is_none_or(|c| m.cell == c) && !is_spoilt(&m.faults)) {
             for (kind, count) in measured.counts.parts() {
                 if matches!(kind, "wrong" | "declined" | "refused" | "broken" | "timed_out") && count > 0 {
@@ -252,18 +263,9 @@ fn bar(judged: &mut Judged, record: &Record, cell: Option<&str>) {
             }
         }
     }
-    let fell = record
-        .trials
-        .iter()
-        .filter(|t| t.contender == *winner && !is_spoilt(&t.faults) && t.failure.as_ref().is_some_and(|f| f.stage != "stop"))
-        .count();
-    if failed.is_empty() && fell == 0 {
-        return;
-    }
     let mut causes: Vec<String> = failed.iter().map(|(kind, count)| format!("{count} requests {}", kind.replace('_', " "))).collect();
     if fell > 0 {
         causes.push(format!("{fell} of its trials failed"));
     }
-    let reason = format!("{winner} is barred from winning: {}", causes.join(", "));
-    judged.withdraw(reason);
+    causes
 }

@@ -378,6 +378,9 @@ pub struct Claim {
     pub expects: Expectation,
     /// The margin, where it is not the design's.
     pub margin: Option<f64>,
+    /// The most that may be seen, in the metric's unit; of [`Expectation::AtMost`] alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
     /// The cells it speaks of; all when empty.
     pub cells: Vec<String>,
     /// It speaks of machines on which a contender has so many CPUs, and stays open on smaller ones.
@@ -399,6 +402,38 @@ pub enum Expectation {
     Zero,
     /// Above zero in every trial.
     AboveZero,
+    /// At most the claim's value in every trial.
+    AtMost,
+}
+
+impl Expectation {
+    /// All of them, as files spell them.
+    pub const WORDS: [(&'static str, Expectation); 6] = [
+        ("lower", Expectation::Lower),
+        ("higher", Expectation::Higher),
+        ("same", Expectation::Same),
+        ("zero", Expectation::Zero),
+        ("above_zero", Expectation::AboveZero),
+        ("at_most", Expectation::AtMost),
+    ];
+
+    /// Whether it speaks of what is seen in each trial, and compares nobody.
+    pub fn is_absolute(self) -> bool {
+        matches!(self, Expectation::Zero | Expectation::AboveZero | Expectation::AtMost)
+    }
+}
+
+impl Claim {
+    /// What must be seen, for people: `lower`, `above zero`, `at most 360 ms`.
+    pub fn expected(&self) -> String {
+        match self.value {
+            Some(value) => format!("at most {} {}", show_number(value), self.metric.describe().unit).trim_end().to_owned(),
+            None => {
+                let word = Expectation::WORDS.iter().find(|(_, expects)| *expects == self.expects).map_or("", |(word, _)| *word);
+                word.replace('_', " ")
+            }
+        }
+    }
 }
 
 /// A smaller form of the same experiment.
@@ -681,11 +716,11 @@ fn check(table: &Table<'_>, experiment: &Experiment) {
                 &mut everybody.iter().map(String::as_str),
             );
         }
-        let absolute = matches!(claim.expects, Expectation::Zero | Expectation::AboveZero);
-        if claim.contender == experiment.baseline && !absolute {
+        if claim.contender == experiment.baseline && !claim.expects.is_absolute() {
             table.problem("claim", format!("the claim \"{}\" compares the baseline with itself", claim.text), "name another contender");
         }
-        if absolute && !claim.metric.describe().by_difference {
+        let is_of_zero = matches!(claim.expects, Expectation::Zero | Expectation::AboveZero);
+        if is_of_zero && !claim.metric.describe().by_difference {
             table.problem(
                 "claim",
                 format!("the claim \"{}\" expects zero of a metric that never is", claim.text),
@@ -953,6 +988,9 @@ pub const DEFAULT_IN_FLIGHT: u64 = 1024;
 /// The least rate of arrivals, per second; a stage may lead to 0.
 pub const RATE_MIN: f64 = 0.001;
 
+/// The greatest margin of a claim: a thousand times as much.
+const CLAIM_MARGIN_MAX: f64 = 1000.0;
+
 /// The greatest rate of arrivals, per second.
 pub const RATE_MAX: f64 = 10_000_000.0;
 
@@ -1045,7 +1083,7 @@ fn walk_place(table: &Table<'_>) -> Place {
 
 fn walk_claim(table: &Table<'_>, cells: &[Cell]) -> Claim {
     let metric = table.required_string("metric");
-    let expects = table.required_string("expects");
+    let expects = walk_expectation(table);
     Claim {
         text: table.required_string("text"),
         contender: if table.has("contender") { contender(table, "contender") } else { table.required_string("contender").parse().ok() }
@@ -1060,25 +1098,35 @@ fn walk_claim(table: &Table<'_>, cells: &[Cell]) -> Claim {
             }
             Metric::Throughput
         }),
-        expects: match expects.as_str() {
-            "lower" => Expectation::Lower,
-            "higher" => Expectation::Higher,
-            "same" => Expectation::Same,
-            "zero" => Expectation::Zero,
-            "above_zero" => Expectation::AboveZero,
-            _ => {
-                if table.has("expects") {
-                    table.problem(
-                        "expects",
-                        format!("unknown expectation `{expects}`"),
-                        did_you_mean(&expects, ["lower", "higher", "same", "zero", "above_zero"]),
-                    );
-                }
-                Expectation::Same
-            }
-        },
-        margin: table.number("margin", 0.0, 10.0),
+        expects,
+        margin: table.number("margin", 0.0, CLAIM_MARGIN_MAX),
+        value: table.number("value", 0.0, 1e12),
         cells: named_cells(table, cells),
         contender_cpus: table.integer("contender_cpus", 1, 4096).map(|n| n as u32),
     }
+}
+
+/// What is expected, and whether the value stands there that it needs.
+fn walk_expectation(table: &Table<'_>) -> Expectation {
+    let word = table.required_string("expects");
+    let known = Expectation::WORDS.iter().find(|(known, _)| *known == word);
+    if known.is_none() && table.has("expects") {
+        table.problem(
+            "expects",
+            format!("unknown expectation `{word}`"),
+            did_you_mean(&word, Expectation::WORDS.iter().map(|(known, _)| *known)),
+        );
+    }
+    let expects = known.map_or(Expectation::Same, |(_, expects)| *expects);
+    let is_of_value = expects == Expectation::AtMost;
+    if is_of_value && !table.has("value") {
+        table.problem("expects", "a claim that expects `at_most` does not say how much", "write `value = 360`, in the metric's unit");
+    }
+    if is_of_value && table.has("margin") {
+        table.problem("margin", "a claim that expects `at_most` compares nobody, so it has no margin", "put what is allowed into `value`");
+    }
+    if !is_of_value && known.is_some() && table.has("value") {
+        table.problem("value", format!("a claim that expects `{word}` has no value"), "leave it out, or write `expects = \"at_most\"`");
+    }
+    expects
 }

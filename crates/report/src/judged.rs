@@ -45,7 +45,7 @@ pub fn claim(c: &ClaimVerdict) -> Value {
     let about = c.claim.metric.describe();
     json!({
         "text": c.claim.text, "contender": c.claim.contender, "metric": about.name, "label": about.label,
-        "expects": c.claim.expects, "outcome": c.outcome, "reason": c.reason, "p": c.p, "p_adjusted": c.p_adjusted,
+        "expects": c.claim.expected(), "outcome": c.outcome, "reason": c.reason, "p": c.p, "p_adjusted": c.p_adjusted,
         "cells": c.cells.iter().map(|cell| {
             let mut value = estimate(&cell.verdict);
             merge(&mut value, json!({"cell": cell.cell, "outcome": cell.outcome}));

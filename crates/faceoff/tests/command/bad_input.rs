@@ -49,6 +49,29 @@ fn a_contradictory_experiment_is_refused_whole() {
 }
 
 #[test]
+fn a_claim_on_a_value_says_which_and_nothing_that_it_has_no_use_for() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    folder.system("b", &[]);
+    let plan = |more: &str| {
+        let claim = format!("[[claim]]\ntext = \"t\"\ncontender = \"a\"\nmetric = \"latency_p95\"\n{more}\n");
+        folder.experiment(&["a", "b"], &claim);
+        folder.run(&["run", "x", "--plan"])
+    };
+    plan("expects = \"at_most\"\nvalue = 360").expect(0);
+    plan("expects = \"at_most\"").expect(2).says("expects `at_most` does not say how much").says("hint: write `value = 360`");
+    plan("expects = \"at_most\"\nvalue = 360\nmargin = 0.1").expect(2).says("so it has no margin");
+    plan("expects = \"at_most\"\nvalue = -1").expect(2).says("value");
+    plan("expects = \"lower\"\nvalue = 360")
+        .expect(2)
+        .says("a claim that expects `lower` has no value")
+        .says("compares the baseline with itself");
+    plan("expects = \"at_mots\"\nvalue = 360").expect(2).says("did you mean `at_most`?");
+    plan("expects = \"at_most\"\nvalu = 360").expect(2).says("did you mean `value`?");
+    plan("expects = \"lower\"\nmargin = 1001").expect(2).says("margin");
+}
+
+#[test]
 fn broken_toml_is_said_with_its_place() {
     let folder = Folder::new();
     folder.write("experiments/x.toml", "name = \"x\nquestion = 3\n[[cell]\n");

@@ -28,6 +28,7 @@ fn claim(expects: Expectation) -> Claim {
         metric: Metric::CpuPerRequest,
         expects,
         margin: None,
+        value: None,
         cells: vec![],
         contender_cpus: None,
     }
@@ -322,6 +323,63 @@ fn a_claim_on_machines_with_many_cpus_stays_open_on_a_small_one() {
         (open.outcome, open.reason.as_str()),
         (ClaimOutcome::Undecided, "it speaks of 4 CPUs or more for the contender, which had 2 here")
     );
+}
+
+#[test]
+fn a_claim_of_how_much_has_a_margin_of_its_own() {
+    let outcome = |ratio: f64| {
+        let mut record = record(&[ratio; 6]);
+        record.header.experiment.claims = vec![Claim { margin: Some(19.0), ..claim(Expectation::Higher) }];
+        judge::judge(&record).claims.remove(0).outcome
+    };
+    assert_eq!([outcome(30.0), outcome(10.0), outcome(0.04)], [ClaimOutcome::Confirmed, ClaimOutcome::Refuted, ClaimOutcome::Refuted]);
+}
+
+/// A claim that `b` needs at most so many µs of CPU time a request, of which it needs 200.2 in the first of six blocks and 1201.2 in the last.
+fn at_most(value: f64, change: impl Fn(&mut Record)) -> model::judgement::ClaimVerdict {
+    let mut record = record(&[1.001; 6]);
+    let claim = Claim { value: Some(value), metric: Metric::CpuPerRequest, ..claim(Expectation::AtMost) };
+    record.header.experiment.claims = vec![claim];
+    change(&mut record);
+    judge::judge(&record).claims.remove(0)
+}
+
+#[test]
+fn a_value_is_kept_to_in_every_unspoilt_trial_or_not_at_all() {
+    let most =
+        judge::value(Metric::CpuPerRequest, &trial("b", 6, 12.0 * 1.001), Some(&trial("b", 6, 12.0 * 1.001).measurements[0])).unwrap();
+    let kept = at_most(most, |_| ());
+    assert_eq!((kept.outcome, kept.reason.as_str(), kept.p), (ClaimOutcome::Confirmed, "it holds", None), "the value itself is allowed");
+    let seen = &kept.cells[0].verdict;
+    assert_eq!((seen.phrase().as_str(), seen.ratio, seen.used), ("200 to 1201 µs in 6 trials", None, 6));
+    assert_eq!(kept.claim.expected(), "at most 1201 µs");
+    let beyond = at_most(most * 0.999_999, |_| ());
+    assert_eq!((beyond.outcome, beyond.reason.as_str()), (ClaimOutcome::Refuted, "it does not hold"));
+
+    let of_baseline = at_most(most, |r| r.header.experiment.claims[0].contender = name("a"));
+    assert_eq!(of_baseline.outcome, ClaimOutcome::Confirmed, "the baseline may be spoken of");
+    let spoil = |r: &mut Record, block: u32| {
+        let trial = r.trials.iter_mut().find(|t| t.block == block && t.contender == name("b")).unwrap();
+        trial.measurements[0].faults.push(Fault { kind: "steal".into(), evidence: "stolen".into(), hint: "h".into() });
+    };
+    let five = at_most(most, |r| spoil(r, 6));
+    assert_eq!(five.outcome, ClaimOutcome::Undecided, "five trials are too few");
+    assert_eq!(five.reason, "open in c: 200 to 1001 µs in 5 trials, of which there must be 6");
+    let spoilt_beyond = at_most(most * 0.9, |r| spoil(r, 6));
+    assert_eq!(spoilt_beyond.outcome, ClaimOutcome::Undecided, "what a fault spoilt refutes nothing");
+    assert_eq!(at_most(most * 0.5, |r| spoil(r, 6)).outcome, ClaimOutcome::Refuted, "one trial to the contrary is enough");
+}
+
+#[test]
+fn whoever_leaves_requests_unanswered_is_not_confirmed_by_those_that_were() {
+    let fail = |r: &mut Record| {
+        let counts = &mut r.trials.iter_mut().find(|t| t.contender == name("b")).unwrap().measurements[0].counts;
+        (counts.timed_out, counts.scheduled) = (3, counts.scheduled + 3);
+    };
+    let open = at_most(1e9, fail);
+    assert_eq!(open.outcome, ClaimOutcome::Undecided);
+    assert!(open.reason.ends_with("in 6 trials, but of those that were answered: 3 requests timed out"), "{}", open.reason);
+    assert_eq!(at_most(1.0, fail).outcome, ClaimOutcome::Refuted);
 }
 
 #[test]
