@@ -4,10 +4,12 @@ use crate::audit::Audit;
 use crate::experiment::Claim;
 use crate::metric::Metric;
 use crate::name::ContenderName;
+use crate::problem::Problems;
 use crate::record::WarmUpClass;
 use crate::units::show_number;
 use serde::{Deserialize, Serialize};
 use stats::Interval;
+use std::path::Path;
 
 /// Names the form of a judgement.
 pub const SCHEMA: &str = "faceoff.judgement.v1";
@@ -21,6 +23,15 @@ pub struct Judgement {
     pub record: String,
     /// The experiment's name.
     pub experiment: String,
+    /// When the run began, RFC 3339, UTC.
+    #[serde(default)]
+    pub recorded_at: String,
+    /// How many blocks it began.
+    #[serde(default)]
+    pub blocks: u32,
+    /// Whether it was the quick form.
+    #[serde(default)]
+    pub quick: bool,
     /// Who is compared with whom.
     pub baseline: ContenderName,
     /// Per cell, contender and metric; metrics of a start have no cell.
@@ -61,6 +72,58 @@ pub struct Judgement {
     pub unsound: bool,
     /// Whether a contender or a trial failed.
     pub incomplete: bool,
+}
+
+/// What of a judgement the document of the articles' claims rests on. A file of a whole judgement is one of these as well.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Evidence {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The record's id.
+    pub record: String,
+    /// The experiment's name.
+    pub experiment: String,
+    /// When the run began, RFC 3339, UTC.
+    pub recorded_at: String,
+    /// How many blocks it began.
+    pub blocks: u32,
+    /// Whether it was the quick form.
+    pub quick: bool,
+    /// Whom claims compare with.
+    pub baseline: ContenderName,
+    /// The experiment's claims.
+    pub claims: Vec<ClaimVerdict>,
+    /// What each factor does.
+    #[serde(default)]
+    pub effects: Vec<Effects>,
+}
+
+impl From<Judgement> for Evidence {
+    fn from(judgement: Judgement) -> Evidence {
+        let Judgement { schema, record, experiment, recorded_at, blocks, quick, baseline, claims, effects, .. } = judgement;
+        Evidence { schema, record, experiment, recorded_at, blocks, quick, baseline, claims, effects }
+    }
+}
+
+impl Evidence {
+    /// Reads it from a file.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no judgement, also one that was made before all that is needed stood there.
+    pub fn read(path: &Path) -> Result<Evidence, Problems> {
+        let wrong = |why: String| {
+            Problems::plain(
+                format!("{} is not a judgement: {why}", path.display()),
+                "name the folder of a record, or a file of what `faceoff judge --format json` prints of one",
+            )
+        };
+        let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
+        let evidence: Evidence = serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))?;
+        match evidence.schema == SCHEMA {
+            true => Ok(evidence),
+            false => Err(wrong(format!("its schema is {}, not {SCHEMA}", evidence.schema))),
+        }
+    }
 }
 
 /// A trial that no verdict uses.

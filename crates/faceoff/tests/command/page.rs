@@ -4,7 +4,7 @@ use crate::folder::Folder;
 use model::record::Record;
 use serde_json::Value;
 
-const ARTICLE: &str = r#"
+pub const ARTICLE: &str = r#"
 name = "tables"
 title = "Which is faster?"
 source = "a journal, 2026"
@@ -20,28 +20,6 @@ row = [
 fn data(page: &str) -> Value {
     let start = page.find(r#"id="page-data">"#).unwrap() + r#"id="page-data">"#.len();
     serde_json::from_str(&page[start..start + page[start..].find("</script>").unwrap()]).unwrap()
-}
-
-#[test]
-fn the_claims_of_an_article_stand_in_one_table_with_what_they_came_to() {
-    let folder = Folder::new();
-    folder.write("articles/tables.toml", ARTICLE);
-    folder.system("a", &[]);
-    folder.system("b", &[]);
-    let claim = |text: &str| format!("[[claim]]\ntext = \"{text}\"\ncontender = \"b\"\nmetric = \"failed_share\"\nexpects = \"zero\"\n");
-    folder.experiment(&["a", "b"], &format!("{}[source]\ntitle = \"t\"\narticle = \"tables\"", claim("b never | fails")));
-    folder.run(&["articles"]).expect(0).says("not tried yet");
-    folder.run(&["list"]).expect(0).says("experiments:           x").says("systems:               a, b");
-
-    folder.run(&["run", "x", "--quick"]);
-    folder.run(&["run", "x", "--blocks", "2", "--out", "elsewhere"]);
-    let table = folder.run(&["articles"]).expect(0);
-    table
-        .says("## Which is faster?")
-        .says("| b never \\| fails | confirmed | `b` against `a`; failed requests in open: ")
-        .says(", 6 blocks, quick |");
-    folder.run(&["articles", "elsewhere"]).expect(0).says(", 2 blocks | `faceoff run x` |");
-    folder.run(&["articles", "nowhere"]).expect(2).says("is not a record");
 }
 
 #[test]
