@@ -10,6 +10,7 @@ mod interrupted;
 mod load;
 mod newcomer;
 mod page;
+mod plans;
 mod run;
 mod selftest;
 mod stopping;

@@ -1,0 +1,54 @@
+//! The plans of the experiments that are here.
+
+use crate::folder::Folder;
+use std::path::Path;
+
+/// The seconds of `about 4 min 10 s`, the end of a plan.
+fn lasts(plan: &str) -> f64 {
+    let about = plan.rsplit("about ").next().and_then(|rest| rest.split(" once").next()).unwrap_or_default();
+    let words: Vec<&str> = about.split(' ').collect();
+    let pairs = words.chunks(2).map(|pair| {
+        let unit = match pair[1] {
+            "h" => 3600.0,
+            "min" => 60.0,
+            "s" => 1.0,
+            other => panic!("{other}: {plan}"),
+        };
+        unit * pair[0].parse::<f64>().unwrap()
+    });
+    pairs.sum()
+}
+
+/// On two CPUs, of which a contender has one, JVMs take longest to get warm.
+#[test]
+fn every_experiment_of_an_article_plans_enough_blocks_and_a_quick_form_of_five_minutes() {
+    assert_eq!([lasts("at most about 4 min 10 s once"), lasts("about 1 h 05 min once"), lasts("about 5 min once")], [250.0, 3900.0, 300.0]);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let catalog = model::catalog::Catalog::open(root).unwrap();
+    let folder = Folder::new();
+    let mut tried = 0;
+    for name in catalog.experiment_names() {
+        let experiment = catalog.experiment(&name).unwrap();
+        if experiment.article().is_none() {
+            continue;
+        }
+        tried += 1;
+        let starts = experiment.design.blocks as usize * experiment.everybody().count();
+        assert!(
+            experiment.design.blocks >= 12 || experiment.factors.len() > 1 && starts >= 64,
+            "{name}: {} blocks",
+            experiment.design.blocks
+        );
+        let plan = |more: &[&str]| {
+            let mut arguments = vec!["--dir", root.to_str().unwrap(), "run", &name, "--plan"];
+            arguments.extend(more);
+            folder.run(&arguments).expect(0).err
+        };
+        plan(&[]);
+        let quick = plan(&["--quick"]);
+        // `make demo` takes the time that its three proxies need.
+        let within = if name == "reverse-proxy" { 420.0 } else { 300.0 };
+        assert!(experiment.quick.is_some() && lasts(&quick) <= within, "{name}\n{quick}");
+    }
+    assert!(tried >= 20, "{tried} experiments");
+}
