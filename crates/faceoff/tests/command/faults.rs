@@ -57,11 +57,20 @@ fn a_build_that_fails_shows_its_last_lines_and_a_missing_tool_is_only_a_skip() {
     folder.run(&["build", "broken"]).expect(1).says("the cause").says("exit 7").says("log: ");
     folder.run(&["build", "lazy"]).expect(1).says("made no never-made");
     folder.run(&["doctor"]).expect(0).says("MISSING").says("dig for it");
-    folder.experiment(&["good", "other", "needy"], "");
+    let claim = |text: &str, who: &str| {
+        format!("[[claim]]\ntext = \"{text}\"\ncontender = \"{who}\"\nmetric = \"failed_share\"\nexpects = \"zero\"\n")
+    };
+    folder.experiment(&["good", "other", "needy"], &format!("{}{}", claim("other answers", "other"), claim("needy answers", "needy")));
     let (ran, record, _) = run(&folder);
     assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
     assert_eq!(record.header.skipped.len(), 1);
     assert!(ran.out.contains("skipped: needy: needs unobtainium"), "{}", ran.out);
+    // Who is skipped is in no block and makes no run incomplete; what is claimed of it stays open, with the reason.
+    assert!(record.header.plan.iter().all(|block| block.len() == 2) && record.missing().is_empty());
+    let judgement = judge::judge(&record);
+    assert!(!judgement.incomplete && judgement.claims[0].cells.len() == 2);
+    assert_eq!(judgement.claims[1].outcome, model::judgement::ClaimOutcome::Undecided);
+    assert!(judgement.claims[1].reason.starts_with("needy took no part: needs unobtainium"), "{}", judgement.claims[1].reason);
 }
 
 #[test]
