@@ -6,6 +6,7 @@
 pub mod audit;
 mod claims;
 mod effects;
+mod keeping;
 pub mod looks;
 mod pilot;
 mod ranking;
@@ -48,6 +49,7 @@ pub fn with_faults(record: &Record) -> Cow<'_, Record> {
 pub fn judge(record: &Record) -> Judgement {
     let found = soundness::Faults::of(record);
     let mut faults = found.list(record);
+    faults.extend(keeping::faults(record));
     // From here on the record holds every fault, so that whoever asks it sees them all.
     let record = &*found.within(record);
     let experiment = &record.header.experiment;
@@ -89,6 +91,7 @@ pub fn judge(record: &Record) -> Judgement {
         verdicts: judged.into_iter().map(|j| j.verdict).collect(),
         claims,
         excluded,
+        disqualified: judge.disqualified.clone(),
         made_again: record.trials.iter().map(|t| t.robbed.len() as u32).sum(),
         faults,
         rows: summary::rows(record),
@@ -102,6 +105,6 @@ pub fn judge(record: &Record) -> Judgement {
         symptoms: symptoms::all(record),
         audit: record.header.article.as_ref().map(audit::audit),
         unsound: unsound.is_some(),
-        incomplete: failed_trial || failed_contender || !record.missing().is_empty(),
+        incomplete: !judge.disqualified.is_empty() || failed_trial || failed_contender || !record.missing().is_empty(),
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::looks::{Looks, looks};
 use crate::rule::{Finding, Pair, Question, Second, Side, by_difference, by_ratio};
-use crate::{exclusion, measurement, spoils};
-use model::judgement::{Outcome, Verdict};
+use crate::{exclusion, keeping, measurement, spoils};
+use model::judgement::{Disqualified, Outcome, Verdict};
 use model::metric::Metric;
 use model::name::ContenderName;
 use model::record::{Fault, Measurement, Record, Trial};
@@ -105,13 +105,15 @@ pub(crate) struct Judge<'r> {
     pub differs: BTreeMap<(Option<String>, &'static str), String>,
     /// Why nobody is ranked; empty when the run is sound.
     pub unsound: String,
+    /// Who did not keep what it acknowledged.
+    pub disqualified: Vec<Disqualified>,
 }
 
 impl<'r> Judge<'r> {
     pub fn new(record: &'r Record) -> Judge<'r> {
         let design = &record.header.experiment.design;
         let looks = looks(&design.looks, design.blocks, record.complete_blocks(), design.confidence);
-        Judge { record, looks, differs: BTreeMap::new(), unsound: String::new() }
+        Judge { record, looks, differs: BTreeMap::new(), unsound: String::new(), disqualified: keeping::disqualified(record) }
     }
 
     /// Every verdict of a record, in reading order.
@@ -153,7 +155,10 @@ impl<'r> Judge<'r> {
     pub fn restrain(&self, judged: &mut Judged) {
         let verdict = &judged.verdict;
         let is_ranked = matches!(verdict.outcome, Outcome::Better | Outcome::Worse);
-        if let Some(how) = self.differs.get(&(verdict.cell.clone(), verdict.metric.describe().name))
+        let is_about = |d: &&Disqualified| d.contender == verdict.contender || d.contender == verdict.baseline;
+        if let Some(Disqualified { contender, reason }) = self.disqualified.iter().find(is_about) {
+            judged.withdraw(format!("{contender} is disqualified: {reason}"));
+        } else if let Some(how) = self.differs.get(&(verdict.cell.clone(), verdict.metric.describe().name))
             && verdict.outcome != Outcome::Undecided
         {
             judged.withdraw(format!("the baseline differs from itself here: {how}"));

@@ -7,6 +7,7 @@
 
 mod clock;
 pub mod instrument;
+mod keeping;
 mod participants;
 mod pauses;
 pub mod plan;
@@ -15,7 +16,8 @@ mod trial;
 mod warmup;
 mod writer;
 
-pub use participants::{Ready, gather, prove};
+pub use keeping::Source;
+pub use participants::{Ready, gather, prove, provide_database};
 
 use model::catalog::Catalog;
 use model::experiment::{CpuSets, Experiment};
@@ -25,6 +27,7 @@ use model::record::{self, Answers, Event, Fault, Header, Line, Participant, Reco
 use model::workload::Workload;
 use participants::Gathered;
 use runner::awake::Awake;
+use runner::database::Means;
 use runner::needs::Tools;
 use runner::start::{Running, Surroundings};
 use std::collections::BTreeMap;
@@ -89,6 +92,8 @@ pub enum LabError {
     NobodyLeft(String),
     /// The upstream does not start or does not stay.
     Upstream(ContenderName, record::Failure),
+    /// The database cannot be started for a trial.
+    Database(ContenderName, Box<record::Failure>),
     /// It was asked to stop.
     Interrupted,
 }
@@ -113,16 +118,19 @@ impl std::fmt::Display for LabError {
             LabError::NobodyLeft(why) => {
                 write!(f, "error: {why}\nhint: `faceoff doctor` shows what is missing, `faceoff check` what does not answer")
             }
-            LabError::Upstream(name, failure) => {
-                write!(f, "error: the upstream {name} failed ({}): {}", failure.stage, failure.cause)?;
-                failure.log.iter().try_for_each(|line| write!(f, "\n  | {line}"))
-            }
+            LabError::Upstream(name, failure) => write_failure(f, "upstream", name, failure),
+            LabError::Database(name, failure) => write_failure(f, "database", name, failure),
             LabError::Interrupted => f.write_str("interrupted"),
         }
     }
 }
 
 impl std::error::Error for LabError {}
+
+fn write_failure(f: &mut std::fmt::Formatter<'_>, what: &str, name: &ContenderName, failure: &record::Failure) -> std::fmt::Result {
+    write!(f, "error: the {what} {name} failed ({}): {}", failure.stage, failure.cause)?;
+    failure.log.iter().try_for_each(|line| write!(f, "\n  | {line}"))
+}
 
 /// Where a run happens.
 pub struct Place<'a> {
@@ -144,6 +152,7 @@ pub struct Lab<'a> {
     workloads: BTreeMap<String, Workload>,
     ready: Vec<Ready>,
     upstream: Option<Ready>,
+    database: Option<keeping::Source>,
     awake: Option<Awake>,
     running_upstream: Option<Running>,
     upstream_restarts: u32,
@@ -182,6 +191,7 @@ impl<'a> Lab<'a> {
             plan: plan::blocks(&names, experiment.design.blocks + experiment.design.spare_blocks, experiment.design.seed),
             contenders: gathered.ready.iter().map(|r| r.participant.clone()).collect(),
             upstream: gathered.upstream.as_ref().map(|r| r.participant.clone()),
+            database: gathered.database.as_ref().map(|d| d.participant.clone()),
             skipped: gathered.skipped.clone(),
             machine,
             cpus,
@@ -238,8 +248,8 @@ impl<'a> Lab<'a> {
     }
 
     fn assemble(place: &'a Place<'a>, tools: Tools, gathered: Gathered, awake: Option<Awake>, writer: Writer, record: Record) -> Lab<'a> {
-        let Gathered { workloads, ready, upstream, .. } = gathered;
-        Lab { place, tools, workloads, ready, upstream, awake, running_upstream: None, upstream_restarts: 0, writer, record }
+        let Gathered { workloads, ready, upstream, database, .. } = gathered;
+        Lab { place, tools, workloads, ready, upstream, database, awake, running_upstream: None, upstream_restarts: 0, writer, record }
     }
 
     /// The record as it is so far.
@@ -285,7 +295,8 @@ impl<'a> Lab<'a> {
             watch(Progress::Proving(&name));
             let workloads = trial::distinct(self.experiment(), &self.workloads);
             let work = self.work_folder(&format!("proof-{name}"));
-            let answers = prove(&self.ready[at].contender, &workloads, &self.around(&work, &self.cpus().contender));
+            let around = self.around(&work, &self.cpus().contender);
+            let answers = prove(&self.ready[at].contender, &workloads, &around, self.database.as_ref(), &self.cpus().upstream)?;
             if self.is_stopped() {
                 return Err(LabError::Interrupted);
             }
@@ -315,12 +326,17 @@ impl<'a> Lab<'a> {
         Surroundings {
             tools: &self.tools,
             upstream: self.running_upstream.as_ref().map(|u| u.address),
+            database: None,
             cpus,
             descriptors: self.experiment().place.descriptors,
             work,
             run: &self.record.header.id,
             stop: self.place.stop,
         }
+    }
+
+    fn means(&self) -> Means<'_> {
+        Means { tools: &self.tools, run: &self.record.header.id, stop: self.place.stop }
     }
 
     fn start_upstream(&mut self, watch: &mut Watcher<'_>) -> Result<(), LabError> {
@@ -341,6 +357,7 @@ impl<'a> Lab<'a> {
             at_most: upstream_warmup(self.experiment()),
             cpus: &self.cpus().generator,
             stop: self.place.stop,
+            heard: &|_, _| (),
         };
         let warmup = warmup::run(&mut running, &given, &mut |_| ());
         let warmed_with = warmup.iter().flat_map(|w| &w.windows).map(|w| w.correct).sum();
@@ -363,6 +380,9 @@ impl<'a> Lab<'a> {
         let at = self.ready.iter().position(|r| r.contender.name == name).expect("the plan names those who are ready");
         let work = self.work_folder(&format!("block-{block:03}-{name}"));
         let trial = {
+            let workloads = trial::distinct(self.experiment(), &self.workloads);
+            let keeping = self.database.as_ref().map(|source| source.start(&workloads, &self.cpus().upstream, &work, self.means()));
+            let keeping = keeping.transpose()?;
             let around = self.around(&work, &self.cpus().contender);
             let upstream = self.running_upstream.as_ref().map(|u| u.process.pid);
             let setup = trial::Setup {
@@ -375,7 +395,7 @@ impl<'a> Lab<'a> {
                 block,
                 position,
             };
-            trial::run(&setup, &around, watch)
+            trial::run(&setup, &around, keeping, watch)
         };
         if self.is_stopped() {
             return Err(LabError::Interrupted);
@@ -446,10 +466,10 @@ fn upstream_lost(status: &str) -> Fault {
 
 /// Keeps of a start's folder what may be asked for later: the log, of a clean trial only when it says something.
 fn tidy(work: &Path, is_clean: bool) {
-    let log = work.join("output.log");
+    let is_log = |path: &Path| path.extension().is_some_and(|extension| extension == "log");
     for entry in std::fs::read_dir(work).into_iter().flatten().flatten() {
         let path = entry.path();
-        let keep = path == log && (!is_clean || entry.metadata().is_ok_and(|m| m.len() > 0));
+        let keep = is_log(&path) && (!is_clean || entry.metadata().is_ok_and(|m| m.len() > 0));
         if !keep {
             let _ = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
         }

@@ -1,7 +1,9 @@
 //! Who takes part: resolved, with its needs met, built, and proved to answer.
 
+use crate::keeping::{Keeping, Source};
 use crate::{LabError, Place, Progress, Watcher};
-use load::ask;
+use load::{OfStep, ask};
+use model::database::Checked;
 use model::experiment::Experiment;
 use model::name::ContenderName;
 use model::problem::Problems;
@@ -9,6 +11,7 @@ use model::record::{Answers, Failure, Participant, Skipped};
 use model::system::{Contender, Kind};
 use model::workload::Workload;
 use runner::build::build;
+use runner::database::{Databases, Means, OWN_SERVER};
 use runner::needs::Tools;
 use runner::start::{Surroundings, start};
 use std::collections::BTreeMap;
@@ -31,6 +34,7 @@ pub(crate) struct Gathered {
     pub workloads: BTreeMap<String, Workload>,
     pub ready: Vec<Ready>,
     pub upstream: Option<Ready>,
+    pub database: Option<Source>,
     pub skipped: Vec<Skipped>,
 }
 
@@ -62,6 +66,18 @@ pub(crate) fn gather_all(
         )
         .into());
     }
+    if let (Some(needy), None) = (contenders.iter().find(|c| c.needs_database()), &experiment.database) {
+        return Err(Problems::plain(
+            format!("{} needs a database, and the experiment names none", needy.name),
+            "write `database = \"...\"`",
+        )
+        .into());
+    }
+    let database = experiment.database.as_ref().map(|name| place.catalog.contender(name)).transpose()?;
+    if let Some(database) = database.as_ref().filter(|database| database.system.kind != Kind::Database) {
+        let hint = "name a system of kind \"database\" (`faceoff list` shows all)";
+        return Err(Problems::plain(format!("{} is no database", database.name), hint).into());
+    }
     let (mut ready, mut skipped) = (Vec::new(), Vec::new());
     for contender in contenders {
         match gather(place, tools, contender, run, watch)? {
@@ -89,7 +105,45 @@ pub(crate) fn gather_all(
             }
         },
     };
-    Ok(Gathered { workloads, ready, upstream, skipped })
+    let database = database.map(|contender| provide_database(place, tools, contender, run, watch)).transpose()?;
+    Ok(Gathered { workloads, ready, upstream, database, skipped })
+}
+
+/// Builds a database and makes its first data folder; where the environment names a server of the user's own, that takes its place.
+///
+/// # Errors
+/// What is missing, what failed, or that it was interrupted.
+pub fn provide_database(
+    place: &Place<'_>,
+    tools: &Tools,
+    contender: Contender,
+    run: &str,
+    watch: &mut Watcher<'_>,
+) -> Result<Source, LabError> {
+    let name = contender.name.clone();
+    let own = runner::database::own_server();
+    let own = own.map_err(|why| Problems::plain(why, "write it like postgres://user:password@host:5432/name, or unset it"))?;
+    if let Some(server) = own {
+        let databases = Databases::own(server).map_err(|failure| LabError::Database(name.clone(), Box::new(failure)))?;
+        let participant = Participant {
+            name: name.clone(),
+            summary: format!("the server that {OWN_SERVER} names, with a schema for each trial"),
+            facts: BTreeMap::new(),
+            versions: BTreeMap::new(),
+            artifacts: vec![],
+        };
+        return Ok(Source { name, databases, participant });
+    }
+    let ready = match gather(place, tools, contender, run, watch)? {
+        Ok(ready) => ready,
+        Err(skipped) => return Err(LabError::NobodyLeft(format!("the database {name} cannot take part: {}", skipped.reason))),
+    };
+    let means = Means { tools, run, stop: place.stop };
+    let databases = Databases::fresh(&ready.contender, place.cache, means);
+    let interrupted = place.stop.load(Ordering::Relaxed);
+    let databases =
+        databases.map_err(|f| if interrupted { LabError::Interrupted } else { LabError::Database(name.clone(), Box::new(f)) })?;
+    Ok(Source { name, databases, participant: ready.participant })
 }
 
 fn workloads(place: &Place<'_>, experiment: &Experiment, upstream: Option<&Contender>) -> Result<BTreeMap<String, Workload>, Problems> {
@@ -140,27 +194,57 @@ pub fn gather(
     Ok(Ok(Ready { contender, participant }))
 }
 
-/// Starts a contender, asks every workload some times over, and stops it.
-pub fn prove(contender: &Contender, workloads: &[&Workload], around: &Surroundings<'_>) -> Answers {
+/// Starts a contender, asks every workload some times over, and stops it; with a database of its own on these CPUs, where it gets one.
+///
+/// # Errors
+/// A database that cannot be started.
+pub fn prove(
+    contender: &Contender,
+    workloads: &[&Workload],
+    around: &Surroundings<'_>,
+    database: Option<&Source>,
+    cpus: &[usize],
+) -> Result<Answers, LabError> {
+    let means = Means { tools: around.tools, run: around.run, stop: around.stop };
+    let mut keeping = database.map(|source| source.start(workloads, cpus, around.work, means)).transpose()?;
     let mut answers = Answers { contender: contender.name.clone(), ready_after_ns: None, failure: None };
-    let Some(first) = workloads.first() else { return answers };
+    let Some(first) = workloads.first() else { return Ok(answers) };
+    let values = keeping.as_ref().map(Keeping::values);
+    let around = &Surroundings { database: values.as_ref(), ..*around };
     let running = match start(contender, first, around) {
         Ok(running) => running,
         Err((failure, _)) => {
             answers.failure = Some(failure);
-            return answers;
+            return Ok(answers);
         }
     };
     answers.ready_after_ns = Some(running.ready_after_ns);
+    if let Some(keeping) = &mut keeping {
+        keeping.doubt(first, running.asked_in_vain);
+    }
     for workload in workloads.iter().cycle().take(PROOF_PASSES * workloads.len()) {
+        // What one workload leaves, another may not expect.
+        if let Some(keeping) = &mut keeping {
+            keeping.begin(workload);
+        }
         if let Err(wrong) = ask(running.address, &running.target, workload, Duration::from_secs(10)) {
             let cause = format!("workload {}: {wrong}", workload.name);
             answers.failure = Some(Failure { stage: "answers".into(), cause, log: running.process.last_lines(20) });
             break;
         }
+        if let Some(keeping) = &mut keeping {
+            keeping.told(workload, &vec![OfStep { right: 1, in_doubt: 0 }; workload.steps.len()]);
+            keeping.check(&workload.name);
+        }
     }
     let (_, failure) = running.stop(contender);
     answers.failure = answers.failure.or(failure);
+    if let (Some(keeping), None) = (keeping, &answers.failure) {
+        let (kept, lost) = keeping.end();
+        let of_check = |checked: &Checked| checked.broken().into_iter().map(|(_, what)| format!("after {}: {what}", checked.after)).next();
+        let cause = kept.checks.iter().find_map(of_check).or(lost.map(|fault| fault.evidence));
+        answers.failure = cause.map(|cause| Failure { stage: "answers".into(), cause, log: vec![] });
+    }
     crate::tidy(around.work, answers.failure.is_none());
-    answers
+    Ok(answers)
 }

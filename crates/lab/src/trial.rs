@@ -1,6 +1,7 @@
 //! One trial: a fresh start of one contender, warm-up, every cell, stop.
 
 use crate::clock;
+use crate::keeping::Keeping;
 use crate::participants::Ready;
 use crate::pauses;
 use crate::plan;
@@ -15,6 +16,7 @@ use runner::circumstances;
 use runner::signs;
 use runner::start::{Running, Surroundings, start};
 use runner::usage::{Sampler, tree_cpu_ns};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -42,9 +44,8 @@ pub(crate) struct Setup<'a> {
 }
 
 /// Runs a trial. What fails is in it; a stop from outside leaves it unfinished.
-pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watcher<'_>) -> Trial {
+pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, keeping: Option<Keeping>, watch: &mut Watcher<'_>) -> Trial {
     let contender = &setup.ready.contender;
-    let experiment = setup.experiment;
     let mut trial = Trial {
         contender: contender.name.clone(),
         block: setup.block,
@@ -65,8 +66,31 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
             start_steal_share: None,
             load_average: (runner::load_average() - setup.awake.map_or(0.0, Awake::load)).max(0.0),
         },
+        database: None,
         pauses: Vec::new(),
     };
+    // The folder that a database leaves is gone with it, however this ends.
+    let keeping = RefCell::new(keeping);
+    measure_all(setup, around, &keeping, &mut trial, watch);
+    if let Some(keeping) = keeping.into_inner() {
+        let (kept, lost) = keeping.end();
+        trial.database = Some(kept);
+        trial.faults.extend(lost);
+    }
+    trial
+}
+
+fn measure_all(
+    setup: &Setup<'_>,
+    around: &Surroundings<'_>,
+    keeping: &RefCell<Option<Keeping>>,
+    trial: &mut Trial,
+    watch: &mut Watcher<'_>,
+) {
+    let contender = &setup.ready.contender;
+    let experiment = setup.experiment;
+    let database = keeping.borrow().as_ref().map(Keeping::values);
+    let around = &Surroundings { database: database.as_ref(), ..*around };
     match &contender.system.build {
         None => {}
         Some(build) => match runner::build::artifacts(build, &contender.system.folder) {
@@ -74,7 +98,7 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
             _ => {
                 let cause = "its artefacts are not those that were built for this run".to_owned();
                 trial.failure = Some(Failure { stage: "start".into(), cause, log: vec![] });
-                return trial;
+                return;
             }
         },
     }
@@ -85,7 +109,7 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
         Ok(running) => running,
         Err((failure, command)) => {
             (trial.failure, trial.command) = (Some(failure), command);
-            return trial;
+            return;
         }
     };
     trial.ready_after_ns = Some(running.ready_after_ns);
@@ -97,9 +121,18 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
         at_most: experiment.design.warmup,
         cpus: &setup.cpus.generator,
         stop: around.stop,
+        heard: &|workload, measured| with(keeping, |keeping| keeping.told(workload, &measured.steps)),
     };
+    // What the first answers left is not counted: from here on everything is.
+    with(keeping, |keeping| {
+        keeping.doubt(first, running.asked_in_vain);
+        keeping.begin(first);
+    });
     trial.warmup = warmup::run(&mut running, &given, &mut |so_far| watch(Progress::Doing(&format!("warms up, {} s", so_far.as_secs()))));
     trial.warmed_with = trial.warmup.iter().flat_map(|w| &w.windows).map(|w| w.correct).sum();
+    if !experiment.design.warmup.is_zero() {
+        with(keeping, |keeping| keeping.check("warm-up"));
+    }
     if let Some(failure) = died(&mut running, "warm-up") {
         trial.failure = Some(failure);
     } else {
@@ -109,7 +142,7 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
                 break;
             }
             watch(Progress::Doing(&cell.name));
-            let mut made = measure(setup, cell, position, &running, around.stop);
+            let mut made = measure(setup, cell, position, &running, keeping, around.stop);
             let first = Instant::now();
             for again in 1..=AGAIN_MAX {
                 let is_over = first.elapsed() > AGAIN_WITHIN || around.stop.load(Ordering::Relaxed) || running.process.ended().is_some();
@@ -121,7 +154,7 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
                 }
                 watch(Progress::Doing(&format!("{}, again for steal ({again})", cell.name)));
                 std::thread::sleep(setup.experiment.design.measure.min(CALM));
-                made = measure(setup, cell, position, &running, around.stop);
+                made = measure(setup, cell, position, &running, keeping, around.stop);
             }
             match made {
                 Ok(measurement) => trial.measurements.push(measurement),
@@ -141,9 +174,8 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
     let (stopped, failure) = running.stop(contender);
     trial.pauses = pauses::of_log(&log, started_ns);
     trial.stop = Some(stopped);
-    trial.failure = trial.failure.or(failure);
+    trial.failure = trial.failure.take().or(failure);
     trial.host.steal_share = steal_share(begun);
-    trial
 }
 
 /// The share of the machine's CPU time that the hypervisor took since then.
@@ -176,7 +208,22 @@ fn died(running: &mut Running, stage: &str) -> Option<Failure> {
     Some(Failure { stage: stage.into(), cause: format!("it ended with {status}"), log: running.process.last_lines(20) })
 }
 
-fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, stop: &AtomicBool) -> Result<Measurement, String> {
+/// Does something with the database, where there is one.
+fn with(keeping: &RefCell<Option<Keeping>>, does: impl FnOnce(&mut Keeping)) {
+    if let Some(keeping) = keeping.borrow_mut().as_mut() {
+        does(keeping);
+    }
+}
+
+fn measure(
+    setup: &Setup<'_>,
+    cell: &Cell,
+    position: u32,
+    running: &Running,
+    keeping: &RefCell<Option<Keeping>>,
+    stop: &AtomicBool,
+) -> Result<Measurement, String> {
+    with(keeping, |keeping| keeping.begin(&setup.workloads[&cell.asks()]));
     std::thread::sleep(SETTLE);
     let cpus = setup.cpus;
     let has_own_cpu = |others: &[usize]| !others.iter().any(|cpu| cpus.generator.contains(cpu));
@@ -196,15 +243,24 @@ fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, sto
         progress: None,
     };
     let machine_before = circumstances::Reading::now(&cpus.all(), setup.awake);
-    let upstream_before = setup.upstream.map(tree_cpu_ns);
+    let behind = || {
+        let database = keeping.borrow().as_ref().and_then(Keeping::cpu_ns);
+        let upstream = setup.upstream.map(tree_cpu_ns);
+        (upstream.is_some() || database.is_some()).then(|| upstream.unwrap_or(0) + database.unwrap_or(0))
+    };
+    let upstream_before = behind();
     let tree_before = signs::Reading::take(running.process.pid, running.process.log());
     let sampler = Sampler::start(running.process.pid, &setup.cpus.generator);
     let measured = warmup::on_cpus(&plan, &setup.cpus.generator);
     let mut usage = sampler.stop();
     usage.signs = tree_before.until_now();
-    let upstream_after = setup.upstream.map(tree_cpu_ns);
+    let upstream_after = behind();
     let circumstances = machine_before.until_now();
     let measured = measured?;
+    with(keeping, |keeping| {
+        keeping.told(plan.workload, &measured.steps);
+        keeping.check(&cell.name);
+    });
     // A closed load has nothing that a latency could count from: the record has its service times.
     let has_schedule = cell.load.has_schedule();
     Ok(Measurement {

@@ -37,6 +37,8 @@ pub(crate) struct Given<'a> {
     pub cpus: &'a [usize],
     /// Set from outside to end early.
     pub stop: &'a AtomicBool,
+    /// Hears what each load came to.
+    pub heard: &'a dyn Fn(&Workload, &Measured),
 }
 
 /// Makes requests until the system is steady, it ends, or the time is over; `tell` hears how long it has taken so far.
@@ -102,6 +104,7 @@ fn window(running: &Running, given: &Given<'_>, at_ns: u64, number: u64, long: D
             progress: None,
         };
         let measured = on_cpus(&plan, given.cpus)?;
+        (given.heard)(workload, &measured);
         window.load_ns += measured.duration_ns;
         window.correct += measured.counts.correct;
         service.merge(&measured.service);

@@ -6,7 +6,7 @@ use crate::connection::{Connection, Over, Phase, Session};
 use crate::plan::{Plan, Protocol, Wait};
 use crate::request::{Script, Vars};
 use crate::schedule::{Schedule, Share, exponential, uniform};
-use crate::tally::{Failed, Listeners, Measured, Tally};
+use crate::tally::{Failed, Listeners, Measured, OfStep, Tally};
 use crate::world::{Ready, World};
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::SeedableRng;
@@ -249,6 +249,7 @@ impl<'a, W: World> Generator<'a, W> {
         let has_schedule = self.plan.load.has_schedule();
         self.start_ns = self.world.now_ns();
         let before = std::mem::replace(&mut self.tally, Tally::heard(self.start_ns, has_schedule, listeners));
+        self.tally.steps = vec![OfStep::default(); self.script.len()];
         (self.tally.connections_opened, self.tally.connect) = (before.connections_opened, before.connect);
         let planned_ns = self.plan.load.ends_after().map_or(self.plan.duration, |end| end.min(self.plan.duration)).as_nanos() as u64;
         let chosen = self.looked_at(planned_ns);
@@ -270,6 +271,9 @@ impl<'a, W: World> Generator<'a, W> {
         let never_sent = |journey: &&u32| self.journeys[**journey as usize].sent_ns == 0;
         tally.counts.unsent = self.shed + self.queue.iter().filter(never_sent).count() as u64;
         tally.counts.unfinished = tally.in_flight();
+        for under_way in self.journeys.iter().filter(|journey| journey.sent_ns > 0) {
+            tally.steps[under_way.step as usize].in_doubt += 1;
+        }
         let mut measured = tally.finish(planned_ns, ended_ns);
         measured.counts.scheduled = self.taken + self.shed;
         measured.spun_ns = self.spun_ns;
@@ -786,14 +790,16 @@ impl<'a, W: World> Generator<'a, W> {
     }
 
     fn answered(&mut self, journey: u32, finished: Finished, now: u64) {
-        let Journey { scheduled_ns, sent_ns, slot, .. } = self.journeys[journey as usize];
+        let Journey { scheduled_ns, sent_ns, slot, step, .. } = self.journeys[journey as usize];
         let place = &mut self.slots[slot as usize];
         place.failures_in_a_row = 0;
         if let Some(connection) = &mut place.connection {
             connection.has_answered = true;
         }
+        let of_step = &mut self.tally.steps[step as usize];
         let is_right = match &finished.judgement {
             Judgement::Right => {
+                of_step.right += 1;
                 self.tally.correct(scheduled_ns, sent_ns, now, finished.status, finished.bytes);
                 true
             }
@@ -802,6 +808,8 @@ impl<'a, W: World> Generator<'a, W> {
                 false
             }
             Judgement::Wrong(wrong) => {
+                // Who answers 3xx or 4xx says that nothing was done.
+                of_step.in_doubt += u64::from(!(300..500).contains(&finished.status));
                 self.tally.wrong(now, finished.status, wrong);
                 false
             }
@@ -810,6 +818,10 @@ impl<'a, W: World> Generator<'a, W> {
     }
 
     fn failed(&mut self, journey: u32, now: u64, how: Failed, why: impl FnOnce() -> String) {
+        let step = self.journeys[journey as usize].step as usize;
+        if let Some(of_step) = self.tally.steps.get_mut(step).filter(|_| how != Failed::Refused) {
+            of_step.in_doubt += 1;
+        }
         self.tally.failed(now, how, why);
         let failures = self.slots.get(self.journeys[journey as usize].slot as usize).map_or(0, |slot| slot.failures_in_a_row);
         let back_off_ns = (RETRY_FIRST_NS << failures.clamp(1, 8) >> 1).min(RETRY_LAST_NS);

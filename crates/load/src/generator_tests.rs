@@ -311,6 +311,10 @@ proptest! {
         let Run { measured, world, took_ns } = case.run();
         let counts = measured.counts;
         prop_assert!(counts.add_up(), "{:?}", counts);
+        let [of_step] = measured.steps[..] else { panic!("one step") };
+        prop_assert_eq!(of_step.right, counts.correct);
+        // What was wrong came with 200; a refused connection carried nothing.
+        prop_assert_eq!(of_step.in_doubt, counts.wrong + counts.broken + counts.timed_out + counts.unfinished, "{:?}", counts);
         prop_assert!(took_ns <= 400 * MS + DRAIN_NS + 100 * MS, "it took {} ns", took_ns);
         prop_assert!(requests.is_none_or(|most| counts.scheduled <= most), "{:?}", counts);
         // The server answered what was counted as answered, and nobody asked for more than was sent.

@@ -12,6 +12,15 @@ const EXAMPLES_MAX: usize = 5;
 const TENTHS_MAX: usize = 36_000;
 const TENTH_NS: u64 = 100_000_000;
 
+/// What became of the requests of one step of a workload, as far as it matters to who keeps what they wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OfStep {
+    /// Answered rightly.
+    pub right: u64,
+    /// Sent, and nobody can say what came of it: no whole answer came, a server's error, or one that says it was done and is wrong.
+    pub in_doubt: u64,
+}
+
 /// What a run measured.
 #[derive(Clone, Debug)]
 pub struct Measured {
@@ -30,6 +39,8 @@ pub struct Measured {
     pub lag: Histogram,
     /// What became of the requests.
     pub counts: Counts,
+    /// By step of the workload.
+    pub steps: Vec<OfStep>,
     /// How often each status came.
     pub statuses: BTreeMap<u16, u64>,
     /// Bytes of the right answers.
@@ -79,6 +90,10 @@ impl Measured {
         self.connect.merge(&other.connect);
         self.handshake.merge(&other.handshake);
         self.counts = self.counts.plus(&other.counts);
+        for (ours, theirs) in self.steps.iter_mut().zip(other.steps) {
+            ours.right += theirs.right;
+            ours.in_doubt += theirs.in_doubt;
+        }
         for (status, n) in other.statuses {
             *self.statuses.entry(status).or_default() += n;
         }
@@ -158,6 +173,8 @@ pub struct Tally {
     service: Histogram,
     lag: Histogram,
     pub(crate) counts: Counts,
+    /// As many as the workload has steps.
+    pub(crate) steps: Vec<OfStep>,
     statuses: Box<[u64; 1000]>,
     received_bytes: u64,
     examples: Vec<String>,
@@ -206,6 +223,7 @@ impl Tally {
             service: Histogram::new(),
             lag: Histogram::new(),
             counts: Counts::default(),
+            steps: Vec::new(),
             statuses: Box::new([0; 1000]),
             received_bytes: 0,
             examples: Vec::with_capacity(EXAMPLES_MAX),
@@ -438,6 +456,7 @@ impl Tally {
             service: self.service,
             lag: self.lag,
             counts: self.counts,
+            steps: self.steps,
             statuses: (0u16..).zip(self.statuses.iter().copied()).filter(|(_, n)| *n > 0).collect(),
             received_bytes: self.received_bytes,
             examples: self.examples,

@@ -34,6 +34,9 @@ pub struct Experiment {
     pub aa: bool,
     /// What proxies stand before.
     pub upstream: Option<ContenderName>,
+    /// Where contenders keep their data: fresh for each trial.
+    #[serde(default)]
+    pub database: Option<ContenderName>,
     /// Workloads at load levels.
     pub cells: Vec<Cell>,
     /// How often, how long, in which order, and when a difference counts.
@@ -672,6 +675,7 @@ fn walk(table: &Table<'_>, path: &Path) -> Experiment {
         factors,
         aa,
         upstream: contender(table, "upstream"),
+        database: contender(table, "database"),
         cells,
         design,
         place,

@@ -40,6 +40,9 @@ pub struct Judgement {
     pub claims: Vec<ClaimVerdict>,
     /// Trials that were left out, and why.
     pub excluded: Vec<Excluded>,
+    /// Who did not keep what it acknowledged, or kept it twice: no verdict is passed on it.
+    #[serde(default)]
+    pub disqualified: Vec<Disqualified>,
     /// Everything that makes something unfit to judge from, with where it was.
     pub faults: Vec<FaultAt>,
     /// Measurements that were made again, as the hypervisor took too much of the first ones.
@@ -134,6 +137,15 @@ pub struct Excluded {
     /// Its block.
     pub block: u32,
     /// Why.
+    pub reason: String,
+}
+
+/// A contender whose data are not what it answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disqualified {
+    /// Who.
+    pub contender: ContenderName,
+    /// What was found, and where first.
     pub reason: String,
 }
 

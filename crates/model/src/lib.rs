@@ -2,12 +2,13 @@
 //!
 //! What people write: [`system`], [`workload`], [`experiment`], found through a
 //! [`catalog::Catalog`]. What a run leaves: [`record`], and what it comes to: [`judgement`]. What is compared: [`metric`].
-//! What others published: [`article`], and what that comes to: [`audit`]. What the instrument found of what is known: [`selftest`].
+//! What requests leave in a database: [`database`]. What others published: [`article`], and what that comes to: [`audit`]. What the instrument found of what is known: [`selftest`].
 
 pub mod article;
 pub mod audit;
 pub mod catalog;
 pub mod data;
+pub mod database;
 pub mod experiment;
 pub mod factorial;
 pub mod judgement;

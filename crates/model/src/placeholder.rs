@@ -4,10 +4,33 @@ use crate::name::did_you_mean;
 use std::collections::BTreeMap;
 
 /// Placeholders that stand for one text, besides `{port.NAME}`.
-const TEXTS: [&str; 7] = ["java", "java.home", "work", "cores", "descriptors", "upstream.http", "upstream.address"];
+const TEXTS: [&str; 17] = [
+    "java",
+    "java.home",
+    "work",
+    "cores",
+    "descriptors",
+    "upstream.http",
+    "upstream.address",
+    "database.host",
+    "database.port",
+    "database.name",
+    "database.user",
+    "database.password",
+    "database.schema",
+    "database.url",
+    "data",
+    "programs",
+    "password.file",
+];
 
 /// Placeholders that stand for zero or more arguments, and so must be an argument of their own.
 const LISTS: [&str; 2] = ["variant.args", "variant.jvm"];
+
+/// Whether a template names something of a database.
+pub(crate) fn names_database(template: &str) -> bool {
+    parts(template).iter().any(|part| matches!(part, Part::Placeholder(name) if name.starts_with("database.")))
+}
 
 /// What placeholders stand for at one start of a system.
 #[derive(Clone, Debug, Default)]

@@ -5,6 +5,7 @@
 //! and counted.
 
 use crate::article::Article;
+use crate::database::Kept;
 use crate::experiment::{Claim, CpuSets, Design, Experiment};
 use crate::name::ContenderName;
 use crate::problem::Problems;
@@ -59,6 +60,9 @@ pub struct Header {
     pub contenders: Vec<Participant>,
     /// What the proxies stand before.
     pub upstream: Option<Participant>,
+    /// Where contenders keep their data; the version and the settings stand in each trial.
+    #[serde(default)]
+    pub database: Option<Participant>,
     /// Who does not, and why.
     pub skipped: Vec<Skipped>,
     /// Where.
@@ -222,6 +226,9 @@ pub struct Trial {
     pub faults: Vec<Fault>,
     /// Host readings over the trial.
     pub host: Host,
+    /// The database, fresh for this trial, and what was found in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<Kept>,
     /// Pauses of a garbage collector, as the contender's own log tells them; in order of their beginning.
     #[serde(default)]
     pub pauses: Vec<Pause>,

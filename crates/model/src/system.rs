@@ -166,6 +166,8 @@ pub struct System {
     pub needs: Vec<Need>,
     /// How it is built; `None` when it comes as it is.
     pub build: Option<Build>,
+    /// How an empty `{data}` folder is made, of a database: once, then it is copied for each start. Empty for others.
+    pub make: Vec<String>,
     /// How it starts.
     pub start: Start,
     /// Deadline for the first right answer.
@@ -191,6 +193,15 @@ pub struct Contender {
     pub args: Vec<String>,
     /// What `{variant.jvm}` stands for.
     pub jvm: Vec<String>,
+}
+
+impl Contender {
+    /// Whether it can only be started where there is a database.
+    pub fn needs_database(&self) -> bool {
+        let start = &self.system.start;
+        self.system.kind != Kind::Database
+            && start.run.iter().chain(start.env.values()).chain(&self.args).any(|t| placeholder::names_database(t))
+    }
 }
 
 impl System {
@@ -324,6 +335,19 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
         }
     });
     let ports = start.ports.clone();
+    let make = table.table("data", |t| {
+        let make = t.strings("make");
+        check_placeholders(t, "make", &make, &[], false);
+        make
+    });
+    match (kind, make.as_deref()) {
+        (Kind::Database, None | Some([])) => {
+            let hint = "write [data] with `make`, the command that makes an empty `{data}` folder";
+            table.problem("data", "a database does not say how its data folder is made", hint);
+        }
+        (Kind::Service | Kind::Proxy, Some(_)) => table.problem("data", "only a database has a data folder", "leave [data] out"),
+        _ => {}
+    }
     let stop = table.table("stop", |t| {
         let signal = t.string("signal").unwrap_or_else(|| "TERM".into());
         let signal = match signal.as_str() {
@@ -348,6 +372,7 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
         facts: table.map("facts"),
         needs: table.tables("needs", walk_need),
         build: table.table("build", walk_build),
+        make: make.unwrap_or_default(),
         start,
         ready_within: table.table("ready", |t| t.duration("within")).flatten().unwrap_or(Duration::from_secs(60)),
         stop: stop.unwrap_or(Stop { signal: StopSignal::Term, within: DEFAULT_STOP }),
@@ -528,6 +553,25 @@ run = ["target/app", "{variant.args}"]
             assert!(said.contains(&format!("the start command of `strings:{name}` drops `-XX:AOTCache=app.aot`")), "{said}");
             assert!(said.contains("hint: add \"{variant.jvm}\" to its `run`"), "{said}");
         }
+    }
+
+    #[test]
+    fn a_database_says_how_its_data_folder_is_made_and_nobody_else_does() {
+        let read = |kind: &str, more: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let own = folder.path().join("d");
+            std::fs::create_dir(&own).unwrap();
+            let text = format!(
+                "name = \"d\"\nsummary = \"s\"\nkind = \"{kind}\"\n[start]\nrun = [\"d\", \"{{database.url}}\"]\nports = [\"sql\"]\n{more}"
+            );
+            std::fs::write(own.join("system.toml"), text).unwrap();
+            System::read(&own).and_then(|system| system.with_variants(&[])).map_err(|problems| problems.to_string())
+        };
+        let database = read("database", "[data]\nmake = [\"init\", \"{data}\"]").unwrap();
+        assert_eq!((database.system.make.clone(), database.needs_database()), (vec!["init".to_owned(), "{data}".to_owned()], false));
+        assert!(read("service", "").unwrap().needs_database());
+        assert!(read("database", "").unwrap_err().contains("does not say how its data folder is made"));
+        assert!(read("service", "[data]\nmake = [\"init\"]").unwrap_err().contains("only a database has a data folder"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A workload: the requests, in order, and the right answers to them (`workloads/<name>.toml`).
 
 use crate::data::{self, Data, Parameters};
+use crate::database::{self, Stored};
 use crate::name::did_you_mean;
 use crate::problem::Problems;
 use crate::reader::{Levels, Table, read_file};
@@ -24,6 +25,8 @@ pub struct Workload {
     pub data: Vec<Data>,
     /// Made one after the other, then again from the first.
     pub steps: Vec<Step>,
+    /// What they leave in a database, where the experiment has one.
+    pub stored: Option<Stored>,
 }
 
 /// One request and its right answer.
@@ -43,6 +46,8 @@ pub struct Step {
     pub answer: Answer,
     /// A status that says "not now": counted as declined, not as wrong.
     pub declined: Option<u16>,
+    /// By table, how many rows each right answer says were stored.
+    pub stores: BTreeMap<String, u64>,
 }
 
 /// What a request sends after its head.
@@ -178,6 +183,7 @@ impl Default for Step {
             captures: Vec::new(),
             answer: Answer::default(),
             declined: None,
+            stores: BTreeMap::new(),
         }
     }
 }
@@ -217,7 +223,12 @@ impl Workload {
                 }
             }
             let steps = table.tables("step", |t| walk_step(t, folder, &mut scope));
-            let workload = Workload { name, summary, data, steps };
+            let stored = table.table("database", |t| database::walk(t, folder, &scope.parameters));
+            if let (None, Some(step)) = (&stored, steps.iter().find(|step| !step.stores.is_empty())) {
+                let hint = "write [database] with `tables`, the file of the statements that make them";
+                table.problem("step", format!("`{} {}` stores rows, and the workload names no tables", step.method, step.path), hint);
+            }
+            let workload = Workload { name, summary, data, steps, stored };
             if path.file_stem().is_some_and(|stem| *stem != *workload.name) {
                 table.problem("name", format!("the name `{}` is not that of its file", workload.name), "name the file `<name>.toml`");
             }
@@ -317,6 +328,7 @@ fn walk_step(table: &Table<'_>, folder: &Path, scope: &mut Scope) -> Step {
         }),
         captures: table.named_tables("capture", |name, t| walk_capture(name, t, scope)).into_values().flatten().collect(),
         declined: table.integer("declined", 100, 599).map(|n| n as u16),
+        stores: database::walk_stores(table),
     };
     for Capture { name, .. } in &step.captures {
         if !data::is_value_name(name) {

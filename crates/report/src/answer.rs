@@ -20,8 +20,15 @@ pub struct Answer {
     pub details: Vec<String>,
 }
 
-/// Puts the judgement into words.
+/// Puts the judgement into words; who lost data comes before who is fast.
 pub fn answer(record: &Record, judgement: &Judgement) -> Answer {
+    let answer = ranked(record, judgement);
+    let mut said = judgement.disqualified.iter().map(|d| format!("{} is disqualified: {}.", d.contender, d.reason));
+    let Some(sentence) = said.next() else { return answer };
+    Answer { sentence, details: said.chain([answer.sentence]).chain(answer.details).collect(), ..answer }
+}
+
+fn ranked(record: &Record, judgement: &Judgement) -> Answer {
     let details = details(judgement);
     if judgement.unsound {
         let kinds = judgement.faults.iter().map(|f| f.kind.as_str()).collect::<std::collections::BTreeSet<_>>();

@@ -2,6 +2,7 @@
 
 use crate::answer::{answer, notes};
 use crate::{effects, judged};
+use model::database::Kept;
 use model::experiment::Published;
 use model::judgement::{Judgement, show_confidence};
 use model::record::{Measurement, Participant, Record, Trial};
@@ -135,9 +136,19 @@ fn machine(record: &Record) -> Vec<Value> {
         facts.push(fact("CPUs of the upstream", show(&cpus.upstream)));
         facts.push(fact("upstream", format!("{}: {}", upstream.name, upstream.summary)));
     }
+    if let Some(database) = &record.header.database {
+        facts.push(fact("database", format!("{}: {}", database.name, database.summary)));
+        facts.extend(record.trials.iter().find_map(|t| t.database.as_ref()).map_or_else(Vec::new, kept));
+    }
     let steal = record.trials.iter().map(|t| t.host.steal_share).fold(0.0, f64::max);
     facts.push(fact("most CPU time stolen in a trial", format!("{} %", show_number(steal * 100.0))));
     facts
+}
+
+/// What a database is, as it said itself.
+fn kept(kept: &Kept) -> Vec<Value> {
+    let settings: Vec<String> = kept.settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    vec![fact("version of the database", kept.version.clone()), fact("settings of the database", settings.join(", "))]
 }
 
 /// What the self-test found of what is known.

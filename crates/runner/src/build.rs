@@ -62,7 +62,7 @@ pub fn build(contender: &Contender, tools: &Tools, cache: &Path, run: &str, stop
     let deadline = load::clock::now_ns() + build.within.as_nanos() as u64;
     for command in &build.run {
         let command = values.expand_command(command).map_err(|p| fail(format!("`{{{p}}}` has no value in a build"), vec![]))?;
-        let spec = Spec { command: &command, folder: &system.folder, env: &env, cpus: &[], descriptors: None, log: &log, run };
+        let spec = Spec { command: &command, folder: &system.folder, env: &env, cpus: &[], descriptors: None, log: &log, user: None, run };
         let shown = command.join(" ");
         let mut process = Process::start(&spec).map_err(|cause| fail(cause, vec![]))?;
         loop {

@@ -25,11 +25,28 @@ pub const ARGUMENT: &str = "__guard";
 /// Marks every process that descends from a system, with the run's id.
 pub const MARK: &str = "FACEOFF_RUN";
 
+/// Who runs a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct User {
+    /// User id.
+    pub user: u32,
+    /// Group id; it is in no other group.
+    pub group: u32,
+}
+
+impl User {
+    fn parse(text: &str) -> Option<User> {
+        let (user, group) = text.split_once(':')?;
+        Some(User { user: user.parse().ok()?, group: group.parse().ok()? })
+    }
+}
+
 /// What a guard is given besides the command: everything in its arguments, so
 /// that `ps` shows it.
 pub(crate) struct Order<'a> {
     pub cpus: &'a [usize],
     pub descriptors: Option<u64>,
+    pub user: Option<User>,
     pub log: &'a std::path::Path,
     pub command: &'a [String],
 }
@@ -38,14 +55,15 @@ impl Order<'_> {
     pub fn arguments(&self) -> Vec<String> {
         let cpus: Vec<String> = self.cpus.iter().map(ToString::to_string).collect();
         let descriptors = self.descriptors.map(|n| n.to_string()).unwrap_or_default();
+        let user = self.user.map(|User { user, group }| format!("{user}:{group}")).unwrap_or_default();
         let log = self.log.to_string_lossy().into_owned();
-        [ARGUMENT.to_owned(), cpus.join(","), descriptors, log].into_iter().chain(self.command.iter().cloned()).collect()
+        [ARGUMENT.to_owned(), cpus.join(","), descriptors, user, log].into_iter().chain(self.command.iter().cloned()).collect()
     }
 }
 
 /// Runs as a guard. `arguments` are those after [`ARGUMENT`].
 pub fn main(arguments: &[String]) -> ExitCode {
-    let [cpus, descriptors, log, command @ ..] = arguments else { return ExitCode::from(2) };
+    let [cpus, descriptors, user, log, command @ ..] = arguments else { return ExitCode::from(2) };
     let [program, rest @ ..] = command else { return ExitCode::from(2) };
     // A session of its own: Ctrl-C at the terminal reaches faceoff alone.
     let _ = rustix::process::setsid();
@@ -63,6 +81,12 @@ pub fn main(arguments: &[String]) -> ExitCode {
         return ExitCode::FAILURE;
     };
     child.args(rest).stdin(Stdio::null()).stdout(out).stderr(err);
+    match User::parse(user) {
+        Some(User { user, group }) => drop(child.gid(group).uid(user)),
+        None if user.is_empty() => {}
+        None => return ExitCode::from(2),
+    }
+    // By now the user has been changed, which would take the parent-death signal back.
     // SAFETY: between fork and exec only system calls are made; nothing is allocated or locked.
     unsafe {
         child.pre_exec(move || {

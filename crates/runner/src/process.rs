@@ -1,6 +1,6 @@
 //! A process under a guard.
 
-use crate::guard::{MARK, Order};
+use crate::guard::{MARK, Order, User};
 use model::system::StopSignal;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -23,6 +23,8 @@ pub struct Spec<'a> {
     pub descriptors: Option<u64>,
     /// Where its output goes, appended.
     pub log: &'a Path,
+    /// Who runs it; `None` for whoever runs faceoff.
+    pub user: Option<User>,
     /// The run's id.
     pub run: &'a str,
 }
@@ -88,7 +90,7 @@ impl Process {
     /// # Errors
     /// In words, when the program is not there or may not be run.
     pub fn start(spec: &Spec<'_>) -> Result<Process, String> {
-        let order = Order { cpus: spec.cpus, descriptors: spec.descriptors, log: spec.log, command: spec.command };
+        let order = Order { cpus: spec.cpus, descriptors: spec.descriptors, user: spec.user, log: spec.log, command: spec.command };
         let program = &spec.command[0];
         // The running binary itself, even when its file has been replaced meanwhile.
         let mut guard = Command::new("/proc/self/exe")

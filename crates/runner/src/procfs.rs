@@ -10,6 +10,8 @@ use std::io::Read;
 pub(crate) struct Stat {
     pub parent: u32,
     pub system_ns: u64,
+    /// CPU time of children that it has waited for, and of theirs.
+    pub reaped_ns: u64,
     pub threads: u64,
 }
 
@@ -128,7 +130,12 @@ fn parse_stat(bytes: &[u8]) -> Option<Stat> {
     let text = String::from_utf8_lossy(bytes);
     let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
-    Some(Stat { parent: number(1)? as u32, system_ns: number(12)? * TICK_NS, threads: number(17)? })
+    Some(Stat {
+        parent: number(1)? as u32,
+        system_ns: number(12)? * TICK_NS,
+        reaped_ns: (number(13)? + number(14)?) * TICK_NS,
+        threads: number(17)?,
+    })
 }
 
 /// Open descriptors of a process.
@@ -198,8 +205,8 @@ mod tests {
 
     #[test]
     fn a_name_with_parentheses_does_not_shift_the_fields() {
-        let line = b"42 (a) b (c)) S 7 42 42 0 -1 4194560 1 0 0 0 11 5 0 0 20 0 3 0 100 1 2";
-        assert_eq!(parse_stat(line), Some(Stat { parent: 7, system_ns: 50_000_000, threads: 3 }));
+        let line = b"42 (a) b (c)) S 7 42 42 0 -1 4194560 1 0 0 0 11 5 1 2 20 0 3 0 100 1 2";
+        assert_eq!(parse_stat(line), Some(Stat { parent: 7, system_ns: 50_000_000, reaped_ns: 30_000_000, threads: 3 }));
         assert_eq!(parse_stat(b"garbage"), None);
     }
 

@@ -30,6 +30,8 @@ pub struct Surroundings<'a> {
     pub tools: &'a Tools,
     /// Where a proxy finds its upstream.
     pub upstream: Option<SocketAddr>,
+    /// Where it finds its database: what `{database.*}` stands for.
+    pub database: Option<&'a BTreeMap<String, String>>,
     /// The CPUs it may use.
     pub cpus: &'a [usize],
     /// Most descriptors, where the experiment says so.
@@ -54,6 +56,8 @@ pub struct Running {
     pub command: Vec<String>,
     /// From its start to the first right answer.
     pub ready_after_ns: u64,
+    /// How often it was asked before, and got no further than to be asked.
+    pub asked_in_vain: u64,
 }
 
 /// The limit of descriptors that systems get where nothing else is written: the
@@ -96,6 +100,7 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
         cpus: around.cpus,
         descriptors: Some(prepared.descriptors),
         log: &prepared.log,
+        user: None,
         run: around.run,
     };
     let failed = |failure| Attempt::Failed(failure, prepared.command.clone());
@@ -105,16 +110,18 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
     let deadline = process.started_ns + system.ready_within.as_nanos() as u64;
     // What it answered tells more than a last try that the deadline cut short.
     let mut answered = None;
+    let mut asked_in_vain = 0;
     loop {
         let left = deadline.saturating_sub(load::clock::now_ns());
         let cause = match ask(address, &target, ready, Duration::from_nanos(left.clamp(1_000_000, 2_000_000_000))) {
             Ok(at_ns) => {
                 let ready_after_ns = at_ns - process.started_ns;
-                return Ok(Running { process, address, target, command: prepared.command, ready_after_ns });
+                return Ok(Running { process, address, target, command: prepared.command, ready_after_ns, asked_in_vain });
             }
             Err(WrongAnswer::NoAnswer(cause)) => cause,
             Err(WrongAnswer::Wrong(cause)) => answered.insert(format!("a wrong answer: {cause}")).clone(),
         };
+        asked_in_vain += 1;
         let log = |process: &Process| process.last_lines(LOG_LINES);
         if let Some(ended) = process.ended() {
             let status = ended.status.clone();
@@ -173,11 +180,13 @@ fn prepare(contender: &Contender, around: &Surroundings<'_>) -> Result<Prepared,
         values.texts.insert("upstream.http".into(), format!("http://{upstream}"));
         values.texts.insert("upstream.address".into(), upstream.to_string());
     }
+    values.texts.extend(around.database.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
     values.texts.insert("work".into(), work.to_string_lossy().into_owned());
     values.texts.insert("cores".into(), around.cpus.len().to_string());
     values.texts.insert("descriptors".into(), descriptors.to_string());
     let no_value = |name: String| match name.as_str() {
         name if name.starts_with("upstream") => format!("`{{{name}}}` has no value: the experiment names no upstream"),
+        name if name.starts_with("database") => format!("`{{{name}}}` has no value: the experiment names no database"),
         name => format!("`{{{name}}}` has no value here"),
     };
     for file in &start.render {

@@ -19,9 +19,12 @@ const LOOK_AGAIN: usize = 10;
 /// for the tree only: one file a thread is too much ten times a second.
 const THREADS_MANY: u64 = 128;
 
-/// CPU time of a process and all its descendants, in nanoseconds.
+/// CPU time of a process and all its descendants, in nanoseconds. Of those that have ended it is known in ticks, once their parent has
+/// noticed.
 pub fn tree_cpu_ns(root: u32) -> u64 {
-    std::iter::once(root).chain(descendants(root)).filter_map(cpu_ns).sum()
+    let mut reader = Reader::default();
+    let mut of = |pid: u32| cpu_ns(pid).unwrap_or(0) + reader.stat(pid).map_or(0, |stat| stat.reaped_ns);
+    std::iter::once(root).chain(descendants(root)).map(&mut of).sum()
 }
 
 /// Samples a process tree from its start until it is stopped, on a thread of its own.

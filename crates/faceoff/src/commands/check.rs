@@ -4,13 +4,14 @@ use crate::exit::{Error, FAILED};
 use crate::output::{json, line, message};
 use crate::progress::Show;
 use clap::Args;
-use lab::Place;
+use lab::{LabError, Place, Source};
 use model::catalog::Catalog;
 use model::name::ContenderName;
 use model::problem::Problems;
 use model::record::Failure;
 use model::system::{Contender, Kind};
 use model::units::show_duration;
+use runner::database::Means;
 use runner::needs::Tools;
 use runner::start::{Running, Surroundings, start};
 use serde_json::json as value;
@@ -55,8 +56,15 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let cache = cache(catalog);
     let place = Place { catalog, cache: &cache, version: VERSION, stop: &stop };
     let work = cache.join("check").join(std::process::id().to_string());
-    let mut checks =
-        Checks { place, tools: Tools::default(), cpus: runner::cpus::usable(), work: &work, upstream: None, show: Show::default() };
+    let mut checks = Checks {
+        place,
+        tools: Tools::default(),
+        cpus: runner::cpus::usable(),
+        work: &work,
+        upstream: None,
+        database: None,
+        show: Show::default(),
+    };
     let mut outcomes = Vec::new();
     for contender in contenders {
         let name = contender.name.clone();
@@ -107,17 +115,22 @@ struct Checks<'a> {
     cpus: Vec<usize>,
     work: &'a Path,
     upstream: Option<Upstream>,
+    database: Option<Source>,
     show: Show,
 }
 
 impl Checks<'_> {
     fn one(&mut self, contender: Contender, upstream: Option<&ContenderName>) -> Result<Outcome, Error> {
+        if contender.system.kind == Kind::Database {
+            return self.database(contender);
+        }
         if contender.system.answers.is_empty() {
             return Ok(Outcome::Skipped("it answers no workload that could be asked (`answers` is empty)".into()));
         }
         let workloads = contender.system.answers.iter().map(|w| self.place.catalog.workload(w)).collect::<Result<Vec<_>, _>>()?;
         let name = contender.name.clone();
         let needs_upstream = contender.system.kind == Kind::Proxy;
+        let needs_database = contender.needs_database();
         let ready = match lab::gather(&self.place, &self.tools, contender, "check", &mut |p| self.show.take(p))? {
             Ok(ready) => ready,
             Err(skipped) if skipped.failed => {
@@ -134,10 +147,18 @@ impl Checks<'_> {
                 return Ok(Outcome::Failed(failure));
             }
         }
+        if needs_database {
+            let wanted = database_of(self.place.catalog, &ready.contender)?;
+            if let Err(failure) = self.provide_database(&wanted)? {
+                return Ok(Outcome::Failed(failure));
+            }
+        }
         self.show.take(lab::Progress::Proving(&name));
         let work = self.work.join(name.to_string().replace(':', "_"));
         let address = self.upstream.as_ref().map(|u| u.running.address).filter(|_| needs_upstream);
-        let answers = lab::prove(&ready.contender, &workloads.iter().collect::<Vec<_>>(), &self.around(&work, address));
+        let database = self.database.as_ref().filter(|_| needs_database);
+        let answers =
+            lab::prove(&ready.contender, &workloads.iter().collect::<Vec<_>>(), &self.around(&work, address), database, &self.cpus)?;
         if self.place.stop.load(Ordering::Relaxed) {
             self.stop_upstream();
             return Err(Error::Interrupted(crate::signals::code()));
@@ -149,7 +170,43 @@ impl Checks<'_> {
     }
 
     fn around<'s>(&'s self, work: &'s Path, upstream: Option<std::net::SocketAddr>) -> Surroundings<'s> {
-        Surroundings { tools: &self.tools, upstream, cpus: &self.cpus, descriptors: None, work, run: "check", stop: self.place.stop }
+        let (tools, stop) = (&self.tools, self.place.stop);
+        Surroundings { tools, upstream, database: None, cpus: &self.cpus, descriptors: None, work, run: "check", stop }
+    }
+
+    /// Has the wanted database at hand.
+    fn provide_database(&mut self, wanted: &ContenderName) -> Result<Result<(), Failure>, Error> {
+        if self.database.as_ref().is_some_and(|database| database.name() == wanted) {
+            return Ok(Ok(()));
+        }
+        let contender = self.place.catalog.contender(wanted)?;
+        match lab::provide_database(&self.place, &self.tools, contender, "check", &mut |p| self.show.take(p)) {
+            Ok(database) => self.database = Some(database),
+            Err(LabError::Database(_, failure)) => return Ok(Err(*failure)),
+            Err(LabError::NobodyLeft(cause)) => return Ok(Err(Failure { stage: "database".into(), cause, log: vec![] })),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(Ok(()))
+    }
+
+    /// Starts and stops a database.
+    fn database(&mut self, contender: Contender) -> Result<Outcome, Error> {
+        let found = self.tools.of(&contender);
+        if let Some(missing) = found.iter().find(|tool| tool.version.is_none()) {
+            return Ok(Outcome::Skipped(format!("needs {} ({})", missing.tool, missing.hint)));
+        }
+        let name = contender.name.clone();
+        if let Err(failure) = self.provide_database(&name)? {
+            return Ok(Outcome::Failed(failure));
+        }
+        let work = self.work.join(name.to_string().replace(':', "_"));
+        let means = Means { tools: &self.tools, run: "check", stop: self.place.stop };
+        match self.database.as_ref().map(|database| database.prove(&self.cpus, &work, means)) {
+            Some(Ok(ns)) => Ok(Outcome::Right(ns)),
+            Some(Err(LabError::Database(_, failure))) => Ok(Outcome::Failed(*failure)),
+            Some(Err(error)) => Err(error.into()),
+            None => Ok(Outcome::Skipped("there is none at hand".into())),
+        }
     }
 
     /// Has the wanted upstream running, and no other.
@@ -185,6 +242,24 @@ impl Checks<'_> {
             message(&format!("warning: the upstream {}: {}", contender.name, failure.cause));
         }
     }
+}
+
+/// The database of an experiment that a system takes part in, else the first that is here.
+fn database_of(catalog: &Catalog, contender: &Contender) -> Result<ContenderName, Error> {
+    for name in catalog.experiment_names() {
+        let experiment = catalog.experiment(&name)?;
+        let takes_part = experiment.everybody().any(|c| c.system == contender.name.system);
+        if let Some(database) = experiment.database.filter(|_| takes_part) {
+            return Ok(database);
+        }
+    }
+    for name in catalog.system_names() {
+        if catalog.system(&name)?.kind == Kind::Database {
+            return Ok(ContenderName { system: name, variants: Vec::new() });
+        }
+    }
+    let hint = "add a system of kind \"database\"";
+    Err(Problems::plain(format!("{} needs a database, and there is none here", contender.name), hint).into())
 }
 
 /// The upstream of an experiment that a proxy takes part in: before others one that asks what the proxy must answer, one with

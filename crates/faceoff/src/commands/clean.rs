@@ -16,7 +16,7 @@ pub struct Options {
 pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let stop = crate::signals::stop_flag();
     let _lock = super::lock(&stop)?;
-    let mut folders = vec![cache(catalog)];
+    let mut folders = vec![cache(catalog), runner::database::home(&cache(catalog))];
     if options.records {
         folders.push(catalog.dir().join("records"));
     }

@@ -49,9 +49,9 @@ fn all<T>(problems: &mut Vec<Problems>, names: Vec<String>, read: impl Fn(&str) 
     names.iter().filter_map(|name| read(name).map_err(|p| problems.push(p)).ok()).collect()
 }
 
-/// Every system that takes part, before and behind the proxies.
+/// Every system that takes part, before and behind the proxies, and the database.
 fn systems_of(experiment: &Experiment) -> impl Iterator<Item = &str> {
-    experiment.everybody().chain(&experiment.upstream).map(|name| name.system.as_str())
+    experiment.everybody().chain(&experiment.upstream).chain(&experiment.database).map(|name| name.system.as_str())
 }
 
 fn text(all: &Value) -> String {

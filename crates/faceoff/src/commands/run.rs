@@ -119,6 +119,11 @@ fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error> {
         text += &format!("  {:<10} {upstream}\n", "upstream");
         proofs += lab::upstream_warmup(experiment) + Duration::from_secs(7);
     }
+    if let Some(database) = &experiment.database {
+        text += &format!("  {:<10} {database}, fresh for each trial\n", "database");
+        let fresh = Duration::from_secs(1);
+        (block, proofs) = (block + fresh * experiment.everybody().count() as u32, proofs + fresh * experiment.everybody().count() as u32);
+    }
     for cell in &experiment.cells {
         text += &format!("  {:<10} {}: {}, workload {}\n", "cell", cell.name, cell.load.describe(), cell.asks());
     }

@@ -32,9 +32,11 @@ pub(super) fn upstream(seen: &Seen<'_>) -> Option<Fault> {
     if behind <= BUSY_SHARE || own >= BUSY_SHARE || share(upstream) < UPSTREAM_SHARE_MIN {
         return None;
     }
-    let who = if shares_with_generator { "upstream and generator together" } else { "the upstream" };
+    let what = if seen.experiment.upstream.is_none() && seen.experiment.database.is_some() { "database" } else { "upstream" };
+    let who = if shares_with_generator { format!("{what} and generator together") } else { format!("the {what}") };
     let evidence = format!("{who} used {} of their CPUs, the contender {} of its own", show_share(behind), show_share(own));
-    fault("upstream-binds", evidence, "what was measured here is the upstream: give it more CPUs, or take a faster one")
+    let hint = format!("what was measured here is the {what}: give it more CPUs, or take a faster one");
+    fault("upstream-binds", evidence, &hint)
 }
 
 /// Cells of a closed load in which all contenders come to one throughput though none is at its limit.

@@ -33,6 +33,7 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
         factors: vec![],
         aa: false,
         upstream: None,
+        database: None,
         cells: vec![Cell {
             name: "c".into(),
             workload: "w".into(),
@@ -78,6 +79,7 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
             contenders: names.iter().map(participant).collect(),
             plan: vec![names; blocks as usize],
             upstream: None,
+            database: None,
             skipped: vec![],
             machine: Machine::default(),
             cpus: CpuSets { contender: vec![1], generator: vec![0], upstream: vec![0] },
@@ -96,6 +98,7 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
 pub fn trial(contender: &str, block: u32, measurement: Measurement) -> Trial {
     Trial {
         pauses: vec![],
+        database: None,
         contender: name(contender),
         block,
         position: 1,

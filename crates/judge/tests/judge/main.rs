@@ -2,6 +2,7 @@
 
 mod audit;
 mod effects;
+mod keeping;
 mod made_up;
 mod soundness;
 mod sweeps;

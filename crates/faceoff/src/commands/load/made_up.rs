@@ -29,6 +29,7 @@ pub fn measured() -> Measured {
         service: of(49_000, 10_000),
         lag: of(1_000, 10_002),
         counts: Counts { scheduled: 10_002, correct: 10_000, wrong: 1, timed_out: 1, ..Counts::default() },
+        steps: vec![],
         statuses: [(200, 10_000), (500, 1)].into(),
         received_bytes: 12_340_000,
         examples: vec!["status 500 instead of 200".into(), "no answer within 2 s".into()],

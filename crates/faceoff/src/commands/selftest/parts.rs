@@ -212,6 +212,7 @@ fn experiment(
         factors: vec![],
         aa: false,
         upstream: None,
+        database: None,
         cells,
         design: Design {
             blocks: scale.blocks,

@@ -1,0 +1,81 @@
+//! Who keeps what it acknowledged, and who does not.
+
+use crate::made_up::{self, histogram, measurement, name};
+use model::database::{Checked, Kept, TableCount};
+use model::experiment::Load;
+use model::judgement::Outcome;
+use model::record::{Fault, Record};
+
+/// Six blocks in which `b` and `c` need half the CPU time of `a`; all keep what they acknowledge.
+fn record() -> Record {
+    let trial = |contender: &str, block: u32, cpu_ns: u64| {
+        let mut measured = measurement(10, histogram((0..1_000).map(|i| 1_000_000 + i * u64::from(block))));
+        measured.latency = Some(measured.service.clone());
+        measured.usage.cpu_ns = cpu_ns + u64::from(block) * 1_000;
+        let mut trial = made_up::trial(contender, block, measured);
+        let count = TableCount { table: "t".into(), acknowledged: 100, in_doubt: 1, rows: 100 };
+        let checked = Checked { after: "c".into(), tables: vec![count], holds: vec![] };
+        trial.database = Some(Kept { ready_after_ns: None, version: "18".into(), settings: Default::default(), checks: vec![checked] });
+        trial
+    };
+    let block = |block| [trial("a", block, 200_000_000), trial("b", block, 100_000_000), trial("c", block, 100_000_000)];
+    made_up::record(&["a", "b", "c"], Load::arrivals(100.0, 10), (1..=6).flat_map(block).collect())
+}
+
+fn outcomes(record: &Record, contender: &str) -> Vec<Outcome> {
+    let judgement = judge::judge(record);
+    let of = judgement.verdicts.iter().filter(|v| v.contender == name(contender) && v.metric == model::metric::Metric::CpuPerRequest);
+    of.map(|v| v.outcome).collect()
+}
+
+fn set_rows(record: &mut Record, contender: &str, rows: u64) {
+    let trial = record.trials.iter_mut().find(|t| t.contender == name(contender) && t.block == 2).unwrap();
+    trial.database.as_mut().unwrap().checks[0].tables[0].rows = rows;
+}
+
+#[test]
+fn whoever_keeps_all_is_judged() {
+    let judgement = judge::judge(&record());
+    assert!(judgement.disqualified.is_empty() && !judgement.incomplete);
+    assert_eq!((outcomes(&record(), "b"), outcomes(&record(), "c")), (vec![Outcome::Better], vec![Outcome::Better]));
+}
+
+#[test]
+fn one_lost_or_doubled_write_disqualifies_whoever_did_it_and_nobody_else() {
+    for (rows, kind) in [(99, "lost-write"), (102, "doubled-write")] {
+        let mut record = record();
+        set_rows(&mut record, "b", rows);
+        let judgement = judge::judge(&record);
+        let [disqualified] = &judgement.disqualified[..] else { panic!("{:?}", judgement.disqualified) };
+        assert_eq!(disqualified.contender, name("b"));
+        assert!(disqualified.reason.contains("`t`") && disqualified.reason.contains("block 2, b, after c"), "{disqualified:?}");
+        assert!(judgement.incomplete && !judgement.unsound);
+        assert!(judgement.faults.iter().any(|fault| fault.kind == kind), "{:?}", judgement.faults);
+        assert_eq!((outcomes(&record, "b"), outcomes(&record, "c")), (vec![Outcome::Undecided], vec![Outcome::Better]));
+    }
+}
+
+#[test]
+fn what_was_in_doubt_may_be_there() {
+    let mut record = record();
+    set_rows(&mut record, "b", 101);
+    assert!(judge::judge(&record).disqualified.is_empty());
+}
+
+#[test]
+fn a_baseline_that_loses_data_is_no_measure_for_anybody() {
+    let mut record = record();
+    set_rows(&mut record, "a", 0);
+    assert_eq!((outcomes(&record, "b"), outcomes(&record, "c")), (vec![Outcome::Undecided], vec![Outcome::Undecided]));
+}
+
+#[test]
+fn what_a_lost_database_lost_is_not_the_contenders_doing() {
+    let mut record = record();
+    set_rows(&mut record, "b", 0);
+    let trial = record.trials.iter_mut().find(|t| t.contender == name("b") && t.block == 2).unwrap();
+    trial.faults.push(Fault { kind: "database-lost".into(), evidence: "it ended".into(), hint: String::new() });
+    let judgement = judge::judge(&record);
+    assert!(judgement.disqualified.is_empty());
+    assert!(judgement.excluded.iter().any(|e| e.contender == name("b") && e.block == 2), "{:?}", judgement.excluded);
+}

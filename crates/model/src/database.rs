@@ -1,0 +1,196 @@
+//! What requests leave in a database: what a workload says of it, and what was found there.
+
+use crate::data::Parameters;
+use crate::reader::Table;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What a workload says of the data that it leaves (`[database]`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stored {
+    /// The file of the statements, for messages.
+    pub file: String,
+    /// The statements that make the tables, in a schema that is empty.
+    pub tables: String,
+    /// The statements that put in what was there before, each time the tables were emptied.
+    pub fill: Option<String>,
+    /// What must hold of the data whatever was answered.
+    pub holds: Vec<Holds>,
+}
+
+/// Something that holds of the data at any time nobody writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holds {
+    /// In words.
+    pub text: String,
+    /// The statement whose one value is then zero.
+    pub zero: String,
+}
+
+/// Reads `[database]` of a workload that stands in a folder.
+pub(crate) fn walk(table: &Table<'_>, folder: &Path, parameters: &Parameters) -> Stored {
+    let file = table.required_string("tables");
+    let tables = match std::fs::read_to_string(folder.join(&file)) {
+        Ok(text) => text,
+        Err(_) if file.is_empty() => String::new(),
+        Err(error) => {
+            table.problem("tables", format!("`{file}` cannot be read: {error}"), "the path is counted from the workload's folder");
+            String::new()
+        }
+    };
+    let holds = table.tables("holds", |t| Holds { text: t.required_string("text"), zero: t.required_string("zero") });
+    let fill = table.string("fill").map(|text| parameters.fill(&text));
+    Stored { file, tables, fill, holds }
+}
+
+/// Reads how many rows a step stores, by table.
+pub(crate) fn walk_stores(table: &Table<'_>) -> BTreeMap<String, u64> {
+    let mut stores = BTreeMap::new();
+    for (name, value) in table.values("stores") {
+        match value.as_u64().filter(|rows| (1..=1_000_000).contains(rows)) {
+            Some(rows) => drop(stores.insert(name, rows)),
+            None => table.problem(
+                "stores",
+                format!("`{name}` stores {value} rows"),
+                "write how many rows a right answer says were stored: `stores = { orders = 1 }`",
+            ),
+        }
+    }
+    stores
+}
+
+/// The database of a trial, in its record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// From its start to the first right answer; `None` where it ran already.
+    pub ready_after_ns: Option<u64>,
+    /// What it says it is.
+    pub version: String,
+    /// Its settings: those that decide about speed and safety, and those that are not as they come.
+    pub settings: BTreeMap<String, String>,
+    /// What was looked at, in order: after the warm-up, after each cell.
+    pub checks: Vec<Checked>,
+}
+
+/// What was found in the tables, in which nothing was when it began but what had been put in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checked {
+    /// After what: `warm-up`, or the cell's name.
+    pub after: String,
+    /// Each table that requests write to.
+    pub tables: Vec<TableCount>,
+    /// What must hold, and what came.
+    pub holds: Vec<Found>,
+}
+
+/// The rows of a table beside the requests that wrote them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableCount {
+    /// Its name.
+    pub table: String,
+    /// Rows that right answers said were stored.
+    pub acknowledged: u64,
+    /// Rows that may have been stored: of requests that were sent, and timed out, were cut off or got a server's error.
+    pub in_doubt: u64,
+    /// Rows that are there, without those that were put in before.
+    pub rows: u64,
+}
+
+/// What a statement that must give zero gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// What must hold, in words.
+    pub text: String,
+    /// The value, as the database writes it.
+    pub value: String,
+}
+
+impl TableCount {
+    /// How acknowledged writes and rows disagree, if they do: the kind of the fault, and the sentence.
+    pub fn broken(&self) -> Option<(&'static str, String)> {
+        let TableCount { table, acknowledged, in_doubt, rows } = self;
+        if rows < acknowledged {
+            let lost = acknowledged - rows;
+            return Some(("lost-write", format!("{lost} of {acknowledged} acknowledged rows of `{table}` are not there")));
+        }
+        let most = acknowledged.saturating_add(*in_doubt);
+        (*rows > most).then(|| {
+            let more = rows - most;
+            let known = format!("{acknowledged} acknowledged and {in_doubt} in doubt");
+            ("doubled-write", format!("`{table}` has {more} rows more than were written: {rows}, with {known}"))
+        })
+    }
+}
+
+impl Found {
+    /// Whether it is zero, however it is written.
+    pub fn is_zero(&self) -> bool {
+        self.value.parse::<f64>().is_ok_and(|value| value == 0.0)
+    }
+}
+
+impl Checked {
+    /// Everything that is not as it must be: the kind of the fault, and the sentence.
+    pub fn broken(&self) -> Vec<(&'static str, String)> {
+        let of_data = self.holds.iter().filter(|found| !found.is_zero());
+        let of_data = of_data.map(|found| ("broken-data", format!("it does not hold that {}: off by {}", found.text, found.value)));
+        self.tables.iter().filter_map(TableCount::broken).chain(of_data).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::Workload;
+
+    fn read(more: &str, stores: &str) -> Result<Workload, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("w.toml");
+        std::fs::write(folder.path().join("t.sql"), "CREATE TABLE t ()").unwrap();
+        let text = format!(
+            "name = \"w\"\nsummary = \"s\"\nparameters = {{ n = \"3\" }}\n{more}\n[[step]]\npath = \"/\"\n{stores}\n[step.answer]\n"
+        );
+        std::fs::write(&file, text).unwrap();
+        Workload::read(&file).map_err(|problems| problems.to_string())
+    }
+
+    #[test]
+    fn what_a_workload_stores_is_read() {
+        let database =
+            "[database]\ntables = \"t.sql\"\nfill = \"INSERT ${n}\"\n[[database.holds]]\ntext = \"all is well\"\nzero = \"SELECT 0\"";
+        let workload = read(database, "stores = { t = 2 }").unwrap();
+        let stored = workload.stored.unwrap();
+        assert_eq!((stored.tables.as_str(), stored.fill.as_deref()), ("CREATE TABLE t ()", Some("INSERT 3")));
+        assert_eq!(stored.holds, [Holds { text: "all is well".into(), zero: "SELECT 0".into() }]);
+        assert_eq!(workload.steps[0].stores, BTreeMap::from([("t".to_owned(), 2)]));
+        assert!(read("", "").unwrap().stored.is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_stored_is_said() {
+        assert!(read("", "stores = { t = 1 }").unwrap_err().contains("the workload names no tables"));
+        assert!(read("[database]\ntables = \"t.sql\"", "stores = { t = 0 }").unwrap_err().contains("`t` stores 0 rows"));
+        assert!(read("[database]\ntables = \"u.sql\"", "").unwrap_err().contains("`u.sql` cannot be read"));
+    }
+
+    fn count(acknowledged: u64, in_doubt: u64, rows: u64) -> Option<&'static str> {
+        TableCount { table: "t".into(), acknowledged, in_doubt, rows }.broken().map(|(kind, _)| kind)
+    }
+
+    #[test]
+    fn rows_lie_between_what_was_acknowledged_and_what_may_be() {
+        assert_eq!([count(5, 2, 5), count(5, 2, 7), count(0, 0, 0)], [None; 3]);
+        assert_eq!(count(5, 2, 4), Some("lost-write"), "what was in doubt does not replace what was acknowledged");
+        assert_eq!(count(5, 2, 8), Some("doubled-write"));
+    }
+
+    #[test]
+    fn zero_is_zero_in_any_spelling() {
+        let found = |value: &str| Found { text: "all is well".into(), value: value.into() };
+        assert!(["0", "0.00", "-0"].iter().all(|v| found(v).is_zero()));
+        let checked = Checked { after: "c".into(), tables: vec![], holds: vec![found("0"), found("-3")] };
+        assert_eq!(checked.broken(), [("broken-data", "it does not hold that all is well: off by -3".to_owned())]);
+        assert!(!found("").is_zero() && !found("NaN").is_zero());
+    }
+}

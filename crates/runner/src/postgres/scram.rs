@@ -1,0 +1,115 @@
+//! SCRAM-SHA-256 (RFC 5802, RFC 7677), as PostgreSQL speaks it, without channel binding.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+
+/// What the mechanism is called.
+pub(super) const NAME: &str = "SCRAM-SHA-256";
+/// A server that asks for more would keep us busy for seconds.
+const ROUNDS_MAX: u32 = 1_000_000;
+
+type Hash = [u8; 32];
+
+/// One sign-on under way.
+pub(super) struct Scram {
+    password: String,
+    nonce: String,
+    /// What the server must prove at the end.
+    wanted: Option<Hash>,
+}
+
+impl Scram {
+    pub fn new(password: &str, nonce: &str) -> Scram {
+        Scram { password: password.into(), nonce: nonce.into(), wanted: None }
+    }
+
+    fn bare(&self) -> String {
+        format!("n=,r={}", self.nonce)
+    }
+
+    /// What is said first.
+    pub fn first(&self) -> String {
+        format!("n,,{}", self.bare())
+    }
+
+    /// The proof of knowing the password, by what the server said.
+    pub fn proof(&mut self, server: &str) -> Result<String, String> {
+        let field = |name: &str| server.split(',').find_map(|part| part.strip_prefix(name)).ok_or(format!("SCRAM without {name}"));
+        let nonce = field("r=")?;
+        if !nonce.starts_with(&self.nonce) || nonce.len() == self.nonce.len() {
+            return Err("a nonce that is not ours".into());
+        }
+        let salt = STANDARD.decode(field("s=")?).map_err(|e| format!("a salt that is no base64: {e}"))?;
+        let rounds: u32 = field("i=")?.parse().ok().filter(|n| (1..=ROUNDS_MAX).contains(n)).ok_or("an impossible number of rounds")?;
+        let salted = stretch(self.password.as_bytes(), &salt, rounds);
+        let last = format!("c=biws,r={nonce}");
+        let all = format!("{},{server},{last}", self.bare());
+        let key = hmac(&salted, b"Client Key");
+        let signature = hmac(&Sha256::digest(key), all.as_bytes());
+        let proof: Vec<u8> = key.iter().zip(signature).map(|(a, b)| a ^ b).collect();
+        self.wanted = Some(hmac(&hmac(&salted, b"Server Key"), all.as_bytes()));
+        Ok(format!("{last},p={}", STANDARD.encode(proof)))
+    }
+
+    /// Whether the server has proved that it knows the password too.
+    pub fn is_genuine(&self, server: &str) -> bool {
+        let proved = server.strip_prefix("v=").and_then(|proof| STANDARD.decode(proof).ok());
+        proved.zip(self.wanted).is_some_and(|(proved, wanted)| proved == wanted)
+    }
+}
+
+/// HMAC (RFC 2104); keys here are never longer than a block.
+fn hmac(key: &[u8], text: &[u8]) -> Hash {
+    let mut block = [0; 64];
+    match key.len() {
+        0..=64 => block[..key.len()].copy_from_slice(key),
+        _ => block[..32].copy_from_slice(&Sha256::digest(key)),
+    }
+    let inner = Sha256::new().chain_update(block.map(|b| b ^ 0x36)).chain_update(text).finalize();
+    Sha256::new().chain_update(block.map(|b| b ^ 0x5c)).chain_update(inner).finalize().into()
+}
+
+/// PBKDF2 (RFC 8018) for one block.
+fn stretch(password: &[u8], salt: &[u8], rounds: u32) -> Hash {
+    let mut round = hmac(password, &[salt, &[0, 0, 0, 1]].concat());
+    let mut sum = round;
+    for _ in 1..rounds {
+        round = hmac(password, &round);
+        sum.iter_mut().zip(round).for_each(|(sum, byte)| *sum ^= byte);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // RFC 7677, section 3; PostgreSQL leaves the user's name out, so only the parts that do not hold it are as printed there.
+    #[test]
+    fn keys_are_those_of_the_standard() {
+        let salted = stretch(b"pencil", &STANDARD.decode("W22ZaJ0SNY7soEsUEjb6gQ==").unwrap(), 4096);
+        let nonce = "rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0";
+        let first = format!("r={nonce},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096");
+        let all = format!("n=user,r=rOprNGfwEbeRWgbNEkqO,{first},c=biws,r={nonce}");
+        let key = hmac(&salted, b"Client Key");
+        let signature = hmac(&Sha256::digest(key), all.as_bytes());
+        let proof: Vec<u8> = key.iter().zip(signature).map(|(a, b)| a ^ b).collect();
+        assert_eq!(STANDARD.encode(proof), "dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=");
+        let server = hmac(&hmac(&salted, b"Server Key"), all.as_bytes());
+        assert_eq!(STANDARD.encode(server), "6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=");
+    }
+
+    #[test]
+    fn a_server_that_knows_nothing_is_found_out() {
+        let mut scram = Scram::new("secret", "abc");
+        assert!(!scram.is_genuine("v="), "before it began");
+        assert!(scram.proof("r=abcdef,s=c2FsdA==,i=2").is_ok());
+        assert!(!scram.is_genuine("v=AAAA") && !scram.is_genuine("e=other-error"));
+        for wrong in
+            ["", "r=abc,s=c2FsdA==,i=2", "r=xyz,s=c2FsdA==,i=2", "r=abcd,s=!,i=2", "r=abcd,s=c2FsdA==,i=0", "r=abcd,s=c2FsdA==,i=99999999"]
+        {
+            assert!(scram.proof(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	_ "github.com/lib/pq"
+)
+
+const (
+	insertClient      = `INSERT INTO client (name, email, phone) VALUES ('', '', '') RETURNING id`
+	insertTransaction = `INSERT INTO transaction (from_client_id, to_client_id, amount) VALUES ($1, $2, $3) RETURNING id`
+	selectBalance     = `SELECT (SELECT coalesce(sum(amount), 0) FROM transaction WHERE to_client_id = $1)
+	                          - (SELECT coalesce(sum(amount), 0) FROM transaction WHERE from_client_id = $1)`
+)
+
+// open makes the store that the settings ask for.
+func open(ctx context.Context, s settings) (store, error) {
+	if s.keep == keepPgx {
+		pool, err := pgxpool.New(ctx, s.database)
+		return pgxStore{pool}, err
+	}
+	if s.keep == keepPerCall {
+		return sqlStore{url: s.database}, nil
+	}
+	db, err := sql.Open("postgres", s.database)
+	if err != nil {
+		return nil, err
+	}
+	if s.keep == keepPool {
+		db.SetMaxOpenConns(s.pool)
+		db.SetMaxIdleConns(s.pool)
+	}
+	return sqlStore{db: db}, nil
+}
+
+// sqlStore asks through database/sql and lib/pq; without a db it opens one for each call.
+type sqlStore struct {
+	db  *sql.DB
+	url string
+}
+
+// with lends a db for one call.
+func (s sqlStore) with(call func(*sql.DB) error) error {
+	if s.db != nil {
+		return call(s.db)
+	}
+	db, err := sql.Open("postgres", s.url)
+	if err != nil {
+		return err
+	}
+	return errors.Join(call(db), db.Close())
+}
+
+func (s sqlStore) newClient(ctx context.Context, balance int32) (client, error) {
+	var made client
+	err := s.with(func(db *sql.DB) error {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback() // does nothing once it is committed
+		if err := tx.QueryRowContext(ctx, insertClient).Scan(&made.ID); err != nil {
+			return err
+		}
+		// The opening balance comes from client 0, the bank itself.
+		var id int32
+		if err := tx.QueryRowContext(ctx, insertTransaction, 0, made.ID, balance).Scan(&id); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
+	return made, err
+}
+
+func (s sqlStore) transfer(ctx context.Context, t transaction) (transaction, error) {
+	err := s.with(func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, insertTransaction, t.From, t.To, t.Amount).Scan(&t.ID)
+	})
+	return t, err
+}
+
+func (s sqlStore) balance(ctx context.Context, id int32) (int64, error) {
+	var balance int64
+	err := s.with(func(db *sql.DB) error { return db.QueryRowContext(ctx, selectBalance, id).Scan(&balance) })
+	return balance, err
+}
+
+func (s sqlStore) close() {
+	if s.db != nil {
+		_ = s.db.Close()
+	}
+}
+
+// pgxStore asks through pgx and its own pool.
+type pgxStore struct{ pool *pgxpool.Pool }
+
+func (s pgxStore) newClient(ctx context.Context, balance int32) (client, error) {
+	var made client
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if err := tx.QueryRow(ctx, insertClient).Scan(&made.ID); err != nil {
+			return err
+		}
+		var id int32
+		return tx.QueryRow(ctx, insertTransaction, 0, made.ID, balance).Scan(&id)
+	})
+	return made, err
+}
+
+func (s pgxStore) transfer(ctx context.Context, t transaction) (transaction, error) {
+	err := s.pool.QueryRow(ctx, insertTransaction, t.From, t.To, t.Amount).Scan(&t.ID)
+	return t, err
+}
+
+func (s pgxStore) balance(ctx context.Context, id int32) (int64, error) {
+	var balance int64
+	err := s.pool.QueryRow(ctx, selectBalance, id).Scan(&balance)
+	return balance, err
+}
+
+func (s pgxStore) close() { s.pool.Close() }
