@@ -5,10 +5,10 @@ use crate::participants::Ready;
 use crate::pauses;
 use crate::plan;
 use crate::steady::Decides;
-use crate::{Progress, Watcher, warmup};
+use crate::{Progress, Watcher, capacity, warmup};
 use load::{Plan, Wait};
 use model::experiment::{Cell, CpuSets, Experiment};
-use model::record::{Circumstances, Failure, Generator, Host, Measurement, Trial};
+use model::record::{Circumstances, Failure, Fault, Generator, Host, Measurement, Trial};
 use model::workload::Workload;
 use runner::awake::Awake;
 use runner::circumstances;
@@ -57,6 +57,7 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
         warmup: None,
         measurements: Vec::new(),
         robbed: Vec::new(),
+        capacities: Vec::new(),
         stop: None,
         failure: None,
         faults: Vec::new(),
@@ -109,6 +110,24 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
                 break;
             }
             watch(Progress::Doing(&cell.name));
+            if let Some(asked) = cell.load.capacity() {
+                let searched = capacity::run(setup, (cell, asked), position, running, &given, around, watch);
+                trial.capacities.extend(searched.found);
+                trial.faults.extend(searched.fault);
+                match searched.running {
+                    Ok(back) => running = back,
+                    Err(failure) => {
+                        trial.failure = Some(failure);
+                        trial.host.steal_share = steal_share(begun);
+                        return trial;
+                    }
+                }
+                if let Some(failure) = died(&mut running, "measure") {
+                    trial.failure = Some(failure);
+                    break;
+                }
+                continue;
+            }
             let mut made = measure(setup, cell, position, &running, around.stop);
             let first = Instant::now();
             for again in 1..=AGAIN_MAX {
@@ -125,11 +144,7 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
             }
             match made {
                 Ok(measurement) => trial.measurements.push(measurement),
-                Err(cause) => trial.faults.push(model::record::Fault {
-                    kind: "generator".into(),
-                    evidence: format!("cell {}: {cause}", cell.name),
-                    hint: "mend what it names, then run again".into(),
-                }),
+                Err(cause) => trial.faults.push(not_made(cell, &cause)),
             }
             if let Some(failure) = died(&mut running, "measure") {
                 trial.failure = Some(failure);
@@ -171,15 +186,25 @@ fn decides(experiment: &Experiment) -> Decides {
     if all_closed { Decides::CpuAndThroughput } else { Decides::Cpu }
 }
 
+/// A load could not be made.
+pub(crate) fn not_made(cell: &Cell, cause: &str) -> Fault {
+    Fault { kind: "generator".into(), evidence: format!("cell {}: {cause}", cell.name), hint: "mend what it names, then run again".into() }
+}
+
 fn died(running: &mut Running, stage: &str) -> Option<Failure> {
     let status = running.process.ended()?.status.clone();
     Some(Failure { stage: stage.into(), cause: format!("it ended with {status}"), log: running.process.last_lines(20) })
 }
 
+/// How the generator waits: looking for an answer on the CPU that must make it would only delay it.
+pub(crate) fn waits(cpus: &CpuSets) -> Wait {
+    let has_own_cpu = |others: &[usize]| !others.iter().any(|cpu| cpus.generator.contains(cpu));
+    if has_own_cpu(&cpus.contender) && has_own_cpu(&cpus.upstream) { Wait::Near } else { Wait::Asleep }
+}
+
 fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, stop: &AtomicBool) -> Result<Measurement, String> {
     std::thread::sleep(SETTLE);
     let cpus = setup.cpus;
-    let has_own_cpu = |others: &[usize]| !others.iter().any(|cpu| cpus.generator.contains(cpu));
     let plan = Plan {
         target: &running.target,
         workload: &setup.workloads[&cell.asks()],
@@ -190,8 +215,7 @@ fn measure(setup: &Setup<'_>, cell: &Cell, position: u32, running: &Running, sto
         // The same arrivals and data for every contender of a block.
         seed: setup.experiment.design.seed.wrapping_add(u64::from(setup.block)),
         threads: 1,
-        // Looking for an answer on the CPU that must make it would only delay it.
-        wait: if has_own_cpu(&cpus.contender) && has_own_cpu(&cpus.upstream) { Wait::Near } else { Wait::Asleep },
+        wait: waits(cpus),
         stop,
         progress: None,
     };

@@ -2,6 +2,7 @@
 
 mod audit;
 mod bad_input;
+mod capacity;
 mod faults;
 mod folder;
 mod hostile;
