@@ -5,6 +5,7 @@ import type { Reading } from "./read";
 import { ContendersSection, MethodSection } from "./sections/about";
 import { AnswerSection } from "./sections/answer";
 import { AuditSection } from "./sections/audit";
+import { CapacitySection } from "./sections/capacity";
 import { CurvesSection } from "./sections/curves";
 import { DecidedSection } from "./sections/decided";
 import { EffectsSection } from "./sections/effects";
@@ -23,6 +24,7 @@ const places = (page: Page): [id: string, text: string][] => [
   ...(page.effects.length > 0 ? [["effects", "Effects"] as [string, string]] : []),
   ...(page.verdicts.length > 0 || page.effects.length === 0 ? [["verdicts", "Verdicts"] as [string, string]] : []),
   ["symptoms", "Symptoms"],
+  ...(page.capacities.length > 0 ? [["capacity", "Capacity"] as [string, string]] : []),
   ...(page.sweeps.length > 0 ? [["curves", "Curves"] as [string, string]] : []),
   ["latency", "Latency"],
   ["summary", "Table"],
@@ -79,6 +81,7 @@ function Record({ page, theme }: { page: Page; theme: string }) {
         <EffectsSection effects={page.effects} />
         {(page.verdicts.length > 0 || page.effects.length === 0) && <VerdictsSection verdicts={page.verdicts} {...choice} />}
         <SymptomsSection symptoms={page.symptoms} />
+        <CapacitySection capacities={page.capacities} />
         <CurvesSection sweeps={page.sweeps} />
         <LatencySection curves={page.curves} {...choice} />
         <SummarySection table={page.table} cells={page.cells} published={page.published} />

@@ -22,6 +22,8 @@ export interface Page {
   published: Published | null;
   /** One latency curve per cell x contender, pooled over its valid trials. */
   curves: Curve[];
+  /** the capacities that were looked for; empty where none was */
+  capacities: Capacity[];
   /** every metric over the levels of every swept parameter; empty where nothing was swept */
   sweeps: Sweep[];
   /** by cell and metric; none where no factors were crossed */
@@ -294,6 +296,34 @@ export interface Effect {
   p: number | null;
   /** "41 µs (38 to 44), 12 % of the mean" */
   phrase: string;
+}
+/** The most at which a service level holds, of each contender in a cell. */
+export interface Capacity {
+  cell: string;
+  /** "users" | "requests per second" */
+  unit: string;
+  /** "p95<100ms and errors<0.1%" */
+  service_level: string;
+  /** of the intervals */
+  confidence: number;
+  lines: CapacityLine[];
+}
+export interface CapacityLine {
+  contender: string;
+  /** of the typical trial; null where none has a capacity */
+  value: number | null;
+  /** over blocks; null from fewer than two */
+  low: number | null;
+  high: number | null;
+  used: number;
+  searched: number;
+  /** probes that say nothing */
+  left_out: number;
+  restarts: number;
+  warnings: string[];
+  /** share of probes that keep the service level, over the level */
+  curve: [level: number, share: number][];
+  probes: [block: number, level: number, kept: boolean][];
 }
 /** A metric over the levels of a swept parameter, all else held. */
 export interface Sweep {

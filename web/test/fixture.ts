@@ -1,4 +1,4 @@
-import type { Audit, Cell, Claim, Contender, Curve, Effects, Estimate, Measurement, Noise, Page, Row, Sweep, Symptom, Trial, Verdict, WarmUp, Windows } from "../src/page";
+import type { Capacity, Audit, Cell, Claim, Contender, Curve, Effects, Estimate, Measurement, Noise, Page, Row, Sweep, Symptom, Trial, Verdict, WarmUp, Windows } from "../src/page";
 
 /** Two records to test the page with: one as a run leaves it, one as an enemy would. Every number here is invented. */
 
@@ -87,6 +87,27 @@ function effects(): Effects[] {
       const wide = half * (1 + i);
       const pair = name.includes(" and ");
       return { name, pair, value: share * mean, low: (share - wide) * mean, high: (share + wide) * mean, share, share_low: share - wide, share_high: share + wide, p: pair ? 0.004 : null, phrase: `${(share * mean).toPrecision(3)} ${unit}, ${(share * 100).toPrecision(3)} % of the mean` };
+    }),
+  }));
+}
+
+function capacities(): Capacity[] {
+  const next = random(17);
+  return ["most-users", "highest-rate"].map((cell, at) => ({
+    cell, unit: at ? "requests per second" : "users", service_level: "p95<100ms and errors<0.1%", confidence: 0.95,
+    lines: KINDS.map((kind, k) => {
+      const value = kind.capacity / (at ? 1 : 10);
+      const probes = Array.from({ length: 60 }, (_, i): [number, number, boolean] => {
+        const level = value * Math.exp((next() - 0.5) * 0.4);
+        return [1 + (i % 6), level, next() < 1 / (1 + Math.exp(Math.log(level / value) / 0.02))];
+      });
+      const found = k < KINDS.length - 1 || at === 1;
+      return {
+        contender: kind.name, value: found ? value : null, low: found ? value * 0.97 : null, high: found ? value * 1.03 : null,
+        used: found ? 6 : 0, searched: 6, left_out: k, restarts: k === 1 ? 2 : 0,
+        warnings: found ? [] : ["it did not come back from a level that it did not keep: this is what was known until then"],
+        curve: [[value * 0.8, 1], [value * 0.95, 0.9], [value * 1.04, 0.2], [value * 1.2, 0]], probes,
+      };
     }),
   }));
 }
@@ -427,6 +448,7 @@ export function realistic(): Page {
       note: "The published table contradicts itself: 80 000 samples in a ramp of 100 s cannot be 200/s.",
     },
     curves: curves(),
+    capacities: capacities(),
     sweeps: sweeps(),
     effects: effects(),
     trials: run,
@@ -531,6 +553,13 @@ export function hostile(): Page {
     published: { title: ATTACK, columns: [ATTACK], rows: [[long], []], note: null },
     curves: names.map((contender, i) => ({ cell: ATTACK, contender, samples: 0, points: i % 3 === 0 ? [] : i % 3 === 1 ? [[0.5, 1]] : [[0, 0], [0.5, 1e-6 * (i + 1)], [0.99, 1e9], [1, 2e9]] })),
     effects: [{ cell: ATTACK, metric: ATTACK, label: ATTACK, unit: ATTACK, mean: 0, confidence: 2, used: -1, excluded: NaN, reason: ATTACK, effects: [{ name: ATTACK, pair: true, value: NaN, low: Infinity, high: -1e300, share: NaN, share_low: Infinity, share_high: -Infinity, p: NaN, phrase: ATTACK }] }],
+    capacities: [
+      { cell: ATTACK, unit: long, service_level: ATTACK, confidence: 2, lines: names.map((contender, i) => ({
+        contender, value: i % 2 ? 1e300 : null, low: -1, high: i % 3 ? Infinity : 5, used: -1, searched: Number.NaN, left_out: 1e300, restarts: -1, warnings: i % 2 ? [ATTACK, long] : [],
+        curve: i % 3 ? [[0, Number.NaN], [-1, 2], [1e300, 1]] : [], probes: i % 2 ? [[1, 0, true], [Number.NaN, -1, false], [1, 1e300, true], [2, 1e-300, false]] : [],
+      })) },
+      { cell: "", unit: "", service_level: "", confidence: 0.95, lines: [] },
+    ],
     sweeps: [
       ...many.slice(0, 40).map((i): Sweep => ({ ...sweep, of: `${i} ${ATTACK}`, metric: `${i}` })),
       { ...sweep, lines: names.map((contender, i) => ({ contender, points: i % 3 === 0 ? [] : [{ level: i, value: i % 2 ? 0 : 1e300, low: null, high: 1e300, used: -1 }, { level: 1e300, value: -1, low: -1, high: Number.NaN, used: 0 }] })) },
@@ -564,7 +593,7 @@ export function hostile(): Page {
 export function bare(): Page {
   return {
     ...hostile(), question: "Nothing?", source: null, answer: { outcome: "undecided", sentence: "Nothing was measured.", details: [] }, notes: [], claims: [], contenders: [], cells: [], verdicts: [],
-    table: [], published: null, curves: [], sweeps: [], effects: [], trials: [], faults: [], fault_counts: [], symptoms: [], warmups: [], noise: [], instrument: [], audit: null,
+    table: [], published: null, curves: [], capacities: [], sweeps: [], effects: [], trials: [], faults: [], fault_counts: [], symptoms: [], warmups: [], noise: [], instrument: [], audit: null,
     stopping: { planned: 0, run: 0, early: false, confidence: 0.95, margin: 0.05, looks: [] }, skipped: [], machine: [], design: [], repeat: [], analysis: null,
   };
 }

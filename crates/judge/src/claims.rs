@@ -56,7 +56,7 @@ fn one(judge: &Judge<'_>, claim: &Claim, verdicts: &[Judged]) -> ClaimVerdict {
     let names: Vec<Option<&str>> = if claim.metric.describe().of_trial {
         vec![None]
     } else {
-        let all = experiment.cells.iter().map(|c| c.name.as_str());
+        let all = experiment.cells.iter().filter(|c| claim.metric.is_of(c)).map(|c| c.name.as_str());
         all.filter(|c| claim.cells.is_empty() || claim.cells.iter().any(|n| n == c)).map(Some).collect()
     };
     let margin = claim.margin.unwrap_or(experiment.design.margin);

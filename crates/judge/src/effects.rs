@@ -22,7 +22,7 @@ pub(crate) fn all(record: &Record) -> Vec<Effects> {
     }
     let metrics = || Metric::ALL.into_iter().filter(|m| !m.describe().by_difference);
     let of_cells = experiment.cells.iter().flat_map(|cell| {
-        let metrics = metrics().filter(|m| !m.describe().of_trial);
+        let metrics = metrics().filter(|m| m.is_of(cell));
         metrics.map(move |m| (Some(cell.name.as_str()), m))
     });
     let of_trial = metrics().filter(|m| m.describe().of_trial).map(|m| (None, m));

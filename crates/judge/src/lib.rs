@@ -4,6 +4,7 @@
 //! log-ratios to the baseline, an interval that holds two others, and a margin.
 
 pub mod audit;
+mod capacities;
 mod claims;
 mod effects;
 mod keeping;
@@ -97,6 +98,7 @@ pub fn judge(record: &Record) -> Judgement {
         rows: summary::rows(record),
         curves: summary::curves(record),
         sweeps,
+        capacities: capacities::all(record),
         effects,
         starts: summary::starts(record),
         warmups: summary::warmups(record),

@@ -94,7 +94,10 @@ pub(crate) fn unsound(record: &Record, judged: &[Judged], differing: &[(Verdict,
     if !by_ratio.is_empty() && by_ratio.iter().all(|v| v.used == 0 && v.spoilt > 0) {
         short.extend(by_ratio.iter().map(|v| v.metric));
     }
-    let seen = record.trials.iter().flat_map(|t| t.faults.iter().chain(t.measurements.iter().flat_map(|m| &m.faults)));
+    let seen = record.trials.iter().flat_map(|t| {
+        let of_cells = t.measurements.iter().flat_map(|m| &m.faults).chain(t.capacities.iter().flat_map(|c| &c.faults));
+        t.faults.iter().chain(of_cells)
+    });
     kinds.extend(seen.map(|f| f.kind.as_str()).filter(|kind| short.iter().any(|metric| spoils(kind, *metric))));
     (!kinds.is_empty()).then(|| kinds.into_iter().collect::<Vec<_>>().join(", "))
 }

@@ -36,7 +36,7 @@ pub fn value(metric: Metric, trial: &Trial, measurement: Option<&Measurement>) -
         Metric::CpuPerRequest => with_samples(m.usage.cpu_ns as f64 / 1e3 / m.counts.correct as f64),
         Metric::Memory => Some(m.usage.rss_max_bytes as f64 / 1e6).filter(|v| *v > 0.0),
         Metric::Threads => Some(m.usage.threads_max as f64).filter(|v| *v > 0.0),
-        Metric::StartUp => None,
+        Metric::StartUp | Metric::Capacity => None,
         Metric::FailedShare => Some(100.0 * m.counts.failed() as f64 / m.counts.settled().max(1) as f64),
     }
 }
@@ -60,6 +60,13 @@ fn seconds(metric: Metric, measurement: Option<&Measurement>) -> Vec<Second> {
     }
 }
 
+/// The capacity of a cell in a trial, and whether a fault spoilt it.
+fn capacity(trial: &Trial, cell: Option<&str>) -> (Option<Side>, bool) {
+    let Some(searched) = trial.capacities.iter().find(|searched| Some(searched.cell.as_str()) == cell) else { return (None, false) };
+    let is_spoilt = searched.faults.iter().any(|fault| spoils(&fault.kind, Metric::Capacity));
+    (searched.level().map(|value| Side { value, seconds: Vec::new() }), is_spoilt)
+}
+
 /// What one contender's trials give for a metric in a cell: block, value with its seconds, and
 /// whether a fault spoilt it.
 pub(crate) fn values(record: &Record, name: &ContenderName, metric: Metric, cell: Option<&str>) -> Vec<(u32, Result<Side, bool>)> {
@@ -68,10 +75,17 @@ pub(crate) fn values(record: &Record, name: &ContenderName, metric: Metric, cell
         .map(|trial| {
             let measured = cell.and_then(|c| measurement(trial, c));
             let is_spoilt = trial.faults.iter().chain(measured.iter().flat_map(|m| &m.faults)).any(|f| spoils(&f.kind, metric));
+            let (side, is_spoilt) = match metric {
+                Metric::Capacity => {
+                    let (side, of_search) = capacity(trial, cell);
+                    (side, is_spoilt || of_search)
+                }
+                _ => (value(metric, trial, measured).map(|value| Side { value, seconds: seconds(metric, measured) }), is_spoilt),
+            };
             let found = match (exclusion(trial).is_some(), is_spoilt) {
                 (_, true) => Err(true),
                 (true, _) => Err(false),
-                _ => value(metric, trial, measured).map(|value| Side { value, seconds: seconds(metric, measured) }).ok_or(false),
+                _ => side.ok_or(false),
             };
             (trial.block, found)
         })
@@ -124,12 +138,11 @@ impl<'r> Judge<'r> {
         let is_compared = |name: &&ContenderName| **name != experiment.baseline && !crossed.iter().any(|c| c.contender == **name);
         let others: Vec<&ContenderName> = self.record.header.contenders.iter().map(|p| &p.name).filter(is_compared).collect();
         let mut verdicts = Vec::new();
-        let of_cells = Metric::ALL.into_iter().filter(|m| !m.describe().of_trial);
         let of_trial = Metric::ALL.into_iter().filter(|m| m.describe().of_trial);
         let places = experiment
             .cells
             .iter()
-            .flat_map(|c| of_cells.clone().map(move |m| (Some(c.name.as_str()), m)))
+            .flat_map(|c| Metric::ALL.into_iter().filter(move |m| m.is_of(c)).map(move |m| (Some(c.name.as_str()), m)))
             .chain(of_trial.map(|m| (None, m)));
         for (cell, metric) in places {
             for contender in &others {

@@ -5,6 +5,7 @@
 //! [`Lab::run_trial`] runs what is missing, one trial at a time, so that whoever
 //! calls may judge in between and stop.
 
+mod capacity;
 mod clock;
 pub mod instrument;
 mod keeping;

@@ -6,10 +6,10 @@ use crate::participants::Ready;
 use crate::pauses;
 use crate::plan;
 use crate::steady::Decides;
-use crate::{Progress, Watcher, warmup};
+use crate::{Progress, Watcher, capacity, warmup};
 use load::{Plan, Wait};
 use model::experiment::{Cell, CpuSets, Experiment};
-use model::record::{Circumstances, Failure, Generator, Host, Measurement, Trial};
+use model::record::{Circumstances, Failure, Fault, Generator, Host, Measurement, Trial};
 use model::workload::Workload;
 use runner::awake::Awake;
 use runner::circumstances;
@@ -58,6 +58,7 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, keeping: Option<
         warmup: None,
         measurements: Vec::new(),
         robbed: Vec::new(),
+        capacities: Vec::new(),
         stop: None,
         failure: None,
         faults: Vec::new(),
@@ -142,6 +143,26 @@ fn measure_all(
                 break;
             }
             watch(Progress::Doing(&cell.name));
+            if let Some(asked) = cell.load.capacity() {
+                with(keeping, |keeping| keeping.begin(&setup.workloads[&cell.asks()]));
+                let searched = capacity::run(setup, (cell, asked), position, running, (&given, around, keeping), watch);
+                with(keeping, |keeping| keeping.check(&cell.name));
+                trial.capacities.extend(searched.found);
+                trial.faults.extend(searched.fault);
+                match searched.running {
+                    Ok(back) => running = back,
+                    Err(failure) => {
+                        trial.failure = Some(failure);
+                        trial.host.steal_share = steal_share(begun);
+                        return;
+                    }
+                }
+                if let Some(failure) = died(&mut running, "measure") {
+                    trial.failure = Some(failure);
+                    break;
+                }
+                continue;
+            }
             let mut made = measure(setup, cell, position, &running, keeping, around.stop);
             let first = Instant::now();
             for again in 1..=AGAIN_MAX {
@@ -158,11 +179,7 @@ fn measure_all(
             }
             match made {
                 Ok(measurement) => trial.measurements.push(measurement),
-                Err(cause) => trial.faults.push(model::record::Fault {
-                    kind: "generator".into(),
-                    evidence: format!("cell {}: {cause}", cell.name),
-                    hint: "mend what it names, then run again".into(),
-                }),
+                Err(cause) => trial.faults.push(not_made(cell, &cause)),
             }
             if let Some(failure) = died(&mut running, "measure") {
                 trial.failure = Some(failure);
@@ -203,16 +220,27 @@ fn decides(experiment: &Experiment) -> Decides {
     if all_closed { Decides::CpuAndThroughput } else { Decides::Cpu }
 }
 
+/// A load could not be made.
+pub(crate) fn not_made(cell: &Cell, cause: &str) -> Fault {
+    Fault { kind: "generator".into(), evidence: format!("cell {}: {cause}", cell.name), hint: "mend what it names, then run again".into() }
+}
+
 fn died(running: &mut Running, stage: &str) -> Option<Failure> {
     let status = running.process.ended()?.status.clone();
     Some(Failure { stage: stage.into(), cause: format!("it ended with {status}"), log: running.process.last_lines(20) })
 }
 
 /// Does something with the database, where there is one.
-fn with(keeping: &RefCell<Option<Keeping>>, does: impl FnOnce(&mut Keeping)) {
+pub(crate) fn with(keeping: &RefCell<Option<Keeping>>, does: impl FnOnce(&mut Keeping)) {
     if let Some(keeping) = keeping.borrow_mut().as_mut() {
         does(keeping);
     }
+}
+
+/// How the generator waits: looking for an answer on the CPU that must make it would only delay it.
+pub(crate) fn waits(cpus: &CpuSets) -> Wait {
+    let has_own_cpu = |others: &[usize]| !others.iter().any(|cpu| cpus.generator.contains(cpu));
+    if has_own_cpu(&cpus.contender) && has_own_cpu(&cpus.upstream) { Wait::Near } else { Wait::Asleep }
 }
 
 fn measure(
@@ -226,7 +254,6 @@ fn measure(
     with(keeping, |keeping| keeping.begin(&setup.workloads[&cell.asks()]));
     std::thread::sleep(SETTLE);
     let cpus = setup.cpus;
-    let has_own_cpu = |others: &[usize]| !others.iter().any(|cpu| cpus.generator.contains(cpu));
     let plan = Plan {
         target: &running.target,
         workload: &setup.workloads[&cell.asks()],
@@ -237,8 +264,7 @@ fn measure(
         // The same arrivals and data for every contender of a block.
         seed: setup.experiment.design.seed.wrapping_add(u64::from(setup.block)),
         threads: 1,
-        // Looking for an answer on the CPU that must make it would only delay it.
-        wait: if has_own_cpu(&cpus.contender) && has_own_cpu(&cpus.upstream) { Wait::Near } else { Wait::Asleep },
+        wait: waits(cpus),
         stop,
         progress: None,
     };

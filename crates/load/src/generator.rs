@@ -162,6 +162,8 @@ pub(crate) fn size(load: &Load, protocol: Protocol, share: Share) -> (u32, u32, 
         }
         Load::Users { users, pooled: None, .. } => (part(users), part(users), 1, true),
         Load::Users { users, pooled: Some(connections), .. } => (part(connections), part(users), streams, false),
+        // Made of other loads.
+        Load::Capacity(_) => (1, 1, 1, true),
     }
 }
 
@@ -262,6 +264,8 @@ impl<'a, W: World> Generator<'a, W> {
                 self.run_arrivals(schedule, *overflow, planned_ns)
             }
             Load::Users { users, ramp, .. } => self.run_users(*users, ramp.as_nanos() as u64, planned_ns),
+            // Refused before it comes here.
+            Load::Capacity(_) => false,
         };
         let ended_ns = self.world.now_ns();
         let ends_by_itself = self.plan.requests.is_some() || matches!(self.plan.load, Load::Users { rounds: Some(_), .. });
@@ -848,7 +852,7 @@ impl<'a, W: World> Generator<'a, W> {
                 self.fresh.push_back(journey);
             }
             Load::Closed { .. } => self.alarms.push(Reverse((now + back_off_ns, journey))),
-            Load::Arrivals { .. } => self.idle.push(journey),
+            Load::Arrivals { .. } | Load::Capacity(_) => self.idle.push(journey),
             Load::Users { rounds: Some(rounds), .. } if rounds_made >= *rounds => self.done += 1,
             Load::Users { pause, .. } => {
                 let due = now.saturating_add(self.draw(*pause).max(back_off_ns));

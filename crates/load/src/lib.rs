@@ -6,9 +6,10 @@
 //! knows the others: when requests begin ([`schedule`], or the journeys of users), how they are
 //! spoken ([`http1`], [`http2`], TLS beneath them in `connection`), and when to stop. What a
 //! request says is written by [`request`]; every answer is checked in full by [`check`]; [`tally`]
-//! counts. The loop sees sockets and time through `world` alone: the kernel's in a run, simulated
+//! counts; [`capacity`] makes many short loads, one after the other. The loop sees sockets and time through `world` alone: the kernel's in a run, simulated
 //! ones in tests.
 
+pub mod capacity;
 pub mod check;
 pub mod clock;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -130,6 +131,7 @@ fn possible(plan: &Plan<'_>) -> Result<(), LoadError> {
         Load::Closed { connections, depth } if u64::from(*connections) * u64::from(*depth) > UNDER_WAY_MAX => {
             wrong("more than a million requests under way\nhint: fewer connections, or fewer requests on each")
         }
+        Load::Capacity(_) => wrong("a capacity is not one load but many"),
         Load::Closed { depth, .. } if *depth > 1 && closes => wrong(
             "a connection that carries one request cannot have several under way\nhint: leave out the pipeline, or let connections be kept",
         ),

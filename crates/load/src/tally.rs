@@ -61,6 +61,8 @@ pub struct Measured {
     pub sent_at_us: Vec<u64>,
     /// Right answers in each tenth of a second, of the first [`TENTHS_MAX`].
     pub correct_per_tenth: Vec<u32>,
+    /// Latencies of the right answers in each of these tenths, added up, in nanoseconds.
+    pub latency_ns_per_tenth: Vec<u64>,
     /// Connections opened.
     pub connections_opened: u64,
     /// How long connecting took, each connection that was made, also those of a closed load before its clock starts.
@@ -123,6 +125,10 @@ impl Measured {
         self.sent_at_us.extend(other.sent_at_us);
         self.correct_per_tenth.resize(self.correct_per_tenth.len().max(other.correct_per_tenth.len()), 0);
         for (ours, theirs) in self.correct_per_tenth.iter_mut().zip(other.correct_per_tenth) {
+            *ours += theirs;
+        }
+        self.latency_ns_per_tenth.resize(self.latency_ns_per_tenth.len().max(other.latency_ns_per_tenth.len()), 0);
+        for (ours, theirs) in self.latency_ns_per_tenth.iter_mut().zip(other.latency_ns_per_tenth) {
             *ours += theirs;
         }
         self.connections_opened += other.connections_opened;
@@ -196,6 +202,8 @@ pub struct Tally {
     sent_at_us: Vec<u64>,
     correct_per_tenth: Vec<u32>,
     correct_before: u64,
+    latency_ns_per_tenth: Vec<u64>,
+    latency_in_tenth_ns: u64,
     tenths: u64,
     /// How long answers take, smoothed.
     typical_service_ns: u64,
@@ -242,6 +250,8 @@ impl Tally {
             sent_at_us: Vec::new(),
             correct_per_tenth: Vec::with_capacity(TENTHS_MAX),
             correct_before: 0,
+            latency_ns_per_tenth: Vec::with_capacity(TENTHS_MAX),
+            latency_in_tenth_ns: 0,
             tenths: 0,
             typical_service_ns: 0,
             connect: Histogram::new(),
@@ -285,6 +295,7 @@ impl Tally {
         self.typical_service_ns = (self.typical_service_ns * 7 + service) / 8;
         let latency = done_ns.saturating_sub(scheduled_ns);
         self.latency.record(latency);
+        self.latency_in_tenth_ns += latency;
         self.current.record(latency);
         if latency > self.current_longest.0 {
             self.current_longest = (latency, done_ns);
@@ -389,7 +400,9 @@ impl Tally {
         self.tenths += 1;
         if self.correct_per_tenth.len() < TENTHS_MAX {
             self.correct_per_tenth.push((self.counts.correct - self.correct_before) as u32);
+            self.latency_ns_per_tenth.push(self.latency_in_tenth_ns);
         }
+        self.latency_in_tenth_ns = 0;
         self.correct_before = self.counts.correct;
     }
 
@@ -467,6 +480,7 @@ impl Tally {
             sent_in_time: self.sent_in_time,
             sent_at_us: self.sent_at_us,
             correct_per_tenth: self.correct_per_tenth,
+            latency_ns_per_tenth: self.latency_ns_per_tenth,
             connections_opened: self.connections_opened,
             connect: self.connect,
             handshake: self.handshake,

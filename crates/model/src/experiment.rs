@@ -1,5 +1,6 @@
 //! An experiment: a question, contenders, loads, a design and claims (`experiments/<name>.toml`).
 
+use crate::capacity::{self, Capacity};
 use crate::data::is_value_name;
 use crate::factorial::{self, Factor, walk_factors};
 use crate::metric::Metric;
@@ -143,6 +144,8 @@ pub enum Load {
         /// Connections that all share; `None`: each user has one of its own.
         pooled: Option<u32>,
     },
+    /// The most of one of these at which a service level holds: many short loads, one after the other.
+    Capacity(Capacity),
 }
 
 fn one() -> u32 {
@@ -223,6 +226,11 @@ impl Load {
         }
     }
 
+    /// What is looked for, where it is a capacity.
+    pub fn capacity(&self) -> Option<&Capacity> {
+        if let Load::Capacity(capacity) = self { Some(capacity) } else { None }
+    }
+
     /// Whether requests have a scheduled instant.
     pub fn has_schedule(&self) -> bool {
         !matches!(self, Load::Closed { .. })
@@ -244,6 +252,7 @@ impl Load {
             Load::Arrivals { in_flight_max, .. } => u64::from(*in_flight_max),
             Load::Closed { connections, depth } => u64::from(*connections) * u64::from(*depth),
             Load::Users { users, .. } => u64::from(*users),
+            Load::Capacity(capacity) => capacity.load_at(capacity.at_most, capacity.probe).in_flight_max(),
         }
     }
 
@@ -293,9 +302,7 @@ impl Load {
                 }
                 text += &match pause {
                     Pause::Constant(pause) if pause.is_zero() => ", no pause".to_owned(),
-                    Pause::Constant(pause) => format!(", pausing {}", show_duration(*pause)),
-                    Pause::Uniform { from, to } => format!(", pausing {} to {}", show_duration(*from), show_duration(*to)),
-                    Pause::Exponential(mean) => format!(", pausing {} on average (exponential)", show_duration(*mean)),
+                    pause => format!(", pausing {}", pause.describe()),
                 };
                 if let Some(rounds) = rounds {
                     text += &format!(", {rounds} round{} each", if *rounds == 1 { "" } else { "s" });
@@ -305,6 +312,7 @@ impl Load {
                 }
                 text
             }
+            Load::Capacity(capacity) => capacity.describe(),
         }
     }
 }
@@ -568,7 +576,8 @@ impl Experiment {
     /// usually found steady.
     pub fn trial_estimate(&self, start_up: Duration, steady: Duration) -> Duration {
         let settling = Duration::from_millis(700);
-        start_up + steady.min(self.design.warmup) + (self.design.measure + Duration::from_millis(300)) * self.cells.len() as u32 + settling
+        let long = |cell: &Cell| cell.load.capacity().map_or(self.design.measure, Capacity::estimate) + Duration::from_millis(300);
+        start_up + steady.min(self.design.warmup) + self.cells.iter().map(long).sum::<Duration>() + settling
     }
 
     /// What the design says, for people.
@@ -733,6 +742,18 @@ fn check(table: &Table<'_>, experiment: &Experiment) {
         }
         for cell in claim.cells.iter().filter(|c| !cell_names.contains(&c.as_str())) {
             unknown("claim", &format!("the claim \"{}\" speaks of cell", claim.text), cell, &mut cell_names.iter().copied());
+        }
+        let metric = claim.metric.describe();
+        let is_spoken_of = |cell: &&Cell| claim.cells.is_empty() || claim.cells.contains(&cell.name);
+        let has_it = |cell: &Cell| metric.of_trial || claim.metric.is_of(cell);
+        let mut spoken_of = experiment.cells.iter().filter(is_spoken_of).peekable();
+        let (is_named, is_anywhere) = (!claim.cells.is_empty(), spoken_of.peek().is_none() || spoken_of.clone().any(has_it));
+        if !is_anywhere || (is_named && !spoken_of.all(has_it)) {
+            table.problem(
+                "claim",
+                format!("the claim \"{}\" speaks of {} where it is not measured", claim.text, metric.label),
+                "a cell with `kind = \"capacity\"` has a capacity and nothing else; others have everything but that",
+            );
         }
     }
     if let Some(quick) = &experiment.quick {
@@ -915,9 +936,10 @@ fn walk_load(table: &Table<'_>, axes: &mut Vec<Axis>) -> Load {
             }
         }
         "users" => walk_users(table, axes),
+        "capacity" => capacity::walk(table).map_or(Load::closed(1), Load::Capacity),
         other => {
             if table.has("kind") {
-                table.problem("kind", format!("unknown load `{other}`"), did_you_mean(other, ["arrivals", "closed", "users"]));
+                table.problem("kind", format!("unknown load `{other}`"), did_you_mean(other, ["arrivals", "closed", "users", "capacity"]));
             }
             // Read whatever stands there, so that it is not called unknown as well.
             table.ignore_rest();
@@ -965,6 +987,15 @@ fn walk_users(table: &Table<'_>, axes: &mut Vec<Axis>) -> Load {
 }
 
 impl Pause {
+    /// For people: `1.0 s`, `1.0 s to 2.0 s`, `1.0 s on average (exponential)`.
+    pub fn describe(&self) -> String {
+        match self {
+            Pause::Constant(pause) => show_duration(*pause),
+            Pause::Uniform { from, to } => format!("{} to {}", show_duration(*from), show_duration(*to)),
+            Pause::Exponential(mean) => format!("{} on average (exponential)", show_duration(*mean)),
+        }
+    }
+
     /// Reads `1s`, `1s..2s` or `~1s`, the last for exponential pauses with that mean.
     ///
     /// # Errors
@@ -988,6 +1019,15 @@ impl Pause {
 
 /// How many requests may be under way where a load with a schedule does not say.
 pub const DEFAULT_IN_FLIGHT: u64 = 1024;
+
+/// Most requests under way by default: those of so many seconds, if none were answered, but within bounds.
+const IN_FLIGHT_S: f64 = 0.1;
+const IN_FLIGHT_MOST: f64 = 16_384.0;
+
+/// The most requests under way of arrivals at a rate, where a command line or a capacity does not say.
+pub fn in_flight_for(rate_per_s: f64) -> u32 {
+    (rate_per_s * IN_FLIGHT_S).clamp(DEFAULT_IN_FLIGHT as f64, IN_FLIGHT_MOST) as u32
+}
 
 /// The least rate of arrivals, per second; a stage may lead to 0.
 pub const RATE_MIN: f64 = 0.001;

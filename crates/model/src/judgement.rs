@@ -55,6 +55,9 @@ pub struct Judgement {
     /// Every metric over the levels of every swept parameter.
     #[serde(default)]
     pub sweeps: Vec<SweepCurves>,
+    /// The capacities that were looked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capacities: Vec<CapacityCurves>,
     /// What each factor does, where factors are crossed.
     #[serde(default)]
     pub effects: Vec<Effects>,
@@ -367,6 +370,57 @@ pub struct SweepCurves {
     pub lines: Vec<SweepLine>,
     /// Where lines cross, and it is sure that they do.
     pub crossings: Vec<Crossing>,
+}
+
+/// The capacities of a cell, as curves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CapacityCurves {
+    /// The cell.
+    pub cell: String,
+    /// Of its levels: `users`, `requests per second`.
+    pub unit: String,
+    /// What was to hold.
+    pub service_level: String,
+    /// Of the intervals.
+    pub confidence: f64,
+    /// One a contender, the baseline first.
+    pub lines: Vec<CapacityLine>,
+}
+
+/// The capacity of a contender in a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CapacityLine {
+    /// Who.
+    pub contender: ContenderName,
+    /// The typical trial's capacity; `None` where no trial has one.
+    pub value: Option<f64>,
+    /// Its t interval over blocks.
+    pub interval: Option<Interval>,
+    /// Trials with a capacity that nothing spoilt.
+    pub used: usize,
+    /// Trials in which it was looked for.
+    pub searched: usize,
+    /// Level, and share of probes that keep the service level there, over all trials: the points between which lines are drawn.
+    pub curve: Vec<(f64, f64)>,
+    /// All probes that say something.
+    pub probes: Vec<CapacityProbe>,
+    /// Probes that say nothing.
+    pub left_out: usize,
+    /// How often it had to be started again.
+    pub restarts: usize,
+    /// Why searches ended before their time.
+    pub warnings: Vec<String>,
+}
+
+/// A probe of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CapacityProbe {
+    /// The block of its trial.
+    pub block: u32,
+    /// So many users, or requests per second.
+    pub level: f64,
+    /// Whether the service level was kept.
+    pub kept: bool,
 }
 
 /// What each factor does to a metric, apart from the others.

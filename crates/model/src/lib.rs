@@ -1,11 +1,12 @@
 //! The nouns of faceoff, read from files and checked.
 //!
 //! What people write: [`system`], [`workload`], [`experiment`], found through a
-//! [`catalog::Catalog`]. What a run leaves: [`record`], and what it comes to: [`judgement`]. What is compared: [`metric`].
+//! [`catalog::Catalog`]. What a run leaves: [`record`], and what it comes to: [`judgement`]. What is compared: [`metric`]. What is looked for: [`capacity`].
 //! What requests leave in a database: [`database`]. What others published: [`article`], and what that comes to: [`audit`]. What the instrument found of what is known: [`selftest`].
 
 pub mod article;
 pub mod audit;
+pub mod capacity;
 pub mod catalog;
 pub mod data;
 pub mod database;
@@ -23,5 +24,6 @@ mod settings;
 pub mod sweep;
 pub mod system;
 pub mod template;
+pub mod threshold;
 pub mod units;
 pub mod workload;

@@ -1,5 +1,6 @@
 //! What contenders are compared by.
 
+use crate::experiment::Cell;
 use serde::{Deserialize, Serialize};
 
 /// A quantity of a measurement, or of a trial's start.
@@ -8,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum Metric {
     /// Right answers per second.
     Throughput,
+    /// The most users, or the highest rate, at which the cell's service level holds.
+    Capacity,
     /// Mean latency.
     LatencyMean,
     /// Population standard deviation of latency.
@@ -51,8 +54,9 @@ pub struct Description {
 
 impl Metric {
     /// All, in reading order.
-    pub const ALL: [Metric; 12] = [
+    pub const ALL: [Metric; 13] = [
         Metric::Throughput,
+        Metric::Capacity,
         Metric::LatencyMean,
         Metric::LatencyDeviation,
         Metric::LatencyP50,
@@ -70,6 +74,7 @@ impl Metric {
     pub const fn describe(self) -> Description {
         let (name, label, unit, lower_is_better) = match self {
             Metric::Throughput => ("throughput", "right answers per second", "/s", false),
+            Metric::Capacity => ("capacity", "capacity", "", false),
             Metric::LatencyMean => ("latency_mean", "mean latency", "ms", true),
             Metric::LatencyDeviation => ("latency_deviation", "deviation of latency", "ms", true),
             Metric::LatencyP50 => ("latency_p50", "median latency", "ms", true),
@@ -90,6 +95,11 @@ impl Metric {
             of_trial: matches!(self, Metric::StartUp),
             by_difference: matches!(self, Metric::FailedShare),
         }
+    }
+
+    /// Whether a cell has it: one whose capacity is looked for has nothing else.
+    pub fn is_of(self, cell: &Cell) -> bool {
+        !self.describe().of_trial && cell.load.capacity().is_some() == (self == Metric::Capacity)
     }
 
     /// The metric of a name.

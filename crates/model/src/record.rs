@@ -5,6 +5,7 @@
 //! and counted.
 
 use crate::article::Article;
+use crate::capacity::Searched;
 use crate::database::Kept;
 use crate::experiment::{Claim, CpuSets, Design, Experiment};
 use crate::name::ContenderName;
@@ -218,6 +219,9 @@ pub struct Trial {
     /// Measurements of which the hypervisor took more than [`STEAL_SHARE_MAX`], in the order they were made; each was made again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub robbed: Vec<Measurement>,
+    /// Cells whose capacity was looked for, in the order they were; they have no measurement.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capacities: Vec<Searched>,
     /// How it stopped.
     pub stop: Option<Stopped>,
     /// The contender's own failure, if any: a result.

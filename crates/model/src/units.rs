@@ -107,6 +107,15 @@ pub fn show_number(value: f64) -> String {
     }
 }
 
+/// `55.2us`, `1.34ms`, `2.05s`: narrow, for columns.
+pub fn show_short(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e6 => format!("{}us", show_number(ns / 1e3)),
+        ns if ns < 1e9 => format!("{}ms", show_number(ns / 1e6)),
+        ns => format!("{}s", show_number(ns / 1e9)),
+    }
+}
+
 /// A share, in percent with three significant digits.
 pub fn show_share(share: f64) -> String {
     format!("{} %", show_number(share * 100.0))

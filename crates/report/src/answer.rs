@@ -48,15 +48,15 @@ fn ranked(record: &Record, judgement: &Judgement) -> Answer {
         }
         return Answer { outcome: "undecided", sentence: "Nobody is left to compare.".into(), details };
     };
-    let cells: Vec<&str> = record.header.experiment.cells.iter().map(|c| c.name.as_str()).collect();
     let of = |metric: Metric| -> Vec<&Verdict> {
         judgement.verdicts.iter().filter(|v| v.contender == *subject && v.metric == metric && v.cell.is_some()).collect()
     };
-    let spoken = [Metric::CpuPerRequest, Metric::Memory, Metric::LatencyMean, Metric::Throughput];
+    let spoken = [Metric::Capacity, Metric::CpuPerRequest, Metric::Memory, Metric::LatencyMean, Metric::Throughput];
     let part = |metric| {
         let verdicts = of(metric);
-        let differing = || crossing(judgement, subject, metric).or_else(|| by_cells(metric, &verdicts, cells.len()));
-        across_cells(metric, &verdicts, cells.len()).or_else(differing)
+        let cells = record.header.experiment.cells.iter().filter(|cell| metric.is_of(cell)).count();
+        let differing = || crossing(judgement, subject, metric).or_else(|| by_cells(metric, &verdicts, cells));
+        across_cells(metric, &verdicts, cells).or_else(differing)
     };
     let mut parts: Vec<Part> = spoken.into_iter().filter_map(part).collect();
     // Whoever fails requests has that said first.

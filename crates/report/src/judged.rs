@@ -3,7 +3,9 @@
 use crate::page::{ms, round};
 use model::article::{Article, Figure, Row, Table};
 use model::audit::Audit;
-use model::judgement::{ClaimVerdict, FaultAt, Judgement, Noise, Picture, PlannedLook, SweepCurves, Symptom, Verdict, WarmUp};
+use model::judgement::{
+    CapacityCurves, ClaimVerdict, FaultAt, Judgement, Noise, Picture, PlannedLook, SweepCurves, Symptom, Verdict, WarmUp,
+};
 use model::record::{Record, Warmup};
 use serde_json::{Value, json};
 use stats::Interval;
@@ -96,6 +98,20 @@ pub fn sweep(s: &SweepCurves) -> Value {
             })).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "crossings": s.crossings.iter().map(|c| json!({"level": c.level, "sentence": c.sentence})).collect::<Vec<_>>(),
+    })
+}
+
+/// The capacities of a cell.
+pub fn capacities(c: &CapacityCurves) -> Value {
+    json!({
+        "cell": c.cell, "unit": c.unit, "service_level": c.service_level, "confidence": c.confidence,
+        "lines": c.lines.iter().map(|line| json!({
+            "contender": line.contender, "value": line.value.map(round),
+            "low": line.interval.map(|i| round(i.low)), "high": line.interval.map(|i| round(i.high)),
+            "used": line.used, "searched": line.searched, "left_out": line.left_out, "restarts": line.restarts, "warnings": line.warnings,
+            "curve": line.curve.iter().map(|(level, share)| json!([round(*level), round(*share)])).collect::<Vec<_>>(),
+            "probes": line.probes.iter().map(|p| json!([p.block, round(p.level), p.kept])).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
     })
 }
 

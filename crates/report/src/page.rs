@@ -67,6 +67,7 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
             "points": c.points.iter().map(|(q, v)| json!([q, round(*v)])).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "effects": effects::values(judgement),
+        "capacities": judgement.capacities.iter().map(judged::capacities).collect::<Vec<_>>(),
         "sweeps": judgement.sweeps.iter().map(judged::sweep).collect::<Vec<_>>(),
         "trials": record.trials.iter().map(|t| trial(judgement, t)).collect::<Vec<_>>(),
         "faults": judged::faults(&judgement.faults),

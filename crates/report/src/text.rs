@@ -3,7 +3,9 @@
 use crate::answer::{answer, made_again};
 use crate::judged::fault_counts;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
-use model::judgement::{ClaimOutcome, ClaimVerdict, Judgement, Noise, Outcome, SweepCurves, Verdict, WarmUp, show_confidence};
+use model::judgement::{
+    CapacityCurves, ClaimOutcome, ClaimVerdict, Judgement, Noise, Outcome, SweepCurves, Verdict, WarmUp, show_confidence,
+};
 use model::metric::Metric;
 use model::record::Record;
 use model::sweep::{Slice, slices};
@@ -29,6 +31,9 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
             ClaimOutcome::Undecided => "undecided",
         };
         let _ = writeln!(text, "  {mark:<10} {}: {}{}", claim.claim.text, claim.reason, tested(claim));
+    }
+    for curves in &judgement.capacities {
+        let _ = writeln!(text, "\n{}", capacities(curves));
     }
     crossings(&mut text, &judgement.sweeps);
     text += &crate::effects::text(judgement);
@@ -67,6 +72,28 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
     }
     for line in [made_again(judgement), looks(record, judgement), noise(judgement), audit(judgement)].into_iter().flatten() {
         let _ = writeln!(text, "\n{line}");
+    }
+    text
+}
+
+/// A line a contender: `  proxy-gin: 801 (95 % interval 798 to 803), of 6 trials; started again 2 times`.
+fn capacities(curves: &CapacityCurves) -> String {
+    let mut text = format!("Capacity of {}: {} at which {} holds", curves.cell, curves.unit, curves.service_level);
+    for line in &curves.lines {
+        text += &format!("\n  {}: ", line.contender);
+        text += &match (line.value, line.interval) {
+            (Some(value), Some(i)) => {
+                let (low, high, confidence) = (show_number(i.low), show_number(i.high), show_confidence(curves.confidence));
+                format!("{} ({confidence} interval {low} to {high})", show_number(value))
+            }
+            (Some(value), None) => show_number(value),
+            (None, _) => "none was found".to_owned(),
+        };
+        text += &format!(", in {} of {} trials", line.used, line.searched);
+        if line.restarts > 0 {
+            text += &format!("; started again {} time{}", line.restarts, if line.restarts == 1 { "" } else { "s" });
+        }
+        line.warnings.iter().for_each(|warning| text += &format!("\n    {warning}"));
     }
     text
 }
@@ -258,6 +285,7 @@ fn curve_table(slice: &Slice<'_>, sweeps: &[SweepCurves], verdicts: &[Verdict], 
 mod tests {
     use super::*;
     use model::experiment::Load;
+    use model::judgement::CapacityLine;
     use model::judgement::{Crossing, SweepLine, SweepPoint};
     use model::record::WarmUpClass;
     use model::sweep::{Level, Swept};
@@ -352,5 +380,30 @@ mod tests {
         let mut text = curve_table(&slices(&cells)[0], &all, &verdicts, 100).to_string();
         crossings(&mut text, &all);
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn capacities_in_a_line_each() {
+        let line = |name: &str, value: Option<f64>| CapacityLine {
+            contender: name.parse().unwrap(),
+            value,
+            interval: value.map(|v| stats::Interval { low: v * 0.9, high: v * 1.1 }),
+            used: value.map_or(0, |_| 6),
+            searched: 6,
+            curve: vec![],
+            probes: vec![],
+            left_out: 0,
+            restarts: value.map_or(2, |_| 0),
+            warnings: value.map_or(vec!["it hangs".to_owned()], |_| vec![]),
+        };
+        let curves = CapacityCurves {
+            cell: "c".into(),
+            unit: "users".into(),
+            service_level: "p95<100ms".into(),
+            confidence: 0.95,
+            lines: vec![line("a", Some(80.0)), line("b:x", None)],
+        };
+        let expected = "Capacity of c: users at which p95<100ms holds\n  a: 80.0 (95 % interval 72.0 to 88.0), in 6 of 6 trials\n  b:x: none was found, in 0 of 6 trials; started again 2 times\n    it hangs";
+        assert_eq!(capacities(&curves), expected);
     }
 }

@@ -11,8 +11,10 @@ mod equivalence;
 mod histogram;
 mod holm;
 mod interval;
+mod isotonic;
 mod kpss;
 mod least_squares;
+mod logistic;
 mod quantile;
 mod random;
 mod repetitions;
@@ -30,8 +32,10 @@ pub use interval::{
     Interval, PairedRatio, geometric_mean, mean, mean_interval, median, paired_difference, paired_ratio, pairs_needed, sample_deviation,
     student_t,
 };
+pub use isotonic::{Edge, Held, edge, held_shares, isotonic};
 pub use kpss::{Kpss, kpss, kpss_lags};
 pub use least_squares::{Fit, least_squares};
+pub use logistic::{Logistic, logistic};
 pub use quantile::{quantile_ranks, smallest_sample, supported_quantiles};
 pub use random::{Random, shuffle};
 pub use repetitions::{Variances, variances};

@@ -156,6 +156,23 @@ describe("a whole record", () => {
     expect(root.querySelector('nav a[href="#curves"]')).toBeNull();
   });
 
+  test("draws capacities with every probe, and says what was not found", () => {
+    const page = realistic();
+    show(page);
+    const [users, rates] = page.capacities;
+    expect(all("#capacity path.curve")).toHaveLength(users!.lines.length);
+    expect(all("#capacity .reach")).toHaveLength(users!.lines.filter((l) => l.low !== null).length);
+    expect(root.querySelector("#capacity .crossings")!.textContent).toContain("it did not come back");
+    expect(root.querySelector("#capacity .names")!.textContent).toContain("unknown");
+    press(root.querySelector<HTMLElement>('#capacity input[value="highest-rate"]')!);
+    expect(root.querySelector("#capacity figure")!.getAttribute("aria-label")).toBe("Capacity of highest-rate");
+    expect(all("#capacity .reach")).toHaveLength(rates!.lines.length);
+    expect(root.querySelector("#capacity .crossings")).toBeNull();
+    show({ ...page, capacities: [] });
+    expect(root.querySelector("#capacity")).toBeNull();
+    expect(root.querySelector('nav a[href="#capacity"]')).toBeNull();
+  });
+
   test("lists every row of the summary, with errors and what was published", () => {
     const page = realistic();
     show(page);

@@ -4,17 +4,17 @@ use std::io::BufRead;
 use std::process::{Child, Command, Stdio};
 
 /// A control server of the test's own, which ends with it.
-struct Server(Child, u16);
+pub struct Server(Child, pub u16);
 
 impl Server {
-    fn start(flags: &[&str]) -> Server {
+    pub fn start(flags: &[&str]) -> Server {
         let mut child = Command::new(control()).args(["--port", "0"]).args(flags).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         Server(child, line.trim().parse().unwrap())
     }
 
-    fn load(&self, arguments: &[&str]) -> Value {
+    pub fn load(&self, arguments: &[&str]) -> Value {
         let url = format!("http://127.0.0.1:{}/", self.1);
         let all: Vec<&str> = ["load", &url, "--format", "json"].into_iter().chain(arguments.iter().copied()).collect();
         let ran = Folder::new().run(&all);

@@ -3,6 +3,7 @@
 mod articles;
 mod audit;
 mod bad_input;
+mod capacity;
 mod faults;
 mod folder;
 mod hostile;

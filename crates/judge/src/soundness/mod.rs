@@ -2,10 +2,12 @@
 //! METHOD.md, "Faults". A contender's own errors are results, never faults.
 
 mod binding;
+mod capacity;
 mod generator;
 mod series;
 mod surroundings;
 
+use model::capacity::Searched;
 use model::experiment::{Cell, CpuSets, Experiment};
 use model::judgement::FaultAt;
 use model::metric::Metric;
@@ -50,7 +52,7 @@ const CHECKS: [Check; 21] = [
 /// What a fault of a kind spoils. Memory and threads are the contender's own, whoever else was busy; so is CPU per request, save where
 /// the clock rate or the state changed under it, or a neighbour shared the caches.
 pub fn spoils(kind: &str, metric: Metric) -> bool {
-    let of_speed = metric.is_latency() || metric == Metric::Throughput;
+    let of_speed = metric.is_latency() || matches!(metric, Metric::Throughput | Metric::Capacity);
     match kind {
         "generator-lag" | "in-flight-limit" | "arrivals" => metric.is_latency(),
         "generator-lag-tail" => matches!(metric, Metric::LatencyP99 | Metric::LatencyMax | Metric::LatencyDeviation),
@@ -69,10 +71,16 @@ pub(crate) fn spoils_all(kind: &str) -> bool {
     Metric::ALL.into_iter().all(|metric| spoils(kind, metric))
 }
 
+/// The faults of a trial: its own, those of each of its measurements, and of each of its capacities.
+struct OfTrial {
+    own: Vec<Fault>,
+    cells: Vec<Vec<Fault>>,
+    capacities: Vec<Vec<Fault>>,
+}
+
 /// All faults of a record: those that stand in it, and those that its readings show.
 pub(crate) struct Faults {
-    /// By trial: its own, and those of each of its measurements.
-    trials: Vec<(Vec<Fault>, Vec<Vec<Fault>>)>,
+    trials: Vec<OfTrial>,
     /// Of a cell over all trials.
     cells: Vec<(String, Fault)>,
 }
@@ -85,22 +93,34 @@ impl Faults {
             let seen = Seen { measurement, cell, experiment, cpus: &record.header.cpus };
             with_found(&measurement.faults, CHECKS.iter().filter_map(|check| check(&seen)))
         };
-        let trials = record.trials.iter().map(|trial| (of_trial(trial), trial.measurements.iter().map(of_measurement).collect()));
+        let of_search = |searched: &Searched| {
+            with_found(&searched.faults, [capacity::generator, capacity::steal].iter().filter_map(|check| check(searched)))
+        };
+        let trials = record.trials.iter().map(|trial| OfTrial {
+            own: of_trial(trial),
+            cells: trial.measurements.iter().map(of_measurement).collect(),
+            capacities: trial.capacities.iter().map(of_search).collect(),
+        });
         Faults { trials: trials.collect(), cells: binding::ties(record) }
     }
 
     /// The record with all of them in it, those of a cell in each of its measurements.
     pub fn within<'r>(&self, record: &'r Record) -> Cow<'r, Record> {
-        let has_more = |(trial, (own, of_cells)): (&Trial, &(Vec<Fault>, Vec<Vec<Fault>>))| {
-            own.len() > trial.faults.len() || trial.measurements.iter().zip(of_cells).any(|(m, found)| found.len() > m.faults.len())
+        let has_more = |(trial, of): (&Trial, &OfTrial)| {
+            of.own.len() > trial.faults.len()
+                || trial.measurements.iter().zip(&of.cells).any(|(m, found)| found.len() > m.faults.len())
+                || trial.capacities.iter().zip(&of.capacities).any(|(c, found)| found.len() > c.faults.len())
         };
         if self.cells.is_empty() && !record.trials.iter().zip(&self.trials).any(has_more) {
             return Cow::Borrowed(record);
         }
         let mut record = record.clone();
-        for (trial, (own, of_cells)) in record.trials.iter_mut().zip(&self.trials) {
-            trial.faults.clone_from(own);
-            for (measurement, found) in trial.measurements.iter_mut().zip(of_cells) {
+        for (trial, of) in record.trials.iter_mut().zip(&self.trials) {
+            trial.faults.clone_from(&of.own);
+            for (searched, found) in trial.capacities.iter_mut().zip(&of.capacities) {
+                searched.faults.clone_from(found);
+            }
+            for (measurement, found) in trial.measurements.iter_mut().zip(&of.cells) {
                 let of_cell = self.cells.iter().filter(|(cell, _)| *cell == measurement.cell).map(|(_, fault)| fault.clone());
                 measurement.faults = found.iter().cloned().chain(of_cell).collect();
             }
@@ -117,11 +137,12 @@ impl Faults {
             hint: fault.hint.clone(),
         };
         let mut all: Vec<FaultAt> = self.cells.iter().map(|(cell, fault)| at(format!("all blocks, cell {cell}"), fault)).collect();
-        for (trial, (own, of_cells)) in record.trials.iter().zip(&self.trials) {
+        for (trial, of) in record.trials.iter().zip(&self.trials) {
             let place = format!("block {}, {}", trial.block, trial.contender);
-            all.extend(own.iter().map(|fault| at(place.clone(), fault)));
-            for (measurement, found) in trial.measurements.iter().zip(of_cells) {
-                all.extend(found.iter().map(|fault| at(format!("{place}, cell {}", measurement.cell), fault)));
+            all.extend(of.own.iter().map(|fault| at(place.clone(), fault)));
+            let measured = trial.measurements.iter().map(|m| &m.cell).zip(&of.cells);
+            for (cell, found) in measured.chain(trial.capacities.iter().map(|c| &c.cell).zip(&of.capacities)) {
+                all.extend(found.iter().map(|fault| at(format!("{place}, cell {cell}"), fault)));
             }
         }
         all

@@ -23,6 +23,8 @@ pub(super) fn not_stationary(seen: &Seen<'_>) -> Option<Fault> {
         Load::Arrivals { stages, .. } => !stages.is_empty(),
         Load::Users { ramp, .. } => !ramp.is_zero(),
         Load::Closed { .. } => false,
+        // It is many loads, none of which is a measurement.
+        Load::Capacity(_) => true,
     };
     if changes_by_design {
         return None;

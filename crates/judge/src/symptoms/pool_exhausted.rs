@@ -109,6 +109,8 @@ fn pool(seen: &Seen<'_>, (trial, m): Measured<'_>, elsewhere: Option<f64>) -> Op
             let measure_ns = seen.record.header.experiment.design.measure.as_nanos() as f64;
             m.throughput_per_s() < SERVED_MAX * m.counts.scheduled as f64 * 1e9 / measure_ns.max(1.0)
         }
+        // It has no measurement.
+        Load::Capacity(_) => false,
         Load::Closed { .. } | Load::Users { .. } => {
             let quick = times.count_between(0, (QUICK * median) as u64);
             times.len() >= ROUNDS_MIN.saturating_mul(connections) && quick <= connections.saturating_add(connections / 2)

@@ -110,6 +110,7 @@ pub fn trial(contender: &str, block: u32, measurement: Measurement) -> Trial {
         warmup: None,
         measurements: vec![measurement],
         robbed: vec![],
+        capacities: vec![],
         stop: None,
         failure: None,
         faults: vec![],

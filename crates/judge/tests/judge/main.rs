@@ -1,6 +1,7 @@
 //! What is judged from records and articles.
 
 mod audit;
+mod capacities;
 mod effects;
 mod keeping;
 mod made_up;

@@ -1,11 +1,10 @@
 //! What a load says while it goes on: lines that move on a terminal, a plain one now and then elsewhere.
 
-use super::output::show_short;
 use crate::output::message;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use load::Progress;
 use model::record::Second;
-use model::units::{show_duration, show_number};
+use model::units::{show_duration, show_number, show_short};
 use std::io::IsTerminal;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};

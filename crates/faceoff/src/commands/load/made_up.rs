@@ -40,6 +40,7 @@ pub fn measured() -> Measured {
         sent_in_time: 10_002,
         sent_at_us: vec![],
         correct_per_tenth: vec![],
+        latency_ns_per_tenth: vec![],
         connections_opened: 18,
         connect: Histogram::new(),
         handshake: Histogram::new(),

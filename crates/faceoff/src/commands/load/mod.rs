@@ -1,12 +1,12 @@
 //! `faceoff load`: one URL, one load, everything that was measured.
 
+mod capacity;
 mod live;
 #[cfg(test)]
 mod made_up;
 mod options;
 mod output;
 mod target;
-mod threshold;
 pub mod wrk;
 
 pub use options::Options;
@@ -16,6 +16,7 @@ use crate::output::{message, print};
 use clap::ValueEnum;
 use load::{Measured, Plan, Progress, Target, Wait};
 use model::experiment::Load;
+use model::threshold::Readings;
 use model::units::show_duration;
 use model::workload::Workload;
 use std::io::Write;
@@ -77,20 +78,28 @@ impl Run {
     }
 }
 
+/// A file that cannot be written is told before the run, not after.
+fn create(file: &Path) -> Result<std::fs::File, Error> {
+    std::fs::File::create(file).map_err(|e| Error::Failed(format!("{} cannot be written: {e}\nhint: name another file", file.display())))
+}
+
+/// What thresholds look at.
+fn readings(measured: &Measured) -> Readings<'_> {
+    Readings { times: &measured.latency, counts: &measured.counts, duration_ns: measured.duration_ns }
+}
+
 pub fn run(options: &Options) -> Result<ExitCode, Error> {
     let run = options.to_run()?;
-    // A file that cannot be written is told before the run, not after.
-    let create = |file: &Path| {
-        std::fs::File::create(file)
-            .map_err(|e| Error::Failed(format!("{} cannot be written: {e}\nhint: name another file", file.display())))
-    };
+    if let Some(capacity) = run.load.capacity() {
+        return capacity::run(options, &run, capacity);
+    }
     let mut hdr = options.hdr.as_deref().map(create).transpose()?;
     let mut out = options.output.as_deref().map(create).transpose()?;
     let started_at = jiff::Timestamp::now();
     message(&format!("{} at {}, for {}", run.load.describe(), run.url, show_duration(run.duration)));
     let (threads, planned) = (run.threads, run.duration);
     let (measured, in_flight) = run.measure(move |messages| live::show(&messages, threads, planned))?;
-    let outcomes: Vec<_> = options.thresholds().map(|threshold| threshold.check(&measured)).collect();
+    let outcomes: Vec<_> = options.thresholds().map(|threshold| threshold.check(&readings(&measured))).collect();
     let text = match options.format {
         Format::Json => format!("{:#}\n", output::to_json(&measured, &run.load, &run.workload.checks(), &outcomes)),
         Format::Csv => output::to_csv(&measured, &in_flight),

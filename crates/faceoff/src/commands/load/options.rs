@@ -1,14 +1,15 @@
 //! What `faceoff load` is asked, and what that adds up to.
 
 use super::target::{self, Access};
-use super::threshold::{self, Threshold};
 use super::{Format, Run};
 use clap::{Args, ValueEnum};
 use load::tls::TlsOptions;
 use load::{Protocol, Wait};
-use model::experiment::{DEFAULT_IN_FLIGHT, Load, Overflow, Pause, RATE_MAX, RATE_MIN, Spacing, Stage};
+use model::capacity::{Capacity, Of, USUAL_FROM, USUAL_PROBE};
+use model::experiment::{Load, Overflow, Pause, RATE_MAX, RATE_MIN, Spacing, Stage, in_flight_for};
 use model::problem::Problems;
 use model::template::Template;
+use model::threshold::{self, ServiceLevel, Threshold};
 use model::units::{parse_duration, parse_number};
 use model::workload::{Answer, Body, Statuses, Step, Workload, is_header_name, is_header_value, is_method, is_written_by_generator};
 use std::path::{Path, PathBuf};
@@ -17,9 +18,6 @@ use std::time::Duration;
 /// A run that is bounded by a number of requests or rounds ends by itself.
 const LONGEST: Duration = Duration::from_secs(3600);
 const USUAL: Duration = Duration::from_secs(10);
-/// Most requests under way by default: those of so many seconds, if none were answered, but within bounds.
-const IN_FLIGHT_S: f64 = 0.1;
-const IN_FLIGHT_MOST: f64 = 16_384.0;
 
 /// What `faceoff load` is asked.
 #[derive(Args)]
@@ -72,6 +70,18 @@ pub struct Options {
     /// Users share so many connections
     #[arg(long, value_name = "N", value_parser = count, help_heading = "Load")]
     pooled: Option<u32>,
+
+    /// Instead of one load: the highest rate, or with --users the most users, at which this holds: 'p95<100ms and errors<0.1%'.
+    /// The search begins at -R or --users; -d is the length of a probe [default: 3s]
+    #[arg(long, value_name = "LEVEL", value_parser = ServiceLevel::parse, help_heading = "Capacity",
+          conflicts_with_all = ["requests", "arrivals", "stages", "shed", "ramp", "rounds", "thresholds", "hdr", "pipeline", "streams"])]
+    capacity: Option<ServiceLevel>,
+    /// The search ends there
+    #[arg(long, value_name = "N", value_parser = parse_number, requires = "capacity", help_heading = "Capacity")]
+    at_most: Option<f64>,
+    /// Probes around the edge
+    #[arg(long, value_name = "N", default_value = "24", requires = "capacity", value_parser = clap::value_parser!(u32).range(6..=1000), help_heading = "Capacity")]
+    probes: u32,
 
     /// A header, as `Name: value`; may be given several times
     #[arg(short = 'H', long = "header", value_name = "HEADER", help_heading = "Requests")]
@@ -172,11 +182,6 @@ fn stage(text: &str) -> Result<Stage, String> {
     }
 }
 
-/// The most requests under way of arrivals at a rate, where nobody says.
-pub fn in_flight_for(rate_per_s: f64) -> u32 {
-    (rate_per_s * IN_FLIGHT_S).clamp(DEFAULT_IN_FLIGHT as f64, IN_FLIGHT_MOST) as u32
-}
-
 /// Refuses a rate that is none.
 pub fn rate_in_range(rate: f64) -> Result<f64, Problems> {
     match (RATE_MIN..=RATE_MAX).contains(&rate) {
@@ -218,7 +223,8 @@ impl Options {
             requests: self.requests,
             timeout: self.timeout,
             seed: self.seed,
-            threads: load::event_loops(&load, protocol, self.threads),
+            // Each probe has as many of them as its level can use.
+            threads: if self.capacity.is_some() { self.threads } else { load::event_loops(&load, protocol, self.threads) },
             wait: if self.wait == Waiting::Near { Wait::Near } else { Wait::Asleep },
             load,
         })
@@ -231,7 +237,8 @@ impl Options {
 
     fn contradictions(&self) -> Result<(), Problems> {
         let has_rate = self.rate.is_some() || self.arrivals.is_some();
-        let (arrivals, users) = (has_rate || !self.stages.is_empty(), self.users.is_some());
+        let (arrivals, users) =
+            (has_rate || !self.stages.is_empty() || (self.capacity.is_some() && self.users.is_none()), self.users.is_some());
         let closed = !arrivals && !users;
         let rules = [
             (
@@ -281,6 +288,7 @@ impl Options {
         let staged: Duration = self.stages.iter().map(|stage| stage.over).sum();
         let duration = match self.duration {
             Some(duration) => duration,
+            None if self.capacity.is_some() => USUAL_PROBE,
             None if !self.stages.is_empty() => staged,
             None if self.requests.is_some() || self.rounds.is_some() => LONGEST,
             None => USUAL,
@@ -291,7 +299,31 @@ impl Options {
         }
     }
 
+    /// A capacity of users, where they are given, else of a rate.
+    fn capacity(&self, service_level: &ServiceLevel) -> Result<Capacity, Problems> {
+        let spacing = if self.poisson { Spacing::Poisson } else { Spacing::Even };
+        let of = match self.users {
+            Some(_) => Of::Users { pause: self.pause.unwrap_or(Pause::Constant(Duration::ZERO)), pooled: self.pooled },
+            None => Of::Rate { spacing, in_flight_max: self.connections },
+        };
+        let capacity = Capacity {
+            of,
+            service_level: service_level.clone(),
+            from: self.users.map(f64::from).or(self.rate).unwrap_or(USUAL_FROM),
+            at_most: self.at_most.unwrap_or(of.most()),
+            probe: self.duration()?,
+            probes: self.probes,
+        };
+        match capacity.contradiction() {
+            Some((what, hint)) => Err(Problems::plain(what, hint)),
+            None => Ok(capacity),
+        }
+    }
+
     fn load(&self) -> Result<Load, Problems> {
+        if let Some(service_level) = &self.capacity {
+            return self.capacity(service_level).map(Load::Capacity);
+        }
         if let Some(users) = self.users {
             let pause = self.pause.unwrap_or(Pause::Constant(Duration::ZERO));
             return Ok(Load::Users { users, ramp: self.ramp.unwrap_or_default(), pause, rounds: self.rounds, pooled: self.pooled });
@@ -397,6 +429,13 @@ mod tests {
         let pause = Pause::Uniform { from: Duration::from_secs(1), to: Duration::from_secs(2) };
         let users = Load::Users { users: 10_000, ramp: Duration::from_secs(10), pause, rounds: Some(3), pooled: None };
         assert_eq!(load("--users 10k --ramp 10s --pause 1s..2s --rounds 3"), users);
+        let capacity = |line: &str| load(line).capacity().cloned().unwrap();
+        let of_rate = capacity("--capacity p95<100ms,errors<0.1% -R 50 -d 2s --at-most 5k -c 200 --poisson");
+        assert_eq!(of_rate.of, Of::Rate { spacing: Spacing::Poisson, in_flight_max: Some(200) });
+        assert_eq!((of_rate.from, of_rate.at_most, of_rate.probe, of_rate.probes), (50.0, 5_000.0, Duration::from_secs(2), 24));
+        let of_users = capacity("--capacity p95<100ms --users 5 --pause 1s --probes 12");
+        assert_eq!((of_users.of.is_whole(), of_users.from, of_users.at_most, of_users.probes), (true, 5.0, 1e6, 12));
+        assert_eq!(capacity("--capacity p95<100ms").from, 10.0);
     }
 
     #[test]
@@ -423,6 +462,11 @@ mod tests {
             "--http2 --close",
             "--close --pipeline 2",
             "-R 5 --pipeline 2",
+            "--capacity p95<1ms --users 5 -R 10",
+            "--capacity p95<1ms -R 10 --at-most 5",
+            "--capacity p95<1ms --users 10 --at-most 20.5",
+            "--capacity p95<1ms -d 100ms",
+            "--capacity p95<1ms --pause 1s",
             "--users 5 --http2 --streams 2",
             "-R 0",
             "-R 99M",
@@ -435,8 +479,21 @@ mod tests {
             let why = read(line).err().unwrap_or_else(|| panic!("{line} was taken"));
             assert!(why.starts_with("error: ") && why.contains("hint: "), "{line}: {why}");
         }
-        for line in ["-c 0", "-c 2M", "-n 1.5", "-t 0", "-d soon", "--status 99", "--threshold p(99)", "--insecure --cacert x", "--cert x"]
-        {
+        for line in [
+            "-c 0",
+            "-c 2M",
+            "-n 1.5",
+            "-t 0",
+            "-d soon",
+            "--status 99",
+            "--threshold p(99)",
+            "--insecure --cacert x",
+            "--cert x",
+            "--at-most 5",
+            "--capacity p95>1ms",
+            "--capacity p95<1ms -n 5",
+            "--capacity p95<1ms --probes 1",
+        ] {
             assert!(read(line).is_err(), "{line}");
         }
     }

@@ -1,9 +1,9 @@
 //! What was measured, for people, for programs and for HdrHistogram's tools.
 
-use super::threshold::Outcome;
 use load::Measured;
 use model::experiment::Load;
-use model::units::{show_bytes, show_duration, show_number};
+use model::threshold::Outcome;
+use model::units::{show_bytes, show_duration, show_number, show_short};
 use serde_json::{Value, json as value};
 use stats::{Histogram, smallest_sample};
 use std::time::Duration;
@@ -186,15 +186,6 @@ fn warnings(measured: &Measured, load: &Load) -> Vec<String> {
     all
 }
 
-/// `55.2us`, `1.34ms`, `2.05s`: narrow, for columns.
-pub fn show_short(ns: f64) -> String {
-    match ns {
-        ns if ns < 1e6 => format!("{}us", show_number(ns / 1e3)),
-        ns if ns < 1e9 => format!("{}ms", show_number(ns / 1e6)),
-        ns => format!("{}s", show_number(ns / 1e9)),
-    }
-}
-
 /// An HdrHistogram interval log, version 1.3: one interval, tagged by what was timed.
 pub fn to_hdr_log(measured: &Measured, started_at_s: f64) -> String {
     let mut text = format!(
@@ -210,8 +201,9 @@ pub fn to_hdr_log(measured: &Measured, started_at_s: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{made_up::measured, threshold};
+    use super::super::{made_up::measured, readings};
     use super::*;
+    use model::threshold;
 
     #[test]
     fn what_people_read() {
@@ -235,7 +227,8 @@ mod tests {
     #[test]
     fn what_programs_read_keeps_to_the_schema() {
         let schema: Value = serde_json::from_str(include_str!("../../../../../docs/load.schema.json")).unwrap();
-        let outcomes: Vec<_> = threshold::parse("p(99)<1ms,errors<0.01%").unwrap().iter().map(|t| t.check(&measured())).collect();
+        let outcomes: Vec<_> =
+            threshold::parse("p(99)<1ms,errors<0.01%").unwrap().iter().map(|t| t.check(&readings(&measured()))).collect();
         let mut found = to_json(&measured(), &Load::arrivals(5_000.0, 1024), "status of every answer", &outcomes);
         assert_eq!(breaches(&schema, &schema, &found, ""), Vec::<String>::new());
         assert_eq!((&found["latency_us"]["p99"], &found["latency_us"]["p99_99"]), (&value!(148.095), &Value::Null));

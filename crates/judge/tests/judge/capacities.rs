@@ -1,0 +1,130 @@
+//! Capacities: blocks of searches with known edges.
+
+use crate::made_up::{self, histogram, measurement, name};
+use model::capacity::{Capacity, Ended, Of, Probe, Searched, Unfit};
+use model::experiment::{Claim, Expectation, Load, Spacing};
+use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict};
+use model::metric::Metric;
+use model::record::{Counts, Record, Trial};
+use model::threshold::ServiceLevel;
+use std::time::Duration;
+
+fn load() -> Load {
+    Load::Capacity(Capacity {
+        of: Of::Rate { spacing: Spacing::Even, in_flight_max: None },
+        service_level: ServiceLevel::parse("p95<100ms").unwrap(),
+        from: 10.0,
+        at_most: 1e6,
+        probe: Duration::from_secs(3),
+        probes: 24,
+    })
+}
+
+fn probe(level: f64, kept: bool) -> Probe {
+    Probe {
+        level,
+        at_edge: true,
+        kept: Some(kept),
+        found: String::new(),
+        duration_ns: 1,
+        // Overload is wanted here, and what fails in it bars nobody.
+        counts: Counts { scheduled: 10, correct: 5, timed_out: 5, ..Counts::default() },
+        rate_per_s: 1.0,
+        p50_ns: None,
+        p95_ns: None,
+        p99_ns: None,
+        generator_busy: 0.1,
+        generator_late: false,
+        steal_share: Some(0.0),
+        recovery: None,
+    }
+}
+
+/// A trial whose probes just below the edge were kept, those just above were not.
+fn trial(contender: &str, block: u32, edge: f64) -> Trial {
+    let mut trial = made_up::trial(contender, block, measurement(1, histogram([1])));
+    trial.measurements.clear();
+    let probes = [0.5, 0.9, 0.99, 1.01, 1.1, 2.0].map(|share| probe(edge * share, share < 1.0)).to_vec();
+    trial.capacities.push(Searched { cell: "c".into(), position: 1, probes, ended: Ended::Done, faults: vec![] });
+    trial
+}
+
+/// Six blocks in which `b` carries this many times what `a` does.
+fn record(ratio: f64) -> Record {
+    let noisy = [0.99, 1.0, 1.01, 1.0, 0.99, 1.01];
+    let trials = (1u32..).zip(noisy).flat_map(|(block, n)| [trial("a", block, 100.0), trial("b", block, 100.0 * ratio * n)]).collect();
+    let mut record = made_up::record(&["a", "b"], load(), trials);
+    record.header.experiment.claims = vec![Claim {
+        text: "b carries more".into(),
+        contender: name("b"),
+        metric: Metric::Capacity,
+        expects: Expectation::Higher,
+        margin: None,
+        value: None,
+        cells: vec![],
+        contender_cpus: None,
+    }];
+    record
+}
+
+fn verdicts(judgement: &Judgement) -> Vec<&Verdict> {
+    judgement.verdicts.iter().filter(|v| v.cell.is_some()).collect()
+}
+
+#[test]
+fn more_is_better_by_the_rule_of_every_verdict() {
+    for (ratio, outcome, claimed) in [
+        (1.5, Outcome::Better, ClaimOutcome::Confirmed),
+        (0.6, Outcome::Worse, ClaimOutcome::Refuted),
+        (1.005, Outcome::Equivalent, ClaimOutcome::Refuted),
+    ] {
+        let judgement = judge::judge(&record(ratio));
+        let found = verdicts(&judgement);
+        assert_eq!(found.iter().map(|v| v.metric).collect::<Vec<_>>(), [Metric::Capacity], "a search has no other metric");
+        assert_eq!((found[0].outcome, judgement.claims[0].outcome), (outcome, claimed), "{:?}", found[0]);
+        assert!((found[0].ratio.unwrap() / ratio - 1.0).abs() < 0.01, "{:?}", found[0]);
+        assert!((found[0].baseline_value.unwrap() - 100.0).abs() < 0.1);
+        assert!(judgement.faults.is_empty() && judgement.symptoms.is_empty() && !judgement.unsound, "{:?}", judgement.faults);
+        let lines = &judgement.capacities[0].lines;
+        assert_eq!((lines[1].used, lines[1].searched, lines[1].probes.len()), (6, 6, 36));
+        let (value, interval) = (lines[1].value.unwrap(), lines[1].interval.unwrap());
+        assert!(interval.low < value && value < interval.high && (value / (100.0 * ratio) - 1.0).abs() < 0.01);
+        assert!(lines[1].curve.first().unwrap().1 == 1.0 && lines[1].curve.last().unwrap().1 == 0.0);
+    }
+}
+
+#[test]
+fn a_generator_at_its_limit_is_a_fault_and_no_capacity() {
+    let mut record = record(1.5);
+    for trial in record.trials.iter_mut().filter(|t| t.contender == name("b")) {
+        let searched = &mut trial.capacities[0];
+        searched.ended = Ended::Unfit(Unfit::Generator);
+        searched.probes.iter_mut().for_each(|p| p.generator_busy = 0.97);
+    }
+    let judgement = judge::judge(&record);
+    let found = verdicts(&judgement)[0];
+    assert_eq!((found.outcome, found.used, found.spoilt), (Outcome::Undecided, 0, 6));
+    assert!(judgement.unsound && judgement.faults.iter().all(|f| f.kind == "generator-cpu" && f.place.ends_with(", cell c")));
+    assert_eq!(judgement.capacities[0].lines[1].left_out, 18);
+}
+
+#[test]
+fn a_hypervisor_that_takes_too_much_is_a_fault() {
+    let mut record = record(1.5);
+    record.trials[0].capacities[0].probes.iter_mut().for_each(|p| p.steal_share = Some(0.3));
+    let judgement = judge::judge(&record);
+    assert_eq!(judgement.faults.iter().map(|f| (f.kind.as_str(), f.place.as_str())).collect::<Vec<_>>(), [("steal", "block 1, a, cell c")]);
+    assert_eq!(verdicts(&judgement)[0].spoilt, 1);
+}
+
+#[test]
+fn a_search_without_an_edge_is_no_value() {
+    let mut record = record(1.5);
+    for trial in &mut record.trials[..2] {
+        trial.capacities[0].probes.retain(|p| p.kept == Some(true));
+    }
+    let judgement = judge::judge(&record);
+    let found = verdicts(&judgement)[0];
+    assert_eq!((found.used, found.spoilt), (5, 0));
+    assert_eq!((judgement.capacities[0].lines[0].used, judgement.capacities[0].lines[0].searched), (5, 6));
+}

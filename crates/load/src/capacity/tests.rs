@@ -1,0 +1,282 @@
+use super::*;
+use model::capacity::{Estimate, estimate};
+use model::experiment::{Overflow, Pause, Spacing};
+use model::threshold::ServiceLevel;
+use stats::Random;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+const SECOND: u64 = 1_000_000_000;
+/// Answers are awaited so long after the last request.
+const DRAIN: u64 = 2 * SECOND;
+
+/// A server of workers that each take a known time for a request, first come, first served, on a clock of its own. What was asked of it
+/// is worked off, whether or not anybody still waits.
+struct Simulated {
+    now: u64,
+    free_at: Vec<u64>,
+    service_ns: u64,
+    /// Service times vary by this share, evenly.
+    varies: f64,
+    random: Random,
+    /// Above so many requests in a load it answers nothing any more, until it is started again.
+    hangs_above: u64,
+    hangs: bool,
+    can_restart: bool,
+    restarts: u32,
+    steals: Vec<f64>,
+    busy: f64,
+    loads: u32,
+    stops_after: u32,
+}
+
+impl Simulated {
+    fn new(workers: usize, service_ms: u64, varies: f64, seed: u64) -> Simulated {
+        Simulated {
+            now: 0,
+            free_at: vec![0; workers],
+            service_ns: service_ms * 1_000_000,
+            varies,
+            random: Random::new(seed, 99),
+            hangs_above: u64::MAX,
+            hangs: false,
+            can_restart: false,
+            restarts: 0,
+            steals: vec![],
+            busy: 0.1,
+            loads: 0,
+            stops_after: u32::MAX,
+        }
+    }
+
+    /// When a request that comes now is answered.
+    fn answer(&mut self, due: u64) -> u64 {
+        let takes = self.service_ns as f64 * (1.0 + self.varies * (2.0 * self.random.uniform() - 1.0));
+        let first = self.free_at.iter_mut().min().unwrap();
+        *first = due.max(*first) + takes as u64;
+        *first
+    }
+}
+
+impl Subject for Simulated {
+    fn load(&mut self, load: &Load, duration: Duration, _: u64) -> Result<Option<Reading>, LoadError> {
+        self.loads += 1;
+        let (began, long) = (self.now, duration.as_nanos() as u64);
+        let end = began + long;
+        let mut dues = BinaryHeap::new();
+        let pause = match load {
+            Load::Arrivals { rate_per_s, overflow: Overflow::Queue, .. } => {
+                let gap = SECOND as f64 / rate_per_s;
+                (0..(long as f64 / gap).ceil() as u64).for_each(|n| dues.push(Reverse(began + (n as f64 * gap) as u64)));
+                None
+            }
+            Load::Users { users, ramp, pause: Pause::Constant(pause), .. } => {
+                (0..u64::from(*users)).for_each(|n| dues.push(Reverse(began + ramp.as_nanos() as u64 * n / u64::from(*users))));
+                Some(pause.as_nanos() as u64)
+            }
+            other => panic!("{other:?}"),
+        };
+        let (mut times, mut counts) = (Histogram::new(), Counts::default());
+        let mut tenths = vec![(0u32, 0u64); (long / 100_000_000) as usize];
+        let mut last = end;
+        while let Some(Reverse(due)) = dues.pop() {
+            if due >= end {
+                continue;
+            }
+            counts.scheduled += 1;
+            self.hangs |= counts.scheduled > self.hangs_above;
+            let done = if self.hangs { u64::MAX } else { self.answer(due) };
+            if done > end + DRAIN {
+                (counts.unfinished, last) = (counts.unfinished + 1, end + DRAIN);
+                continue;
+            }
+            counts.correct += 1;
+            times.record(done - due);
+            if let Some(tenth) = tenths.get_mut(((done - began) / 100_000_000) as usize) {
+                *tenth = (tenth.0 + 1, tenth.1 + done - due);
+            }
+            last = last.max(done);
+            if let Some(pause) = pause {
+                dues.push(Reverse(done + pause));
+            }
+        }
+        self.now = last;
+        let steal_share = Some(self.steals.pop().unwrap_or(0.0));
+        Ok(Some(Reading {
+            times,
+            counts,
+            duration_ns: last - began,
+            tenths,
+            generator_busy: self.busy,
+            generator_late: false,
+            steal_share,
+        }))
+    }
+
+    fn quiet(&mut self) -> Result<Option<u64>, LoadError> {
+        if self.hangs {
+            self.now += DRAIN;
+            return Ok(None);
+        }
+        let mut longest = 0;
+        for _ in 0..5 {
+            let done = self.answer(self.now);
+            longest = longest.max(done - self.now);
+            self.now = done;
+        }
+        Ok(Some(longest))
+    }
+
+    fn restart(&mut self) -> bool {
+        self.restarts += 1;
+        if self.can_restart {
+            (self.hangs, self.now) = (false, self.now + 5 * SECOND);
+            self.free_at.fill(self.now);
+        }
+        self.can_restart
+    }
+
+    fn rest(&mut self, for_so_long: Duration) {
+        self.now += for_so_long.as_nanos() as u64;
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.now
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.loads >= self.stops_after
+    }
+}
+
+fn rate() -> Of {
+    Of::Rate { spacing: Spacing::Even, in_flight_max: None }
+}
+
+fn users(pause_ms: u64) -> Of {
+    Of::Users { pause: Pause::Constant(Duration::from_millis(pause_ms)), pooled: None }
+}
+
+fn capacity(of: Of) -> Capacity {
+    let service_level = ServiceLevel::parse("p95<100ms and errors<0.1%").unwrap();
+    Capacity { of, service_level, from: 10.0, at_most: of.most(), probe: Duration::from_secs(3), probes: 24 }
+}
+
+fn found(subject: &mut Simulated, capacity: &Capacity, seed: u64) -> (Ended, Vec<Probe>, Estimate) {
+    let mut probes = Vec::new();
+    let ended = search(subject, capacity, Duration::from_secs(10), seed, &mut |probe| probes.push(probe.clone())).unwrap();
+    let estimate = estimate(&probes, 0.95, seed);
+    (ended, probes, estimate)
+}
+
+/// Workers W that take D each answer at most W/D a second. One worker lets u users wait u·D − Z, where they pause for Z: that reaches the bound
+/// L at u = (Z + L)/D. (With more workers that keep step, users wait for whole rounds.) Each on a clock of its own, within three minutes of it.
+#[test]
+fn the_known_limit_lies_within_its_interval() {
+    for (of, workers, takes_ms, truth) in [(rate(), 8, 10, 800.0), (users(0), 1, 2, 50.0), (users(400), 1, 2, 250.0)] {
+        let mut hits = 0;
+        for seed in 0..20 {
+            let mut server = Simulated::new(workers, takes_ms, 0.0, seed);
+            let (ended, probes, estimate) = found(&mut server, &capacity(of), seed);
+            assert_eq!(ended, Ended::Done);
+            assert!(server.now < 180 * SECOND, "{of:?}: {} s", server.now / SECOND);
+            let Estimate::Edge { level, interval } = estimate else { panic!("{estimate:?}") };
+            assert!((level / truth - 1.0).abs() < 0.02, "{of:?}: {level}, {probes:#?}");
+            // With `<`, the last that keeps the level is one user fewer; a growing queue breaks it within a minute from 0.15 % above what is answered.
+            let slack = if of.is_whole() { 1.0 } else { 0.0015 * truth };
+            hits += u32::from(interval.low <= truth + slack && truth - slack <= interval.high);
+            assert!(interval.high / interval.low < 1.05, "{of:?}: {interval:?}");
+        }
+        assert!(hits >= 19, "{of:?}: {hits} of 20");
+    }
+}
+
+/// Service times that vary make a queue that comes and goes: the limit is no sharper than that.
+#[test]
+fn a_limit_that_is_not_sharp_is_found_nearby() {
+    for (of, truth) in [(rate(), 800.0), (users(0), 80.0)] {
+        for seed in 0..10 {
+            let mut server = Simulated::new(8, 10, 0.3, seed);
+            let (ended, _, estimate) = found(&mut server, &capacity(of), seed);
+            let level = estimate.level().unwrap();
+            assert!(ended == Ended::Done && (level / truth - 1.0).abs() < 0.06, "{of:?}, seed {seed}: {level}");
+        }
+    }
+}
+
+#[test]
+fn a_queue_that_grows_is_seen_before_it_breaks_the_level() {
+    let capacity = capacity(rate());
+    let mut server = Simulated::new(8, 10, 0.0, 1);
+    let load = capacity.load_at(808.0, capacity.probe);
+    let reading = server.load(&load, capacity.probe, 1).unwrap().unwrap();
+    let judged = |reading: &Reading| probe(&capacity, Next { level: 808.0, at_edge: true }, reading, Duration::from_secs(10));
+    let grown = judged(&reading);
+    assert!(grown.p95_ns.unwrap() < 100_000_000 && grown.kept == Some(false), "{grown:?}");
+    assert!(grown.found.contains("but latency grows by 9.") || grown.found.contains("but latency grows by 10."), "{}", grown.found);
+    assert_eq!(judged(&Reading { tenths: vec![], ..reading }).kept, Some(true));
+}
+
+/// A line with a known slope, and one without any.
+#[test]
+fn growth_is_the_slope_of_the_second_half() {
+    let line = |slope: f64, noise: f64| -> Vec<(u32, u64)> {
+        let at = |t: usize| 10e6 + slope * t as f64 / 10.0 + if t.is_multiple_of(2) { noise } else { -noise };
+        (0..30).map(|t| (10, (10.0 * at(t)) as u64)).collect()
+    };
+    let steady = growth(&line(0.0, 1e6)).unwrap();
+    assert!(steady.surely < 0.0 && steady.by.abs() < 1e6, "{steady:?}");
+    let rising = growth(&line(5e6, 0.0)).unwrap();
+    assert!((rising.by - 5e6).abs() < 100.0 && (rising.surely - 5e6).abs() < 1_000.0, "{rising:?}");
+    assert_eq!(growth(&line(1.0, 0.0)[..8]), None);
+}
+
+#[test]
+fn overload_does_not_poison_the_next_probe() {
+    // One worker: what is left over of an overload of 3 s takes seconds to work off.
+    let mut server = Simulated::new(1, 20, 0.0, 1);
+    let (ended, probes, estimate) = found(&mut server, &Capacity { from: 200.0, ..capacity(rate()) }, 1);
+    assert_eq!(ended, Ended::Done);
+    let slow: Vec<&Recovery> = probes.iter().filter_map(|p| p.recovery.as_ref()).filter(|r| r.after_ns > SECOND / 2).collect();
+    assert!(!slow.is_empty() && slow.iter().all(|r| r.how == Recovered::ByItself), "{probes:#?}");
+    assert!((estimate.level().unwrap() / 50.0 - 1.0).abs() < 0.02, "{estimate:?}");
+}
+
+#[test]
+fn whoever_does_not_come_back_is_started_again_or_left() {
+    let hanging = |can_restart| Simulated { hangs_above: 3_000, can_restart, ..Simulated::new(8, 10, 0.0, 1) };
+    let mut server = hanging(false);
+    let (ended, probes, estimate) = found(&mut server, &capacity(rate()), 1);
+    assert_eq!((ended, server.restarts), (Ended::NotRecovered, 1));
+    let last = probes.last().unwrap();
+    assert_eq!((last.kept, last.recovery.map(|r| r.how)), (Some(false), Some(Recovered::Not)));
+    assert!(matches!(estimate, Estimate::Edge { .. }), "what is known is known: {estimate:?}");
+    let mut server = hanging(true);
+    let (ended, probes, estimate) = found(&mut server, &capacity(rate()), 1);
+    assert!(ended == Ended::Done && server.restarts > 0);
+    assert!(probes.iter().any(|p| p.recovery.is_some_and(|r| r.how == Recovered::Restarted)));
+    assert!((estimate.level().unwrap() / 800.0 - 1.0).abs() < 0.02, "{estimate:?}");
+}
+
+#[test]
+fn probes_that_say_nothing_are_made_again_or_end_the_search() {
+    let mut server = Simulated { steals: vec![0.0, 0.3, 0.3, 0.0], ..Simulated::new(8, 10, 0.0, 1) };
+    let (ended, probes, _) = found(&mut server, &capacity(rate()), 1);
+    assert_eq!(ended, Ended::Done);
+    assert_eq!(probes.iter().take(4).map(|p| p.level).collect::<Vec<_>>(), [10.0, 20.0, 20.0, 20.0]);
+    // 10/s for 3 s are no 95th percentile: the probe takes longer.
+    assert!(probes[0].duration_ns > 5 * SECOND && probes[0].kept == Some(true), "{:?}", probes[0]);
+    let mut server = Simulated { busy: 0.95, ..Simulated::new(8, 10, 0.0, 1) };
+    let (ended, _, estimate) = found(&mut server, &capacity(rate()), 1);
+    assert_eq!(ended, Ended::Unfit(Unfit::Generator));
+    assert!(matches!(estimate, Estimate::AtLeast(level) if (690.0..800.0).contains(&level)), "{estimate:?}");
+}
+
+#[test]
+fn it_ends_where_nothing_is_answered_and_when_it_is_asked_to() {
+    let mut server = Simulated { hangs: true, ..Simulated::new(8, 10, 0.0, 1) };
+    assert_eq!(found(&mut server, &capacity(rate()), 1).0, Ended::NeverQuiet);
+    let mut server = Simulated { stops_after: 3, ..Simulated::new(8, 10, 0.0, 1) };
+    let (ended, probes, estimate) = found(&mut server, &capacity(rate()), 1);
+    assert_eq!((ended, probes.len(), estimate), (Ended::Stopped, 3, Estimate::AtLeast(40.0)));
+}

@@ -1,0 +1,96 @@
+import { scaleLog } from "d3-scale";
+import { line } from "d3-shape";
+import { short, tick } from "../format";
+import { Mark, useLook } from "../identity";
+import type { Capacity, CapacityLine } from "../page";
+import { logTicks } from "./scales";
+
+const HEIGHT = 240;
+const ROW = 16; // of a contender's probes, above and below the curves
+const WIDTH = 1000; // of the stretched box that holds the lines
+const SHARES = [0, 0.25, 0.5, 0.75, 1];
+const REACH = 2.5; // the search's far levels are drawn no further from the capacities than this
+
+/** What a logarithmic axis can hold. */
+const drawable = (v: number | null): v is number => v !== null && Number.isFinite(v) && v > 0;
+const pct = (x: number) => `${x.toFixed(3)}%`;
+
+/** A log axis around all capacities; levels of the search that lie far off are held at its ends. */
+function levelScale(lines: CapacityLine[]): { x: (level: number) => number; ticks: number[] } {
+  const edges = lines.flatMap((l) => [l.value, l.low, l.high]).filter(drawable);
+  const all = lines.flatMap((l) => l.probes.map(([, level]) => level)).filter(drawable);
+  const [low, high] = [all.reduce((a, b) => Math.min(a, b), Infinity), all.reduce((a, b) => Math.max(a, b), 0)];
+  if (!(low < high)) return { x: () => 50, ticks: high > 0 ? [high] : [] };
+  const within: [number, number] = edges.length
+    ? [Math.max(low, edges.reduce((a, b) => Math.min(a, b)) / REACH), Math.min(high, edges.reduce((a, b) => Math.max(a, b)) * REACH)]
+    : [low, high];
+  const domain: [number, number] = within[0] < within[1] ? within : [low, high];
+  return { x: scaleLog().domain(domain).range([0, 100]).clamp(true), ticks: logTicks(...domain) };
+}
+
+/** How often each level was kept, one line a contender; its probes above where they were kept, below where not. */
+export function Kept({ of, strong }: { of: Capacity; strong: string | null }) {
+  const look = useLook();
+  const lines = of.lines
+    .map((l) => ({
+      ...l,
+      probes: l.probes.filter(([, level]) => drawable(level)),
+      curve: l.curve.filter(([level, share]) => drawable(level) && share >= 0 && share <= 1),
+    }))
+    .filter((l) => l.probes.length > 0);
+  const { x, ticks } = levelScale(lines);
+  const rows = lines.length * ROW;
+  const y = (share: number) => rows + (1 - share) * HEIGHT;
+  const path = line<[number, number]>()
+    .x(([level]) => (x(level) / 100) * WIDTH)
+    .y(([, share]) => y(share));
+  const faint = (l: CapacityLine) => (strong !== null && strong !== l.contender ? "faint" : "");
+  const bottom = HEIGHT + 2 * rows;
+  const said = `Share of probes that keep ${of.service_level} over ${of.unit}: ${of.cell}`;
+
+  return (
+    <div class="plot">
+      <svg width="100%" height={bottom} overflow="visible" role="img" aria-label={said}>
+        {SHARES.map((share) => (
+          <g key={share}>
+            <line class="grid" x1="0" x2="100%" y1={y(share)} y2={y(share)} />
+            <text class="tick end" x="-8" y={y(share)} dy=".35em">
+              {tick(share * 100)}
+            </text>
+          </g>
+        ))}
+        <text class="axis" x="-44" y="-12">
+          {short(`% of probes that keep ${of.service_level}`, 60)}
+        </text>
+        {ticks.map((level) => (
+          <g key={level}>
+            <line class="grid" x1={pct(x(level))} x2={pct(x(level))} y1="0" y2={bottom} />
+            <text class="tick middle" x={pct(x(level))} y={bottom + 18}>
+              {tick(level)}
+            </text>
+          </g>
+        ))}
+        <text class="axis middle" x="50%" y={bottom + 38}>
+          {of.unit}
+        </text>
+        <svg width="100%" height={bottom} viewBox={`0 0 ${WIDTH} ${bottom}`} preserveAspectRatio="none" overflow="visible">
+          {lines.map((l) => {
+            const { colour, dash, baseline } = look(l.contender);
+            return <path key={l.contender} class={`curve ${faint(l)}`} d={path(l.curve) ?? ""} stroke={colour} stroke-width={baseline ? 2.6 : 1.9} stroke-dasharray={dash} />;
+          })}
+        </svg>
+        {lines.map((l, row) => (
+          <g key={l.contender} class={faint(l)}>
+            {l.probes.map(([, level, kept], i) => (
+              <Mark key={i} look={look(l.contender)} x={pct(x(level))} y={kept ? (row + 0.5) * ROW : rows + HEIGHT + (row + 0.5) * ROW} size={0.6} />
+            ))}
+            {drawable(l.low) && drawable(l.high) && (
+              <line class="reach" x1={pct(x(l.low))} x2={pct(x(l.high))} y1={y(0.5)} y2={y(0.5)} stroke={look(l.contender).colour} />
+            )}
+            {drawable(l.value) && <Mark look={look(l.contender)} x={pct(x(l.value))} y={y(0.5)} size={1} />}
+          </g>
+        ))}
+      </svg>
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+import { useState } from "preact/hooks";
+import { Kept } from "../charts/kept";
+import { confidence, count, sig, tick } from "../format";
+import { Name } from "../identity";
+import type { Capacity } from "../page";
+import { DataTable, Pick, Section } from "../parts";
+
+/** The most that each contender carries, with every probe. */
+export function CapacitySection({ capacities }: { capacities: Capacity[] }) {
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [strong, setStrong] = useState<string | null>(null);
+  const of = capacities.find((c) => c.cell === chosen) ?? capacities[0];
+  if (!of) return null;
+  const title = `Capacity of ${of.cell}`;
+  return (
+    <Section
+      id="capacity"
+      title="Capacity"
+      lead={`How many ${of.unit} each carries with ${of.service_level}: where half of its probes keep that. Marks above the curves are probes that kept it, marks below are probes that did not; the bar is the interval over blocks at ${confidence(of.confidence)}.`}
+    >
+      <div class="picks">
+        <Pick label="Cell" options={capacities.map((c) => ({ value: c.cell, text: c.cell }))} value={of.cell} onPick={setChosen} />
+      </div>
+      <figure aria-label={title}>
+        <ul class="plain names">
+          {of.lines.map((l) => (
+            <li key={l.contender} onPointerEnter={() => setStrong(l.contender)} onPointerLeave={() => setStrong(null)}>
+              <Name name={l.contender} /> {l.value === null ? "unknown" : tick(l.value)}
+            </li>
+          ))}
+        </ul>
+        <Kept of={of} strong={strong} />
+        {of.lines.some((l) => l.warnings.length > 0) && (
+          <ul class="crossings">
+            {of.lines.flatMap((l) =>
+              l.warnings.map((warning) => (
+                <li key={l.contender + warning} dir="auto">
+                  <Name name={l.contender} />: {warning}
+                </li>
+              )),
+            )}
+          </ul>
+        )}
+        <DataTable
+          title={title}
+          columns={["Contender", `Capacity, ${of.unit}`, "Low", "High", "Trials used", "Trials", "Probes", "Left out", "Started again"]}
+          rows={() =>
+            of.lines.map((l) => [l.contender, sig(l.value), sig(l.low), sig(l.high), count(l.used), count(l.searched), count(l.probes.length), count(l.left_out), count(l.restarts)])
+          }
+        />
+        <DataTable
+          title={`Probes of ${of.cell}`}
+          columns={["Contender", "Kept", "Block", of.unit]}
+          texts={2}
+          rows={() => of.lines.flatMap((l) => l.probes.map(([block, level, kept]) => [l.contender, kept ? "yes" : "no", count(block), sig(level)]))}
+        />
+      </figure>
+    </Section>
+  );
+}
