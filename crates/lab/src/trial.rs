@@ -109,6 +109,10 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, watch: &mut Watc
             if around.stop.load(Ordering::Relaxed) {
                 break;
             }
+            if let Err(failure) = runner::reset(contender, &running, around) {
+                trial.failure = Some(failure);
+                break;
+            }
             watch(Progress::Doing(&cell.name));
             if let Some(asked) = cell.load.capacity() {
                 let searched = capacity::run(setup, (cell, asked), position, running, &given, around, watch);

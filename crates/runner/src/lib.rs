@@ -18,9 +18,11 @@ pub mod needs;
 mod ports;
 pub mod process;
 mod procfs;
+mod reset;
 pub mod signs;
 pub mod start;
 pub mod usage;
 
 pub use jdk::Jdk;
 pub use procfs::{load_average, peak_resident_bytes};
+pub use reset::reset;

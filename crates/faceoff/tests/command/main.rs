@@ -10,6 +10,7 @@ mod interrupted;
 mod load;
 mod newcomer;
 mod page;
+mod resets;
 mod run;
 mod selftest;
 mod stopping;
