@@ -187,7 +187,10 @@ pub fn gather(
     let participant = Participant {
         name: contender.name.clone(),
         summary: contender.summary.clone(),
-        facts: contender.system.facts.clone(),
+        facts: {
+            let reset = contender.system.reset.iter().map(|reset| ("reset".to_owned(), reset.describe()));
+            contender.system.facts.clone().into_iter().chain(reset).collect()
+        },
         versions: found.into_iter().filter_map(|f| Some((f.tool, f.version?))).collect(),
         artifacts: built.artifacts,
     };

@@ -142,6 +142,10 @@ fn measure_all(
             if around.stop.load(Ordering::Relaxed) {
                 break;
             }
+            if let Err(failure) = runner::reset(contender, &running, around) {
+                trial.failure = Some(failure);
+                break;
+            }
             watch(Progress::Doing(&cell.name));
             if let Some(asked) = cell.load.capacity() {
                 with(keeping, |keeping| keeping.begin(&setup.workloads[&cell.asks()]));

@@ -19,6 +19,7 @@ pub mod placeholder;
 pub mod problem;
 mod reader;
 pub mod record;
+pub mod reset;
 pub mod selftest;
 mod settings;
 pub mod sweep;

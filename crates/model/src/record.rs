@@ -341,7 +341,7 @@ pub struct Stopped {
 /// A system that failed to build, start, answer rightly, live or stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// When: `start`, `ready`, `answers`, `warm-up`, `measure`, `stop`.
+    /// When: `start`, `ready`, `answers`, `warm-up`, `reset`, `measure`, `stop`.
     pub stage: String,
     /// What happened.
     pub cause: String,

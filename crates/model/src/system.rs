@@ -4,6 +4,7 @@ use crate::name::{AA, ContenderName, did_you_mean, is_name};
 use crate::placeholder;
 use crate::problem::Problems;
 use crate::reader::{Table, read_file};
+use crate::reset::{self, Reset, ResetStep};
 use crate::settings;
 use crate::units::nanoseconds;
 use serde::{Deserialize, Serialize};
@@ -172,6 +173,8 @@ pub struct System {
     pub start: Start,
     /// Deadline for the first right answer.
     pub ready_within: Duration,
+    /// What prepares or cleans it before each cell.
+    pub reset: Option<Reset>,
     /// How it stops.
     pub stop: Stop,
     /// What may be different.
@@ -375,6 +378,7 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
         make: make.unwrap_or_default(),
         start,
         ready_within: table.table("ready", |t| t.duration("within")).flatten().unwrap_or(Duration::from_secs(60)),
+        reset: table.table("reset", reset::walk).flatten().inspect(|reset| check_reset(table, reset, &ports)),
         stop: stop.unwrap_or(Stop { signal: StopSignal::Term, within: DEFAULT_STOP }),
         variants: table.named_tables("variants", |name, t| {
             if !is_name(name) {
@@ -401,6 +405,12 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
             }
         }),
         folder: folder.to_owned(),
+    }
+}
+
+fn check_reset(table: &Table<'_>, reset: &Reset, ports: &[String]) {
+    if let ResetStep::Command(command) = &reset.step {
+        check_placeholders(table, "reset", command, ports, true);
     }
 }
 

@@ -20,9 +20,11 @@ mod ports;
 pub mod postgres;
 pub mod process;
 mod procfs;
+mod reset;
 pub mod signs;
 pub mod start;
 pub mod usage;
 
 pub use jdk::Jdk;
 pub use procfs::{load_average, peak_resident_bytes};
+pub use reset::reset;

@@ -7,6 +7,7 @@ use crate::process::{Process, Spec, Stop};
 use load::tls::TlsOptions;
 use load::{Protocol as Framing, Target, WrongAnswer, ask};
 use model::record::{Failure, Stopped};
+use model::reset::ResetStep;
 use model::system::{Contender, Protocol};
 use model::workload::Workload;
 use std::collections::BTreeMap;
@@ -58,6 +59,15 @@ pub struct Running {
     pub ready_after_ns: u64,
     /// How often it was asked before, and got no further than to be asked.
     pub asked_in_vain: u64,
+    /// What resets it, where that is a command.
+    pub(crate) reset: Command,
+}
+
+/// A command with its environment, ready to be run.
+#[derive(Debug, Default)]
+pub(crate) struct Command {
+    pub words: Vec<String>,
+    pub env: BTreeMap<String, String>,
 }
 
 /// The limit of descriptors that systems get where nothing else is written: the
@@ -116,7 +126,8 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
         let cause = match ask(address, &target, ready, Duration::from_nanos(left.clamp(1_000_000, 2_000_000_000))) {
             Ok(at_ns) => {
                 let ready_after_ns = at_ns - process.started_ns;
-                return Ok(Running { process, address, target, command: prepared.command, ready_after_ns, asked_in_vain });
+                let reset = Command { words: prepared.reset, env: prepared.env };
+                return Ok(Running { process, address, target, command: prepared.command, ready_after_ns, asked_in_vain, reset });
             }
             Err(WrongAnswer::NoAnswer(cause)) => cause,
             Err(WrongAnswer::Wrong(cause)) => answered.insert(format!("a wrong answer: {cause}")).clone(),
@@ -157,6 +168,8 @@ fn target(address: SocketAddr, protocol: Protocol) -> Result<Target, String> {
 
 struct Prepared {
     command: Vec<String>,
+    /// Empty where nothing is run to reset it.
+    reset: Vec<String>,
     env: BTreeMap<String, String>,
     port: u16,
     descriptors: u64,
@@ -198,8 +211,13 @@ fn prepare(contender: &Contender, around: &Surroundings<'_>) -> Result<Prepared,
     for (key, template) in &start.env {
         env.insert(key.clone(), values.expand(template).map_err(no_value)?);
     }
+    let reset = match contender.system.reset.as_ref().map(|reset| &reset.step) {
+        Some(ResetStep::Command(command)) => values.expand_command(command).map_err(no_value)?,
+        _ => Vec::new(),
+    };
     Ok(Prepared {
         command: values.expand_command(&start.run).map_err(no_value)?,
+        reset,
         env,
         port: first_port.ok_or("the system names no port")?,
         descriptors,

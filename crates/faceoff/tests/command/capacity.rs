@@ -94,7 +94,7 @@ fn what_is_wrong_with_a_capacity_is_said() {
         ("of = \"rate\", service_level = \"p95<1ms\", pause = \"1s\"", "`pause` makes no sense here"),
         ("of = \"users\", service_level = \"p95<1ms\", from = 5, at_most = 4", "the search begins at 5 and ends at 4"),
         ("of = \"users\", service_level = \"p95<1ms\", probe = \"1ms\"", "too short to tell anything"),
-        ("of = \"users\", service_level = \"p95<1ms\", probs = 5", "did you mean `probes`?"),
+        ("of = \"users\", service_level = \"p95<1ms\", servce = 5", "unknown field `servce`"),
     ] {
         write_experiment(&folder, load, "");
         folder.run(&["run", "x", "--plan"]).expect(2).says(said);

@@ -14,6 +14,7 @@ mod native;
 mod newcomer;
 mod page;
 mod plans;
+mod resets;
 mod run;
 mod selftest;
 mod stopping;
