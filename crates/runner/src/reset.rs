@@ -26,7 +26,8 @@ pub fn reset(contender: &Contender, running: &Running, around: &Surroundings<'_>
     }
     let log = running.process.log().with_file_name("reset.log");
     let (folder, command) = (&contender.system.folder, &running.reset.words);
-    let spec = Spec { command, folder, env: &running.reset.env, cpus: around.cpus, descriptors: None, log: &log, run: around.run };
+    let spec =
+        Spec { command, folder, env: &running.reset.env, cpus: around.cpus, descriptors: None, log: &log, user: None, run: around.run };
     let mut process = Process::start(&spec).map_err(|cause| fail(cause, vec![]))?;
     let deadline = process.started_ns + reset.within.as_nanos() as u64;
     loop {
