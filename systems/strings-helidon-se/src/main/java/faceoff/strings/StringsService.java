@@ -5,9 +5,11 @@ import java.util.Map;
 import io.helidon.common.media.type.MediaTypes;
 import io.helidon.http.HeaderNames;
 import io.helidon.http.HeaderValues;
+import io.helidon.http.HttpException;
 import io.helidon.http.HttpMediaType;
 import io.helidon.http.Method;
 import io.helidon.http.PathMatchers;
+import io.helidon.http.RequestException;
 import io.helidon.http.Status;
 import io.helidon.webserver.http.Handler;
 import io.helidon.webserver.http.HttpRules;
@@ -16,7 +18,6 @@ import io.helidon.webserver.http.ServerRequest;
 import io.helidon.webserver.http.ServerResponse;
 import jakarta.json.Json;
 import jakarta.json.JsonBuilderFactory;
-import jakarta.json.JsonException;
 import jakarta.json.JsonObject;
 import jakarta.json.JsonString;
 import jakarta.json.stream.JsonParser;
@@ -86,7 +87,10 @@ final class StringsService implements HttpService {
             String text = object.getString("s");
             demand(Text.isWellFormed(text));
             return text;
-        } catch (JsonException notJson) {
+        } catch (HttpException | RequestException refused) {
+            throw refused;
+        } catch (RuntimeException unreadable) {
+            // What is nested too deep and numbers that are too long are no JsonException.
             throw Refusal.of(Status.BAD_REQUEST_400);
         }
     }

@@ -11,6 +11,7 @@ import jakarta.json.stream.JsonParser;
 import jakarta.json.stream.JsonParserFactory;
 import jakarta.ws.rs.BadRequestException;
 import jakarta.ws.rs.Consumes;
+import jakarta.ws.rs.WebApplicationException;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.MultivaluedMap;
 import jakarta.ws.rs.ext.MessageBodyReader;
@@ -40,6 +41,11 @@ public class WholeObject implements MessageBodyReader<JsonObject> {
                 throw new BadRequestException();
             }
             return object;
+        } catch (WebApplicationException refused) {
+            throw refused;
+        } catch (RuntimeException unreadable) {
+            // What is nested too deep and numbers that are too long are no JsonException.
+            throw new BadRequestException();
         }
     }
 }
