@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// The tests hold what workloads/strings-contract.toml cannot say: that has all that a request and its answer show.
+// The tests hold what the workloads strings-contract and strings-refused cannot say: they have all that a request and its answer show.
 
 func start(t *testing.T, log *requestLog) *httptest.Server {
 	t.Helper()

@@ -21,7 +21,7 @@ import java.util.regex.Pattern;
 import io.helidon.microprofile.server.Server;
 import org.junit.jupiter.api.Test;
 
-/** What workloads/strings-contract.toml cannot say: it holds all that a request and its answer show. */
+/** What the workloads strings-contract and strings-refused cannot say: they hold all that a request and its answer show. */
 class StringsTest {
 
     private static final HttpClient CLIENT = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();

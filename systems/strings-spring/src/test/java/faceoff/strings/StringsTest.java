@@ -21,7 +21,7 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
 
-/** What workloads/strings-contract.toml cannot say: it holds all that a request and its answer show. */
+/** What the workloads strings-contract and strings-refused cannot say: they hold all that a request and its answer show. */
 @ExtendWith(OutputCaptureExtension.class)
 class StringsTest {
 
