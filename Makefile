@@ -3,7 +3,7 @@
 CARGO ?= cargo
 FACEOFF = target/release/faceoff
 
-.PHONY: build page demo systems check articles test test-all conformance lint bench reality clean
+.PHONY: build page demo systems check articles test test-all conformance lint bench reality capacity clean
 
 build: page ## the command, in target/release/faceoff
 	$(CARGO) build --release --locked -p faceoff
@@ -51,6 +51,10 @@ bench: build ## our load generator beside its peers; FIGURES="closed --quick" fo
 reality: build ## verdicts against known truth, twenty runs (resumable, about half an hour)
 	$(CARGO) build --release --locked -p bench -p control
 	target/release/reality
+
+capacity: build ## capacities against known truth, twenty searches (resumable, about forty minutes)
+	$(CARGO) build --release --locked -p bench -p control
+	target/release/limits
 
 clean: ## what builds and runs have left
 	rm -rf target conformance/java/target web/dist web/node_modules .faceoff
