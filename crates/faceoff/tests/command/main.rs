@@ -14,3 +14,4 @@ mod run;
 mod selftest;
 mod stopping;
 mod sweeps;
+mod witness;

@@ -7,6 +7,7 @@ mod options;
 mod output;
 mod target;
 mod threshold;
+mod witness;
 pub mod wrk;
 
 pub use options::Options;
@@ -79,6 +80,9 @@ impl Run {
 
 pub fn run(options: &Options) -> Result<ExitCode, Error> {
     let run = options.to_run()?;
+    if let Some(driver) = options.driver {
+        return witness::run(&run, driver, &options.task(&run)?, options.format);
+    }
     // A file that cannot be written is told before the run, not after.
     let create = |file: &Path| {
         std::fs::File::create(file)
