@@ -19,3 +19,4 @@ mod run;
 mod selftest;
 mod stopping;
 mod sweeps;
+mod witness;

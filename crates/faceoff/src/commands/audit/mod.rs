@@ -54,6 +54,13 @@ pub struct Output {
     depth_unsaid: bool,
 }
 
+impl Output {
+    /// What it says, one run a row.
+    pub fn into_rows(self) -> Vec<Row> {
+        self.rows
+    }
+}
+
 pub fn run(catalog: &dyn Fn() -> Result<Catalog, Problems>, options: &Options) -> Result<ExitCode, Error> {
     let mut audits = Vec::new();
     for input in &options.inputs {
@@ -123,7 +130,10 @@ impl Options {
 }
 
 /// Reads what a load generator wrote, whichever it was.
-fn read(name: &str, mut input: impl Read) -> Result<Output, Problems> {
+///
+/// # Errors
+/// When it cannot be read, or nothing known wrote it.
+pub fn read(name: &str, mut input: impl Read) -> Result<Output, Problems> {
     let failed = |e: io::Error| Problems::plain(format!("{name} cannot be read: {e}"), "is it there, and yours to read?");
     let mut bytes = Vec::new();
     input.by_ref().take(HEAD).read_to_end(&mut bytes).map_err(failed)?;

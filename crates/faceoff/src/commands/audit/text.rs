@@ -84,6 +84,7 @@ fn wrk(text: &str) -> Output {
                 row.received = bytes(received);
             }
             ["Non-2xx", "or", "3xx", "responses:", errors] => row.errors = count(errors),
+            ["Socket", "errors:", ..] => row.other.push(("socket errors".into(), words[2..].join(" "))),
             ["Requests/sec:", rate] => row.throughput = count(rate),
             ["Transfer/sec:", transfer] => row.transfer = bytes(transfer),
             [] => {}

@@ -195,6 +195,14 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
     Ok(ExitCode::from(if options.strict && !imported.lost.0.is_empty() { BREACHED } else { 0 }))
 }
 
+/// A plan of JMeter with one thread group: its workload, and the line of `faceoff load`.
+#[cfg(test)]
+pub fn of_plan(text: &str) -> Result<(Workload, String), Problems> {
+    let part = jmx::import(text, Path::new("."), &BTreeMap::new())?.parts.remove(0);
+    let line = write::command(&part, Path::new("it.toml"));
+    Ok((part.workload, line))
+}
+
 fn read(path: &str) -> Result<String, Problems> {
     let failed = |e: std::io::Error| Problems::plain(format!("{path} cannot be read: {e}"), "is it there, and yours to read?");
     let mut bytes = Vec::new();

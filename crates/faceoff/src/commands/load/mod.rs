@@ -7,6 +7,7 @@ mod made_up;
 mod options;
 mod output;
 mod target;
+mod witness;
 pub mod wrk;
 
 pub use options::Options;
@@ -92,6 +93,9 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
     let run = options.to_run()?;
     if let Some(capacity) = run.load.capacity() {
         return capacity::run(options, &run, capacity);
+    }
+    if let Some(driver) = options.driver {
+        return witness::run(&run, driver, &options.task(&run)?, options.format);
     }
     let mut hdr = options.hdr.as_deref().map(create).transpose()?;
     let mut out = options.output.as_deref().map(create).transpose()?;

@@ -1,6 +1,7 @@
 //! What `faceoff load` is asked, and what that adds up to.
 
 use super::target::{self, Access};
+use super::witness::{Driver, Task};
 use super::{Format, Run};
 use clap::{Args, ValueEnum};
 use load::tls::TlsOptions;
@@ -74,7 +75,7 @@ pub struct Options {
     /// Instead of one load: the highest rate, or with --users the most users, at which this holds: 'p95<100ms and errors<0.1%'.
     /// The search begins at -R or --users; -d is the length of a probe [default: 3s]
     #[arg(long, value_name = "LEVEL", value_parser = ServiceLevel::parse, help_heading = "Capacity",
-          conflicts_with_all = ["requests", "arrivals", "stages", "shed", "ramp", "rounds", "thresholds", "hdr", "pipeline", "streams"])]
+          conflicts_with_all = ["requests", "arrivals", "stages", "shed", "ramp", "rounds", "thresholds", "hdr", "pipeline", "streams", "driver"])]
     capacity: Option<ServiceLevel>,
     /// The search ends there
     #[arg(long, value_name = "N", value_parser = parse_number, requires = "capacity", help_heading = "Capacity")]
@@ -135,6 +136,9 @@ pub struct Options {
     /// Let the load go to another machine; make sure that it is yours to load
     #[arg(long, help_heading = "Connections")]
     allow_remote: bool,
+    /// Have another load generator make the load, and read what it reports; see docs/witnesses.md
+    #[arg(long, value_enum, help_heading = "Load")]
+    pub driver: Option<Driver>,
     /// How threads wait: near is awake shortly before an instant is due; asleep leaves the CPU to others
     #[arg(long, value_enum, default_value = "near", help_heading = "Connections")]
     wait: Waiting,
@@ -227,6 +231,36 @@ impl Options {
             threads: if self.capacity.is_some() { self.threads } else { load::event_loops(&load, protocol, self.threads) },
             wait: if self.wait == Waiting::Near { Wait::Near } else { Wait::Asleep },
             load,
+        })
+    }
+
+    /// What another generator is to do.
+    ///
+    /// # Errors
+    /// What it is not asked.
+    pub fn task<'a>(&self, run: &'a Run) -> Result<Task<'a>, Problems> {
+        let refused = [
+            (self.requests.is_some(), "-n", "bound it by time, with -d"),
+            (!self.thresholds.is_empty(), "--threshold", "hold what it reports against your bounds yourself"),
+            (self.hdr.is_some(), "--hdr", "its distributions are its own"),
+            (self.output.is_some(), "--output", "send what is printed to a file"),
+            (self.format == Format::Csv, "--format csv", "print text or json"),
+            (self.unix.is_some(), "--unix", "give a port"),
+            (self.cacert.is_some() || self.cert.is_some(), "--cacert or --cert", "let it trust anybody, with --insecure"),
+        ];
+        if let Some((_, what, hint)) = refused.into_iter().find(|(is_asked, ..)| *is_asked) {
+            return Err(Problems::plain(format!("--driver with {what} is not done"), hint));
+        }
+        Ok(Task {
+            server: target::parse(&self.url)?.server(),
+            workload: &run.workload,
+            load: &run.load,
+            duration: run.duration,
+            timeout: run.timeout,
+            threads: run.threads,
+            is_http2: self.http2,
+            closes: self.close,
+            is_insecure: self.insecure,
         })
     }
 

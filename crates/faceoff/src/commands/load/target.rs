@@ -27,6 +27,13 @@ pub struct Url<'a> {
     pub path: String,
 }
 
+impl Url<'_> {
+    /// Without the path: `http://host:port`.
+    pub fn server(&self) -> String {
+        format!("{}://{}", if self.is_tls { "https" } else { "http" }, self.authority)
+    }
+}
+
 /// Reads `http://host:port/path`.
 ///
 /// # Errors
