@@ -352,8 +352,8 @@ impl Fresh {
     fn start(&self, cpus: &[usize], work: &Path, means: Means<'_>) -> Result<Database, Failure> {
         let data = self.unused();
         let failed = |error: io::Error| fail("start", format!("the data folder {} cannot be made: {error}", data.display()));
-        std::fs::create_dir_all(work).map_err(failed)?;
-        let log = work.join("database.log");
+        // It is not run where faceoff is.
+        let log = std::fs::create_dir_all(work).and_then(|()| work.canonicalize()).map_err(failed)?.join("database.log");
         let copied = copy_tree(&self.template, &data, self.user)
             .and_then(|()| std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o700)))
             .and_then(|()| std::fs::remove_file(data.join("password")));
