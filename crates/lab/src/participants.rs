@@ -139,7 +139,7 @@ pub fn provide_database(
         Err(skipped) => return Err(LabError::NobodyLeft(format!("the database {name} cannot take part: {}", skipped.reason))),
     };
     let means = Means { tools, run, stop: place.stop };
-    let databases = Databases::fresh(&ready.contender, place.cache, means);
+    let databases = Databases::fresh(&ready.contender, &ready.participant.artifacts, place.cache, means);
     let interrupted = place.stop.load(Ordering::Relaxed);
     let databases =
         databases.map_err(|f| if interrupted { LabError::Interrupted } else { LabError::Database(name.clone(), Box::new(f)) })?;

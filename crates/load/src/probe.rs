@@ -16,7 +16,9 @@ use std::time::Duration;
 /// Why a pass was not right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WrongAnswer {
-    /// Nobody answers there, or the connection broke: perhaps later.
+    /// Nobody listens there, so nothing was asked: perhaps later.
+    NobodyThere(String),
+    /// No answer came, or the connection broke: perhaps later.
     NoAnswer(String),
     /// An answer came, and it is not the right one.
     Wrong(String),
@@ -25,7 +27,7 @@ pub enum WrongAnswer {
 impl fmt::Display for WrongAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            WrongAnswer::NoAnswer(cause) | WrongAnswer::Wrong(cause) => f.write_str(cause),
+            WrongAnswer::NobodyThere(cause) | WrongAnswer::NoAnswer(cause) | WrongAnswer::Wrong(cause) => f.write_str(cause),
         }
     }
 }
@@ -88,7 +90,11 @@ pub fn ask(address: SocketAddr, target: &Target, workload: &Workload, timeout: D
         let left = || Duration::from_nanos(deadline.saturating_sub(clock::now_ns()).max(1_000_000));
         let mut connection = match stream.take() {
             Some(connection) => connection,
-            None => Connection::open(address, target.tls.as_ref(), left()).map_err(no_answer)?,
+            None => Connection::open(address, target.tls.as_ref(), left()).map_err(|cause| match cause.kind() {
+                // A pass that got further has asked something.
+                io::ErrorKind::ConnectionRefused if step == 0 => WrongAnswer::NobodyThere(format!("{subject}: {cause}")),
+                _ => no_answer(cause),
+            })?,
         };
         connection.socket.set_write_timeout(Some(left())).map_err(no_answer)?;
         connection.socket.set_read_timeout(Some(left())).map_err(no_answer)?;

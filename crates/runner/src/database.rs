@@ -7,7 +7,7 @@ use crate::ports;
 use crate::postgres::{self, Client, Server, quoted};
 use crate::process::{Process, Spec};
 use model::placeholder::Values;
-use model::record::Failure;
+use model::record::{Artifact, Failure};
 use model::system::Contender;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -125,7 +125,7 @@ impl Databases {
     ///
     /// # Errors
     /// The failure, with the last lines of the log.
-    pub fn fresh(contender: &Contender, cache: &Path, means: Means<'_>) -> Result<Databases, Failure> {
+    pub fn fresh(contender: &Contender, built: &[Artifact], cache: &Path, means: Means<'_>) -> Result<Databases, Failure> {
         let user = ordinary_user().map_err(|cause| fail("start", cause))?;
         let home = home(cache);
         let io_failed = |what: &str, error: io::Error| fail("start", format!("{what} in {} cannot be made: {error}", home.display()));
@@ -134,10 +134,11 @@ impl Databases {
             open_to_others(&home).map_err(|e| io_failed("the folder of databases", e))?;
         }
         remove_leftovers(&home);
-        let programs = programs(contender, &home, user).map_err(|e| io_failed("the copy of its programs", e))?;
-        let digest = Sha256::digest(format!("{:?}{:?}{}{:?}", contender.system.make, contender.args, programs.display(), user));
-        let key: String = digest.iter().take(6).map(|b| format!("{b:02x}")).collect();
-        let template = home.join(format!("{}-{key}", contender.system.name));
+        // By what was built, wherever it stands.
+        let version = Sha256::digest(format!("{:?}{built:?}{user:?}", contender.system.make));
+        let version: String = version.iter().take(6).map(|b| format!("{b:02x}")).collect();
+        let programs = programs(contender, &home, &version, user).map_err(|e| io_failed("the copy of its programs", e))?;
+        let template = home.join(format!("{}-{version}", contender.system.name));
         let mut fresh = Fresh { contender: contender.clone(), home: home.clone(), programs, template, password: String::new(), user };
         let secret = fresh.template.join("password");
         if let Ok(password) = std::fs::read_to_string(&secret) {
@@ -220,16 +221,13 @@ fn remove_leftovers(home: &Path) {
 const DATA: &str = "data-";
 
 /// The programs that the build made, or a copy of them where the user who runs them can read it.
-fn programs(contender: &Contender, home: &Path, user: Option<User>) -> io::Result<PathBuf> {
+fn programs(contender: &Contender, home: &Path, version: &str, user: Option<User>) -> io::Result<PathBuf> {
     let system = &contender.system;
     let built = system.build.as_ref().and_then(|build| build.outputs.first());
     let built = system.folder.join(built.map_or(".", String::as_str));
     if user.is_none() {
         return Ok(built);
     }
-    let state = std::fs::metadata(&built)?;
-    let version = Sha256::digest(format!("{} {:?}", built.display(), state.modified()?));
-    let version: String = version.iter().take(6).map(|b| format!("{b:02x}")).collect();
     let copy = home.join(format!("{}-programs-{version}", system.name));
     if !copy.exists() {
         let fresh = home.join(format!("{DATA}{}-programs", std::process::id()));
@@ -354,8 +352,8 @@ impl Fresh {
     fn start(&self, cpus: &[usize], work: &Path, means: Means<'_>) -> Result<Database, Failure> {
         let data = self.unused();
         let failed = |error: io::Error| fail("start", format!("the data folder {} cannot be made: {error}", data.display()));
-        std::fs::create_dir_all(work).map_err(failed)?;
-        let log = work.join("database.log");
+        // It is not run where faceoff is.
+        let log = std::fs::create_dir_all(work).and_then(|()| work.canonicalize()).map_err(failed)?.join("database.log");
         let copied = copy_tree(&self.template, &data, self.user)
             .and_then(|()| std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o700)))
             .and_then(|()| std::fs::remove_file(data.join("password")));

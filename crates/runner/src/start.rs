@@ -57,7 +57,7 @@ pub struct Running {
     pub command: Vec<String>,
     /// From its start to the first right answer.
     pub ready_after_ns: u64,
-    /// How often it was asked before, and got no further than to be asked.
+    /// How often it was asked before, and gave no right answer.
     pub asked_in_vain: u64,
     /// What resets it, where that is a command.
     pub(crate) reset: Command,
@@ -129,10 +129,16 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
                 let reset = Command { words: prepared.reset, env: prepared.env };
                 return Ok(Running { process, address, target, command: prepared.command, ready_after_ns, asked_in_vain, reset });
             }
-            Err(WrongAnswer::NoAnswer(cause)) => cause,
-            Err(WrongAnswer::Wrong(cause)) => answered.insert(format!("a wrong answer: {cause}")).clone(),
+            Err(WrongAnswer::NobodyThere(cause)) => cause,
+            Err(WrongAnswer::NoAnswer(cause)) => {
+                asked_in_vain += 1;
+                cause
+            }
+            Err(WrongAnswer::Wrong(cause)) => {
+                asked_in_vain += 1;
+                answered.insert(format!("a wrong answer: {cause}")).clone()
+            }
         };
-        asked_in_vain += 1;
         let log = |process: &Process| process.last_lines(LOG_LINES);
         if let Some(ended) = process.ended() {
             let status = ended.status.clone();

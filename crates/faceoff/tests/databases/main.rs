@@ -1,0 +1,260 @@
+//! Databases as they are: PostgreSQL's own programs, banks that are killed, data that must be there. Part of `make test-all`, as what
+//! they need comes through Maven and Go's module proxy.
+
+use model::record::Record;
+use runner::postgres::{Client, Server};
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::{chown, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// One at a time: each measures.
+static ALONE: Mutex<()> = Mutex::new(());
+
+struct Folder {
+    dir: tempfile::TempDir,
+    _alone: MutexGuard<'static, ()>,
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+impl Folder {
+    /// The systems and workloads of this repository, with one experiment.
+    fn new(blocks: u32) -> Folder {
+        let alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let folder = Folder { dir: tempfile::tempdir().unwrap(), _alone: alone };
+        for name in ["systems", "workloads", "articles", ".faceoff"] {
+            let real = repository().join(name);
+            std::fs::create_dir_all(&real).unwrap();
+            symlink(real, folder.path(name)).unwrap();
+        }
+        std::fs::create_dir(folder.path("experiments")).unwrap();
+        let experiment = format!(
+            r#"
+name = "chaos"
+question = "Is every acknowledged write there, whoever is killed when?"
+baseline = "bank-go"
+contenders = ["bank-go:connection-per-call"]
+database = "postgres"
+[[cell]]
+name = "fair"
+workload = "bank-fair"
+load = {{ kind = "closed", connections = 8 }}
+timeout = "2s"
+[design]
+blocks = {blocks}
+spare_blocks = 0
+looks = []
+warmup = "300ms"
+measure = "900ms"
+"#
+        );
+        std::fs::write(folder.path("experiments/chaos.toml"), experiment).unwrap();
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn faceoff(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
+        command.current_dir(self.dir.path()).env("TMPDIR", self.dir.path()).args(arguments).stdin(Stdio::null());
+        command
+    }
+
+    /// What `faceoff check` says of each system: whether it is right, and after how many milliseconds.
+    fn check(&self, systems: &[&str], server: Option<&str>) -> BTreeMap<String, (String, u64)> {
+        let mut command = self.faceoff(&["check", "--format", "json"]);
+        command.args(systems).envs(server.map(|url| ("FACEOFF_DATABASE", url)));
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {output:?}"));
+        let outcome = |v: &serde_json::Value| {
+            let reason = v["reason"].as_str().map_or(String::new(), |reason| format!(": {reason}"));
+            (format!("{}{reason}", v["outcome"].as_str().unwrap()), v["ready_after_ns"].as_u64().unwrap_or(0) / 1_000_000)
+        };
+        said.iter().map(|v| (v["system"].as_str().unwrap().to_owned(), outcome(v))).collect()
+    }
+}
+
+/// Every process with its parent and its command line.
+fn processes() -> Vec<(u32, u32, String)> {
+    let of = |entry: std::fs::DirEntry| {
+        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+        let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
+        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+        Some((pid, parent, String::from_utf8_lossy(&line).replace('\0', " ")))
+    };
+    std::fs::read_dir("/proc").unwrap().flatten().filter_map(of).collect()
+}
+
+/// Processes that descend from one, with their command lines.
+fn descendants(root: u32) -> Vec<(u32, String)> {
+    let all = processes();
+    let mut known = BTreeSet::from([root]);
+    loop {
+        let before = known.len();
+        known.extend(all.iter().filter(|(_, parent, _)| known.contains(parent)).map(|(pid, ..)| *pid).collect::<Vec<_>>());
+        if known.len() == before {
+            return all.into_iter().filter(|(pid, ..)| *pid != root && known.contains(pid)).map(|(pid, _, line)| (pid, line)).collect();
+        }
+    }
+}
+
+/// What a process of faceoff has left: servers on its data folders, and these folders.
+fn left_by(pid: u32) -> Vec<String> {
+    let mark = format!("/data-{pid}-");
+    let servers = processes().into_iter().map(|(.., line)| line).filter(|line| line.contains(&mark));
+    let homes = [PathBuf::from("/var/cache/faceoff"), repository().join(".faceoff/databases")];
+    let folders = homes.iter().flat_map(std::fs::read_dir).flatten().flatten().map(|entry| entry.path().display().to_string());
+    servers.chain(folders.filter(|path| path.contains(&mark))).collect()
+}
+
+fn kill(pid: u32) {
+    let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).stderr(Stdio::null()).status();
+}
+
+#[test]
+#[ignore = "fetches PostgreSQL and Go modules; part of `make test-all`"]
+fn banks_keep_what_they_acknowledge_and_nothing_of_what_they_refuse() {
+    let folder = Folder::new(6);
+    folder.check(&["postgres"], None);
+    let banks = ["bank-go", "bank-go:connection-per-call", "bank-go:pool-10", "bank-go:pgx"];
+    let systems: Vec<&str> = ["postgres"].into_iter().chain(banks).collect();
+    let said = folder.check(&systems, None);
+    for system in &systems {
+        assert_eq!(said[*system].0, "right", "{system}: {said:?}");
+    }
+    assert!(said["postgres"].1 < 3_000, "a second start copies what the first one made: {said:?}");
+}
+
+#[test]
+#[ignore = "fetches PostgreSQL and Go modules, and takes a quarter of an hour; FACEOFF_CHAOS_BLOCKS says how many blocks of two trials; part of `make test-all`"]
+fn every_acknowledged_write_is_there_whoever_is_killed_when() {
+    let blocks = std::env::var("FACEOFF_CHAOS_BLOCKS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
+    let folder = Folder::new(blocks);
+    folder.check(&["postgres", "bank-go"], None);
+    let said = folder.path("said.txt");
+    let log = std::fs::File::create(&said).unwrap();
+    let mut run = folder.faceoff(&["run", "chaos", "--out", "r"]).stdout(Stdio::null()).stderr(log).spawn().unwrap();
+    let (root, is_over) = (run.id(), AtomicBool::new(false));
+    let status = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // A number that is the same in every test run: Lehmer's, of which the high bits are taken.
+            let mut random = 20_181_002u64;
+            let is_bank = |line: &str| line.starts_with("bin/bank-go");
+            while !is_over.load(Ordering::Relaxed) {
+                random = random.wrapping_mul(0xda94_2042_e4dd_58b5).wrapping_add(1);
+                std::thread::sleep(Duration::from_millis(100 + (random >> 33) % 2_500));
+                // Not before trials: whoever does not answer the proof is out.
+                let has_begun = Record::read(&folder.path("r")).is_ok_and(|record| record.answers.len() == 2);
+                if let Some((bank, _)) = descendants(root).into_iter().find(|(_, line)| has_begun && is_bank(line)) {
+                    kill(bank);
+                }
+            }
+        });
+        let status = run.wait().unwrap();
+        is_over.store(true, Ordering::Relaxed);
+        status
+    });
+    let record = Record::read(&folder.path("r")).unwrap();
+    assert_eq!(record.trials.len(), 2 * blocks as usize, "{status}: {}", std::fs::read_to_string(&said).unwrap());
+    let killed = record.trials.iter().filter(|trial| trial.failure.is_some()).count();
+    assert!(killed > 0, "nobody was killed");
+    let checks: Vec<_> =
+        record.trials.iter().flat_map(|t| t.database.iter().flat_map(move |kept| kept.checks.iter().map(move |c| (t, c)))).collect();
+    for (trial, checked) in &checks {
+        assert!(checked.broken().is_empty(), "block {} of {}: {checked:?}", trial.block, trial.contender);
+    }
+    let lost: Vec<_> = record.trials.iter().flat_map(|t| &t.faults).filter(|fault| fault.kind == "database-lost").collect();
+    assert!(lost.is_empty(), "{lost:?}");
+    let acknowledged: u64 = checks.iter().flat_map(|(_, c)| &c.tables).map(|t| t.acknowledged).sum();
+    let in_doubt: u64 = checks.iter().flat_map(|(_, c)| &c.tables).map(|t| t.in_doubt).sum();
+    println!("{} trials, {killed} killed; {acknowledged} rows acknowledged, {in_doubt} in doubt, all accounted for", record.trials.len());
+    assert!(acknowledged > 0);
+    assert_eq!(left_by(root), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "fetches PostgreSQL and Go modules; part of `make test-all`"]
+fn a_killed_faceoff_leaves_no_server_and_the_next_run_removes_its_data() {
+    let folder = Folder::new(6);
+    folder.check(&["postgres", "bank-go"], None);
+    let mut run = folder.faceoff(&["run", "chaos", "--out", "r"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let root = run.id();
+    let began = Instant::now();
+    while !descendants(root).iter().any(|(_, line)| line.contains(&format!("/data-{root}-")) && line.contains("postgres")) {
+        assert!(began.elapsed() < Duration::from_secs(120) && run.try_wait().unwrap().is_none(), "no server starts");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    kill(root);
+    run.wait().unwrap();
+    let is_served = || processes().iter().any(|(.., line)| line.contains(&format!("/data-{root}-")));
+    let began = Instant::now();
+    while is_served() {
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", left_by(root));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(folder.check(&["postgres"], None)["postgres"].0, "right");
+    assert_eq!(left_by(root), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "fetches PostgreSQL and Go modules; part of `make test-all`"]
+fn a_server_of_the_users_own_is_left_as_it_was() {
+    let folder = Folder::new(6);
+    folder.check(&["postgres"], None);
+    let programs = repository().join("systems/postgres/target/pgsql/bin");
+    let is_root = rustix::process::geteuid().is_root();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    // In a place that others can reach, as PostgreSQL does not run as root.
+    let home = tempfile::tempdir_in("/tmp").unwrap();
+    let data = home.path().join("data");
+    if is_root {
+        chown(home.path(), Some(65_534), Some(65_534)).unwrap();
+    }
+    let program = |name: &str, arguments: &[&str]| {
+        let mut command = Command::new(programs.join(name));
+        command.args(arguments).current_dir(home.path()).stdout(Stdio::null()).stderr(Stdio::null());
+        if is_root {
+            command.uid(65_534).gid(65_534);
+        }
+        command
+    };
+    let data = data.to_str().unwrap();
+    assert!(program("initdb", &["-D", data, "-U", "ana", "-A", "trust", "-N"]).status().unwrap().success());
+    let port_text = port.to_string();
+    let arguments = ["-D", data, "-p", &port_text, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="];
+    let mut running = program("postgres", &arguments).spawn().unwrap();
+    let server = Server { host: "127.0.0.1".into(), port, user: "ana".into(), password: None, name: "postgres".into() };
+    let mut client = None;
+    for _ in 0..500 {
+        std::thread::sleep(Duration::from_millis(20));
+        client = Client::connect(&server, Duration::from_secs(10)).ok();
+        if client.is_some() {
+            break;
+        }
+    }
+    let mut client = client.expect("the server answers");
+    client.run("CREATE TABLE client (mine text); INSERT INTO client VALUES ('all')").unwrap();
+    let url = format!("postgres://ana@127.0.0.1:{port}/postgres");
+    let said = folder.check(&["bank-go", "bank-go:pgx"], Some(&url));
+    let schemas = client.run("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'faceoff%'").unwrap();
+    let mine = client.run("SELECT mine FROM public.client").unwrap();
+    let wrong = folder.check(&["bank-go"], Some("postgres://ana@127.0.0.1:1/postgres"));
+    drop(client);
+    kill(running.id());
+    running.wait().unwrap();
+    assert!(said.values().all(|(outcome, _)| outcome == "right"), "{said:?}");
+    assert!(schemas.is_empty(), "{schemas:?}");
+    assert_eq!(mine, [vec![Some("all".to_owned())]]);
+    assert!(wrong["bank-go"].0.starts_with("failed: postgres://ana@127.0.0.1:1/postgres"), "{wrong:?}");
+}

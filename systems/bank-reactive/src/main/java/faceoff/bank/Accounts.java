@@ -1,0 +1,52 @@
+package faceoff.bank;
+
+import org.springframework.r2dbc.core.DatabaseClient;
+import org.springframework.stereotype.Repository;
+import org.springframework.transaction.reactive.TransactionalOperator;
+import reactor.core.publisher.Mono;
+
+/** The accounts, in PostgreSQL. A balance is what came in less what went out. */
+@Repository
+class Accounts {
+
+    private static final String INSERT_CLIENT = "INSERT INTO client (name, email, phone) VALUES ('', '', '') RETURNING id";
+    private static final String INSERT_TRANSACTION =
+            "INSERT INTO transaction (from_client_id, to_client_id, amount) VALUES ($1, $2, $3) RETURNING id";
+    private static final String SELECT_BALANCE = """
+            SELECT (SELECT coalesce(sum(amount), 0) FROM transaction WHERE to_client_id = $1)
+                 - (SELECT coalesce(sum(amount), 0) FROM transaction WHERE from_client_id = $1)""";
+
+    private final DatabaseClient database;
+    private final TransactionalOperator together;
+
+    Accounts(DatabaseClient database, TransactionalOperator together) {
+        this.database = database;
+        this.together = together;
+    }
+
+    /** Stores a client together with the transaction that is his opening balance. */
+    Mono<Client> open(int balance) {
+        Mono<Client> stored = number(INSERT_CLIENT)
+                .map(Number::intValue)
+                .flatMap(id -> number(INSERT_TRANSACTION, 0, id, balance).thenReturn(new Client(id, "", "", "")));
+        return together.transactional(stored);
+    }
+
+    Mono<Transaction> move(Transfer transfer) {
+        return number(INSERT_TRANSACTION, transfer.from(), transfer.to(), transfer.amount())
+                .map(id -> new Transaction(id.intValue(), transfer.from(), transfer.to(), transfer.amount()));
+    }
+
+    Mono<Long> balance(int id) {
+        return number(SELECT_BALANCE, id).map(Number::longValue);
+    }
+
+    /** The one number that a statement gives. */
+    private Mono<Number> number(String sql, int... values) {
+        DatabaseClient.GenericExecuteSpec statement = database.sql(sql);
+        for (int at = 0; at < values.length; at++) {
+            statement = statement.bind(at, values[at]);
+        }
+        return statement.map((row, about) -> (Number) row.get(0)).one();
+    }
+}

@@ -1,0 +1,5 @@
+package faceoff.bank;
+
+/** What a client has. */
+record Balance(long balance) {
+}
