@@ -552,7 +552,7 @@ class ProxyContractTest {
 
     @Test
     void letsTheUpstreamReadSlowly() throws Exception {
-        try (ConfigurableApplicationContext hasty = proxyBefore(upstream.address(), "--proxy.upstream-timeout=1s");
+        try (ConfigurableApplicationContext hasty = proxyBefore(upstream.address(), "--proxy.upstream-timeout=2s");
                 Wire client = clientOf(hasty)) {
             upstream.script((request, wire) -> {
                 for (int piece = 0; piece < 8; piece++) {
