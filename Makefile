@@ -48,7 +48,7 @@ bench: build ## our load generator beside its peers; FIGURES="closed --quick" fo
 	$(CARGO) build --release --locked -p bench -p control
 	target/release/bench $(FIGURES)
 
-reality: build ## verdicts against known truth, twenty runs (resumable, about half an hour)
+reality: build ## verdicts against known truth, twenty runs (resumable, about an hour)
 	$(CARGO) build --release --locked -p bench -p control
 	target/release/reality
 

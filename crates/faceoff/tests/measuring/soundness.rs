@@ -464,7 +464,16 @@ fn of_fifty_sound_runs_at_most_one_raises_a_false_alarm() {
             kinds.map(str::to_owned).partition(|kind| OF_THE_MACHINE.contains(&kind.as_str()));
         if of_machine.is_empty() {
             sound += 1;
-            alarms.extend((!others.is_empty()).then_some((run, others)));
+            if !others.is_empty() {
+                let said: Vec<&str> = judgement
+                    .faults
+                    .iter()
+                    .map(|f| f.evidence.as_str())
+                    .chain(judgement.symptoms.iter().map(|s| s.sentence.as_str()))
+                    .collect();
+                eprintln!("run {run}: {others:?}: {said:?}");
+                alarms.push((run, others));
+            }
         } else {
             disturbed += 1;
         }
