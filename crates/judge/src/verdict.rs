@@ -102,6 +102,16 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
+    /// Who is ahead of whom, where that is decided.
+    fn winner_and_loser(&self) -> Option<(&ContenderName, &ContenderName)> {
+        let Verdict { contender, baseline, outcome, .. } = &self.verdict;
+        match outcome {
+            Outcome::Better => Some((contender, baseline)),
+            Outcome::Worse => Some((baseline, contender)),
+            _ => None,
+        }
+    }
+
     /// Takes back what was decided.
     pub fn withdraw(&mut self, reason: String) {
         self.verdict.outcome = Outcome::Undecided;
@@ -262,13 +272,9 @@ const LEFT_OUT_MAX: f64 = 0.25;
 
 /// Whoever wins by what is left once its own worst measurements are left out has not won.
 fn doubt(judged: &mut Judged, record: &Record, cell: &str) {
-    let Verdict { contender, baseline, metric, outcome, .. } = &judged.verdict;
-    let (winner, loser) = match outcome {
-        Outcome::Better => (contender, baseline),
-        Outcome::Worse => (baseline, contender),
-        _ => return,
-    };
-    let is_left_out = |m: &Measurement| m.faults.iter().any(|f| OF_ITS_OWN_MAKING.contains(&f.kind.as_str()) && spoils(&f.kind, *metric));
+    let Some((winner, loser)) = judged.winner_and_loser() else { return };
+    let metric = judged.verdict.metric;
+    let is_left_out = |m: &Measurement| m.faults.iter().any(|f| OF_ITS_OWN_MAKING.contains(&f.kind.as_str()) && spoils(&f.kind, metric));
     let left_out = |name: &ContenderName| {
         let all: Vec<&Measurement> = record.trials.iter().filter(|t| t.contender == *name).filter_map(|t| measurement(t, cell)).collect();
         (all.iter().filter(|m| is_left_out(m)).count(), all.len())
@@ -285,11 +291,7 @@ fn doubt(judged: &mut Judged, record: &Record, cell: &str) {
 
 /// Whoever failed requests cannot win the cell.
 fn bar(judged: &mut Judged, record: &Record, cell: Option<&str>) {
-    let winner = match judged.verdict.outcome {
-        Outcome::Better => &judged.verdict.contender,
-        Outcome::Worse => &judged.verdict.baseline,
-        _ => return,
-    };
+    let Some((winner, _)) = judged.winner_and_loser() else { return };
     let causes = failures(record, winner, cell);
     if !causes.is_empty() {
         let reason = format!("{winner} is barred from winning: {}", causes.join(", "));

@@ -55,6 +55,21 @@ fn faults(folder: &Folder) -> Vec<FaultAt> {
     read(folder).1.faults
 }
 
+/// Runs `x` with faceoff itself stopped again and again, for so long, and left alone in between; returns what makes it unsound.
+fn faults_with_pauses(folder: &Folder, stopped: Duration, between: Duration) -> Vec<FaultAt> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
+    command.current_dir(folder.path()).env("TMPDIR", folder.path()).args(["run", "x", "--out", "r"]).stdout(Stdio::null());
+    let mut faceoff = command.stderr(Stdio::null()).spawn().unwrap();
+    let pid = Pid::from_raw(faceoff.id() as i32).unwrap();
+    while faceoff.try_wait().unwrap().is_none() {
+        let _ = kill_process(pid, Signal::STOP);
+        std::thread::sleep(stopped);
+        let _ = kill_process(pid, Signal::CONT);
+        std::thread::sleep(between);
+    }
+    read(folder).1.faults
+}
+
 #[track_caller]
 fn assert_shows(faults: &[FaultAt], kind: &str, evidence: &str) {
     let found = faults.iter().any(|f| f.kind == kind && f.evidence.contains(evidence) && !f.hint.is_empty());
@@ -116,17 +131,7 @@ fn a_generator_that_is_stopped_now_and_then_lags_misses_its_rate_and_its_schedul
     let folder = Folder::new();
     two(&folder, &[]);
     experiment(&folder, &["a", "b"], 4, "700ms", OPEN, "");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
-    command.current_dir(folder.path()).env("TMPDIR", folder.path()).args(["run", "x", "--out", "r"]).stdout(Stdio::null());
-    let mut faceoff = command.stderr(Stdio::null()).spawn().unwrap();
-    let pid = Pid::from_raw(faceoff.id() as i32).unwrap();
-    while faceoff.try_wait().unwrap().is_none() {
-        let _ = kill_process(pid, Signal::STOP);
-        std::thread::sleep(Duration::from_millis(150));
-        let _ = kill_process(pid, Signal::CONT);
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    let faults = read(&folder).1.faults;
+    let faults = faults_with_pauses(&folder, Duration::from_millis(150), Duration::from_millis(50));
     assert_shows(&faults, "generator-lag", "late (median)");
     assert_shows(&faults, "rate-not-achieved", "were sent in time");
     assert_shows(&faults, "arrivals", "A²");
@@ -138,17 +143,7 @@ fn a_few_pauses_of_the_generator_are_not_the_contenders_tail() {
     let folder = Folder::new();
     two(&folder, &[]);
     experiment(&folder, &["a", "b"], 1, "2s", OPEN, "");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
-    command.current_dir(folder.path()).env("TMPDIR", folder.path()).args(["run", "x", "--out", "r"]).stdout(Stdio::null());
-    let mut faceoff = command.stderr(Stdio::null()).spawn().unwrap();
-    let pid = Pid::from_raw(faceoff.id() as i32).unwrap();
-    while faceoff.try_wait().unwrap().is_none() {
-        let _ = kill_process(pid, Signal::STOP);
-        std::thread::sleep(Duration::from_millis(40));
-        let _ = kill_process(pid, Signal::CONT);
-        std::thread::sleep(Duration::from_millis(560));
-    }
-    let faults = read(&folder).1.faults;
+    let faults = faults_with_pauses(&folder, Duration::from_millis(40), Duration::from_millis(560));
     assert_shows(&faults, "generator-lag-tail", "one of a hundred requests left");
 }
 
