@@ -2,7 +2,7 @@
 
 use crate::jdk::Jdk;
 use crate::needs::Tools;
-use crate::process::{Process, Spec, last_lines};
+use crate::process::{self, NotDone, Spec, last_lines};
 use model::placeholder::Values;
 use model::record::{Artifact, Failure};
 use model::system::{Build, Contender};
@@ -12,7 +12,7 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What a build came to.
@@ -64,23 +64,13 @@ pub fn build(contender: &Contender, tools: &Tools, cache: &Path, run: &str, stop
         let command = values.expand_command(command).map_err(|p| fail(format!("`{{{p}}}` has no value in a build"), vec![]))?;
         let spec = Spec { command: &command, folder: &system.folder, env: &env, cpus: &[], descriptors: None, log: &log, user: None, run };
         let shown = command.join(" ");
-        let mut process = Process::start(&spec).map_err(|cause| fail(cause, vec![]))?;
-        loop {
-            if let Some(ended) = process.await_end(Duration::from_millis(100)) {
-                if ended.status != "exit 0" {
-                    let cause = format!("`{shown}` ended with {} (log: {})", ended.status, log.display());
-                    return Err(fail(cause, last_lines(&log, 20)));
-                }
-                break;
-            }
-            if stop.load(Ordering::Relaxed) {
-                return Err(fail("interrupted".into(), vec![]));
-            }
-            if load::clock::now_ns() > deadline {
-                let within = model::units::show_duration(build.within);
-                return Err(fail(format!("`{shown}` was not done within {within} (log: {})", log.display()), last_lines(&log, 20)));
-            }
-        }
+        let with_log = |what: String| fail(format!("`{shown}` {what} (log: {})", log.display()), last_lines(&log, 20));
+        process::run(&spec, deadline, stop).map_err(|why| match why {
+            NotDone::NotStarted(cause) => fail(cause, vec![]),
+            NotDone::Ended(status) => with_log(format!("ended with {status}")),
+            NotDone::Interrupted => fail("interrupted".into(), vec![]),
+            NotDone::Late => with_log(format!("was not done within {}", model::units::show_duration(build.within))),
+        })?;
     }
     let artifacts = artifacts(build, &system.folder)
         .map_err(|missing| fail(format!("the build made no {missing} (log: {})", log.display()), last_lines(&log, 20)))?;

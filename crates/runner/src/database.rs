@@ -5,7 +5,7 @@ use crate::guard::User;
 use crate::needs::Tools;
 use crate::ports;
 use crate::postgres::{self, Client, Server, quoted};
-use crate::process::{Process, Spec};
+use crate::process::{self, NotDone, Process, Spec};
 use model::placeholder::Values;
 use model::record::{Artifact, Failure};
 use model::system::Contender;
@@ -324,18 +324,14 @@ impl Fresh {
             user: self.user,
             run: means.run,
         };
-        let mut process = Process::start(&spec).map_err(|cause| fail("start", cause))?;
         let deadline = load::clock::now_ns() + MAKE_WITHIN.as_nanos() as u64;
-        loop {
-            match process.await_end(Duration::from_millis(50)).map(|ended| ended.status.clone()) {
-                Some(status) if status == "exit 0" => break,
-                Some(status) => return Err(fail("start", format!("`{}` ended with {status}", command.join(" ")))),
-                None if means.stop.load(Ordering::Relaxed) => return Err(fail("start", "interrupted".into())),
-                None if load::clock::now_ns() > deadline => return Err(fail("start", format!("`{}` does not end", command.join(" ")))),
-                None => {}
-            }
-        }
-        drop(process);
+        let shown = command.join(" ");
+        process::run(&spec, deadline, means.stop).map_err(|why| match why {
+            NotDone::NotStarted(cause) => fail("start", cause),
+            NotDone::Ended(status) => fail("start", format!("`{shown}` ended with {status}")),
+            NotDone::Interrupted => fail("start", "interrupted".into()),
+            NotDone::Late => fail("start", format!("`{shown}` does not end")),
+        })?;
         // Its first start gives it the contenders' role and database, so that no trial has to.
         let mut database = self.start_in(data, &[], log, means)?;
         let password = postgres::literal(&self.password);

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -61,6 +62,37 @@ pub struct Stop {
     pub killed: bool,
     /// How many processes it left behind, which were then killed.
     pub orphans: u32,
+}
+
+/// Why a command did not do what it was started for.
+pub(crate) enum NotDone {
+    /// It could not be started: the cause.
+    NotStarted(String),
+    /// It ended otherwise than with 0: how.
+    Ended(String),
+    /// It was told to end.
+    Interrupted,
+    /// It took too long.
+    Late,
+}
+
+/// Runs a command to its end, until an instant (CLOCK_MONOTONIC, ns) at most.
+///
+/// # Errors
+/// Whatever is not an end with 0 in time; nothing of it runs any more then.
+pub(crate) fn run(spec: &Spec<'_>, deadline_ns: u64, stop: &AtomicBool) -> Result<(), NotDone> {
+    let mut process = Process::start(spec).map_err(NotDone::NotStarted)?;
+    loop {
+        if let Some(ended) = process.await_end(Duration::from_millis(50)) {
+            return if ended.status == "exit 0" { Ok(()) } else { Err(NotDone::Ended(ended.status.clone())) };
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(NotDone::Interrupted);
+        }
+        if load::clock::now_ns() > deadline_ns {
+            return Err(NotDone::Late);
+        }
+    }
 }
 
 enum News {

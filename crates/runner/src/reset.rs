@@ -1,13 +1,11 @@
 //! Prepares or cleans a running system, as its manifest says.
 
-use crate::process::{Process, Spec, last_lines};
+use crate::process::{self, NotDone, Spec, last_lines};
 use crate::start::{Running, Surroundings};
 use load::ask;
 use model::record::Failure;
 use model::system::Contender;
 use model::units::show_duration;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 /// How many lines of a command's log are kept with a failure.
 const LOG_LINES: usize = 20;
@@ -28,21 +26,12 @@ pub fn reset(contender: &Contender, running: &Running, around: &Surroundings<'_>
     let (folder, command) = (&contender.system.folder, &running.reset.words);
     let spec =
         Spec { command, folder, env: &running.reset.env, cpus: around.cpus, descriptors: None, log: &log, user: None, run: around.run };
-    let mut process = Process::start(&spec).map_err(|cause| fail(cause, vec![]))?;
-    let deadline = process.started_ns + reset.within.as_nanos() as u64;
-    loop {
-        if let Some(ended) = process.await_end(Duration::from_millis(20)) {
-            return match ended.status.as_str() {
-                "exit 0" => Ok(()),
-                status => Err(fail(format!("`{}` ended with {status}", command.join(" ")), last_lines(&log, LOG_LINES))),
-            };
-        }
-        if around.stop.load(Ordering::Relaxed) {
-            return Err(fail("interrupted".into(), vec![]));
-        }
-        if load::clock::now_ns() > deadline {
-            let cause = format!("`{}` was not done within {}", command.join(" "), show_duration(reset.within));
-            return Err(fail(cause, last_lines(&log, LOG_LINES)));
-        }
-    }
+    let deadline = load::clock::now_ns() + reset.within.as_nanos() as u64;
+    let with_log = |what: String| fail(format!("`{}` {what}", command.join(" ")), last_lines(&log, LOG_LINES));
+    process::run(&spec, deadline, around.stop).map_err(|why| match why {
+        NotDone::NotStarted(cause) => fail(cause, vec![]),
+        NotDone::Ended(status) => with_log(format!("ended with {status}")),
+        NotDone::Interrupted => fail("interrupted".into(), vec![]),
+        NotDone::Late => with_log(format!("was not done within {}", show_duration(reset.within))),
+    })
 }
