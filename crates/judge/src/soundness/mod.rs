@@ -101,7 +101,11 @@ impl Faults {
             cells: trial.measurements.iter().map(of_measurement).collect(),
             capacities: trial.capacities.iter().map(of_search).collect(),
         });
-        Faults { trials: trials.collect(), cells: binding::ties(record) }
+        let mut trials: Vec<OfTrial> = trials.collect();
+        for ((trial, measurement), found) in series::dearer_or_cheaper(record) {
+            trials[trial].cells[measurement].push(found);
+        }
+        Faults { trials, cells: binding::ties(record) }
     }
 
     /// The record with all of them in it, those of a cell in each of its measurements.

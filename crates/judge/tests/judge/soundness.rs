@@ -217,11 +217,6 @@ fn what_changes_half_way_is_not_stationary() {
     let little =
         |m: &mut Measurement| m.generator.correct_per_tenth = (0..100u32).map(|t| if t < 50 { 100 + t % 2 } else { 91 + t % 2 }).collect();
     assert!(after(Load::closed(4), little).is_empty());
-    // CPU per request, at a rate that stays: it doubles in the last third.
-    let dearer = |m: &mut Measurement| {
-        m.usage.cpu_ns_at = m.usage.t_ns.iter().map(|t| t / 10 + t.saturating_sub(7 * SECOND) / 10).collect();
-    };
-    shows(after(open(), dearer), "not-stationary", "CPU time per request went from");
     // Twice as much to do costs twice as much.
     let busier = |m: &mut Measurement| {
         m.generator.correct_per_tenth = (0..100).map(|t| if t < 50 { 10 } else { 20 }).collect();
@@ -232,6 +227,31 @@ fn what_changes_half_way_is_not_stationary() {
     // A few tenths tell nothing.
     let short = |m: &mut Measurement| m.generator.correct_per_tenth = (0..20).map(|t| if t < 10 { 10 } else { 1 }).collect();
     assert!(after(Load::closed(4), short).is_empty());
+}
+
+#[test]
+fn cpu_per_request_that_changes_once_is_the_machines_and_in_most_measurements_the_contenders() {
+    // At a rate that stays it doubles in the last third, or halves.
+    let dearer = |t: &u64| t / 10 + t.saturating_sub(7 * SECOND) / 10;
+    let cheaper: fn(&u64) -> u64 = |t| t / 10 - t.saturating_sub(5 * SECOND) / 20;
+    let faults = |changes: &[fn(&u64) -> u64]| {
+        let mut record = record(&["a", "b"], open());
+        let of_a = record.trials.iter_mut().filter(|t| t.contender == name("a"));
+        for (trial, change) in of_a.zip(changes) {
+            let usage = &mut trial.measurements[0].usage;
+            usage.cpu_ns_at = usage.t_ns.iter().map(change).collect();
+        }
+        let faults = judge::judge(&record).faults;
+        assert!(faults.iter().all(|f| f.kind == "not-stationary" && f.place.contains(", a, cell c")), "{faults:#?}");
+        faults
+    };
+    assert!(faults(&[dearer]).is_empty());
+    assert!(faults(&[dearer, dearer]).is_empty(), "two of six");
+    assert!(faults(&[dearer, dearer, cheaper, cheaper]).is_empty(), "both ways");
+    let found = faults(&[dearer, dearer, dearer, cheaper]);
+    assert_eq!(found.len(), 3, "{found:#?}");
+    assert!(found.iter().all(|f| f.evidence.contains("CPU time per request went from") && f.evidence.contains("(+")), "{found:#?}");
+    assert_eq!(faults(&[cheaper; 6]).len(), 6);
 }
 
 #[test]
