@@ -55,6 +55,8 @@ enum Command {
     Audit(commands::audit::Options),
     /// Make a workload and a load of a JMeter plan, a wrk script, a recording, a curl command line or an OpenAPI description
     Import(commands::import::Options),
+    /// Write the files for two services of your own, and prove that both answer alike
+    Init(commands::init::Options),
     /// Measure a server whose truth is known, and say whether this machine and faceoff find it
     Selftest(commands::selftest::Options),
     /// Remove what faceoff keeps: build stamps and logs, processes that a killed run left
@@ -102,6 +104,7 @@ fn main() -> ExitCode {
         Command::Articles(options) => catalog().map_err(Into::into).and_then(|c| commands::articles::run(&c, options)),
         Command::Audit(options) => commands::audit::run(&catalog, options),
         Command::Import(options) => commands::import::run(options),
+        Command::Init(options) => commands::init::run(cli.dir.as_deref(), options),
         Command::Selftest(options) => catalog().map_err(Into::into).and_then(|c| commands::selftest::run(&c, options)),
         Command::Clean(options) => catalog().map_err(Into::into).and_then(|c| commands::clean::run(&c, options)),
     };

@@ -94,7 +94,7 @@ fn measure_all(
     let around = &Surroundings { database: database.as_ref(), ..*around };
     match &contender.system.build {
         None => {}
-        Some(build) => match runner::build::artifacts(build, &contender.system.folder) {
+        Some(build) => match runner::build::artifacts(build, &contender.system.runs_in) {
             Ok(now) if now == setup.ready.participant.artifacts => trial.artifact_sha256 = now.into_iter().map(|a| a.sha256).collect(),
             _ => {
                 let cause = "its artefacts are not those that were built for this run".to_owned();

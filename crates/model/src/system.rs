@@ -179,8 +179,10 @@ pub struct System {
     pub stop: Stop,
     /// What may be different.
     pub variants: BTreeMap<String, Variant>,
-    /// Where it lives.
+    /// Where its manifest lies, and the files that are rendered.
     pub folder: PathBuf,
+    /// Where its commands run, and what they read and make lies: the same folder, unless the manifest names another.
+    pub runs_in: PathBuf,
 }
 
 /// A system with its variants applied: all that a runner needs to start it.
@@ -405,7 +407,17 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
             }
         }),
         folder: folder.to_owned(),
+        runs_in: table.string("folder").map_or_else(|| folder.to_owned(), |given| walk_folder(table, folder, &given)),
     }
+}
+
+/// Where commands run, without `..`: counted from the manifest's folder.
+fn walk_folder(table: &Table<'_>, own: &Path, given: &str) -> PathBuf {
+    let found = own.join(given).canonicalize().ok().filter(|path| path.is_dir());
+    found.unwrap_or_else(|| {
+        table.problem("folder", format!("`{given}` is no folder"), "write it as seen from system.toml, or leave it out");
+        own.to_owned()
+    })
 }
 
 fn check_reset(table: &Table<'_>, reset: &Reset, ports: &[String]) {
@@ -582,6 +594,23 @@ run = ["target/app", "{variant.args}"]
         assert!(read("service", "").unwrap().needs_database());
         assert!(read("database", "").unwrap_err().contains("does not say how its data folder is made"));
         assert!(read("service", "[data]\nmake = [\"init\"]").unwrap_err().contains("only a database has a data folder"));
+    }
+
+    #[test]
+    fn commands_run_beside_the_manifest_or_in_the_folder_that_it_names() {
+        let top = tempfile::tempdir().unwrap();
+        let own = top.path().join("systems/s");
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::create_dir(top.path().join("program")).unwrap();
+        let read = |line: &str| {
+            let text = format!("name = \"s\"\nsummary = \"s\"\nkind = \"service\"\n{line}\n[start]\nrun = [\"s\"]\nports = [\"http\"]\n");
+            std::fs::write(own.join("system.toml"), text).unwrap();
+            System::read(&own).map(|system| (system.folder, system.runs_in)).map_err(|problems| problems.to_string())
+        };
+        assert_eq!(read(""), Ok((own.clone(), own.clone())));
+        let program = top.path().join("program").canonicalize().unwrap();
+        assert_eq!(read("folder = \"../../program\""), Ok((own.clone(), program)));
+        assert!(read("folder = \"../program\"").unwrap_err().contains("`../program` is no folder"));
     }
 
     #[test]

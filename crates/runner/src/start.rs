@@ -105,7 +105,7 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
     let prepared = prepare(contender, around).map_err(|cause| Attempt::Failed(fail("start", cause, vec![]), vec![]))?;
     let spec = Spec {
         command: &prepared.command,
-        folder: &system.folder,
+        folder: &system.runs_in,
         env: &prepared.env,
         cpus: around.cpus,
         descriptors: Some(prepared.descriptors),

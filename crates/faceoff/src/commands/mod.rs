@@ -7,6 +7,7 @@ pub mod check;
 pub mod clean;
 pub mod doctor;
 pub mod import;
+pub mod init;
 pub mod judge;
 pub mod list;
 pub mod load;

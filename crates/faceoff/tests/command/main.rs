@@ -8,6 +8,7 @@ mod faults;
 mod folder;
 mod hostile;
 mod import;
+mod init;
 mod interrupted;
 mod load;
 mod native;
