@@ -19,7 +19,7 @@ use std::process::ExitCode;
     name = "faceoff",
     version,
     max_term_width = 100,
-    after_help = "Begin with:\n  faceoff list                              what is here\n  faceoff doctor                            which tools are missing, and how to get them\n  faceoff run reverse-proxy --quick         a first answer within minutes\n\nExit codes: 0 done (what is skipped is said), 1 a tool or a trial failed, 2 usage, 3 a claim refuted\n(with --strict), a table flagged by audit or a truth missed by selftest, 4 the measurement is unsound, 130 and 143 interrupted."
+    after_help = "Begin with:\n  faceoff list                              what is here\n  faceoff doctor                            which tools are missing, and how to get them\n  faceoff run reverse-proxy --quick         a first answer within minutes\n\nExit codes: 0 done (what is skipped is said), 1 a tool or a trial failed, 2 usage, 3 a claim refuted\n(with --strict) or worse than at a revision (--against), a table flagged by audit or a truth missed by selftest, 4 the measurement is unsound, 130 and 143 interrupted."
 )]
 struct Cli {
     /// The folder with systems/, workloads/ and experiments/ [default: this folder or the nearest above it]
@@ -51,10 +51,14 @@ enum Command {
     Wrk(commands::load::wrk::Options),
     /// Show what the claims of the articles came to, from records, as a Markdown document
     Articles(commands::articles::Options),
+    /// Compare two services that already run, interleaved, by the same rule
+    Vs(commands::vs::Options),
     /// Check published tables and outputs of load generators for what cannot be
     Audit(commands::audit::Options),
     /// Make a workload and a load of a JMeter plan, a wrk script, a recording, a curl command line or an OpenAPI description
     Import(commands::import::Options),
+    /// Write the files for two services of your own, and prove that both answer alike
+    Init(commands::init::Options),
     /// Measure a server whose truth is known, and say whether this machine and faceoff find it
     Selftest(commands::selftest::Options),
     /// Remove what faceoff keeps: build stamps and logs, processes that a killed run left
@@ -100,8 +104,10 @@ fn main() -> ExitCode {
         Command::Load(options) => commands::load::run(options),
         Command::Wrk(options) => commands::load::wrk::run(options),
         Command::Articles(options) => catalog().map_err(Into::into).and_then(|c| commands::articles::run(&c, options)),
+        Command::Vs(options) => commands::vs::run(cli.dir.as_deref(), catalog().ok().as_ref(), options),
         Command::Audit(options) => commands::audit::run(&catalog, options),
         Command::Import(options) => commands::import::run(options),
+        Command::Init(options) => commands::init::run(cli.dir.as_deref(), options),
         Command::Selftest(options) => catalog().map_err(Into::into).and_then(|c| commands::selftest::run(&c, options)),
         Command::Clean(options) => catalog().map_err(Into::into).and_then(|c| commands::clean::run(&c, options)),
     };

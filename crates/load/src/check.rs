@@ -16,7 +16,7 @@ use std::rc::Rc;
 const KNOWN_MAX: usize = 8 << 10;
 
 /// Most bytes of a body that are kept to be looked into.
-const KEPT_MAX: usize = 16 << 20;
+pub(crate) const KEPT_MAX: usize = 16 << 20;
 
 /// What is expected of the answers to one step.
 pub struct Expected {

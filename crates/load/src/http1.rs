@@ -1,7 +1,7 @@
 //! HTTP/1.1 as bytes: answers read as they come, however they are cut. No I/O.
 
 use crate::answer::{Event, Finished};
-use crate::check::{Asked, Checking, Judgement, Questions};
+use crate::check::{Asked, Checking, Headers, Judgement, KEPT_MAX, Questions};
 use std::collections::VecDeque;
 use std::fmt;
 use std::mem::MaybeUninit;
@@ -79,15 +79,36 @@ pub struct AnswerReader {
     status: u16,
     keep_alive: bool,
     bytes: u64,
+    kept: Option<Kept>,
+}
+
+/// What an answer said besides its status.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// The header `Content-Type`.
+    pub content_type: Option<String>,
+    /// The body, without its framing; of a longer one the first 16 MiB.
+    pub body: Vec<u8>,
 }
 
 impl Default for AnswerReader {
     fn default() -> Self {
-        AnswerReader { phase: Phase::Head, partial_head: Vec::new(), checking: Checking::default(), status: 0, keep_alive: true, bytes: 0 }
+        let (partial_head, checking) = (Vec::new(), Checking::default());
+        AnswerReader { phase: Phase::Head, partial_head, checking, status: 0, keep_alive: true, bytes: 0, kept: None }
     }
 }
 
 impl AnswerReader {
+    /// One that keeps what its answer says.
+    pub fn keeping() -> AnswerReader {
+        AnswerReader { kept: Some(Kept::default()), ..AnswerReader::default() }
+    }
+
+    /// What was kept.
+    pub fn into_kept(self) -> Kept {
+        self.kept.unwrap_or_default()
+    }
+
     /// Whether bytes of an unfinished answer were read.
     pub fn is_within_answer(&self) -> bool {
         self.bytes > 0 || !self.partial_head.is_empty()
@@ -172,6 +193,10 @@ impl AnswerReader {
 
     fn take_body(&mut self, bytes: &[u8], asked: &Asked<'_>) {
         self.bytes += bytes.len() as u64;
+        if let Some(kept) = &mut self.kept {
+            let room = KEPT_MAX - kept.body.len();
+            kept.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
         asked.body(&mut self.checking, bytes);
     }
 
@@ -231,6 +256,9 @@ impl AnswerReader {
         let status = head.code.unwrap_or(0);
         let framing = Framing::of(head.headers)?;
         self.status = status;
+        if let Some(kept) = &mut self.kept {
+            kept.content_type = head.headers.value("content-type").map(|value| String::from_utf8_lossy(value).into_owned());
+        }
         asked.head(&mut self.checking, status, &*head.headers);
         self.keep_alive = framing.keep_alive.unwrap_or(head.version == Some(1));
         let has_no_body = asked.is_head || matches!(status, 204 | 304);

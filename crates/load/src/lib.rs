@@ -21,6 +21,7 @@ pub mod request;
 pub mod schedule;
 pub mod tally;
 pub mod tls;
+pub mod url;
 
 mod answer;
 mod connection;
@@ -35,7 +36,7 @@ mod world;
 
 pub use answer::{Event, Finished};
 pub use plan::{Address, LoadError, Plan, Protocol, Target, Tls, Wait};
-pub use probe::{WrongAnswer, ask};
+pub use probe::{Heard, WrongAnswer, ask, hear};
 pub use tally::{Measured, OfStep, Progress};
 
 use generator::Generator;

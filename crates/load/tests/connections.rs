@@ -3,7 +3,7 @@
 use load::tls::TlsOptions;
 use load::{Address, LoadError, Measured, Plan, Protocol, Target, Wait};
 use model::experiment::Load;
-use model::workload::{Answer, Body, BodyCheck, Step, Workload};
+use model::workload::{Answer, Body, BodyCheck, Statuses, Step, Workload};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::pem::PemObject;
@@ -335,4 +335,35 @@ fn unix_sockets_and_ipv6_and_several_addresses_in_turn() {
         assert_eq!(run(&Target::plain(address), 1, 5).unwrap().counts.correct, 5);
         assert_eq!(accepted.load(Ordering::Relaxed), 1);
     }
+}
+
+#[test]
+fn what_was_answered_can_be_had_as_it_came_without_its_framing() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let chunked: &[u8] = b"HTTP/1.1 203 x\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n";
+    let answers = [chunked, b"HTTP/1.1 404 x\r\nContent-Length: 2\r\n\r\nno"];
+    let server = std::thread::spawn(move || {
+        for answer in answers {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut asked = [0; 1024];
+            let _ = stream.read(&mut asked).unwrap();
+            // In pieces, as a network may bring it.
+            for piece in answer.chunks(20) {
+                stream.write_all(piece).unwrap();
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    });
+    let workload = Workload {
+        name: "w".into(),
+        steps: vec![Step { answer: Answer { status: Statuses::parse("2xx").unwrap(), ..Answer::default() }, ..Step::default() }],
+        ..Workload::default()
+    };
+    let hear = || load::hear(address, &Target::plain(address), &workload, Duration::from_secs(5));
+    let heard = hear().unwrap();
+    assert_eq!((heard.status, heard.kept.body.as_slice(), heard.kept.content_type.as_deref()), (203, &b"hello"[..], Some("a/b")));
+    let wrong = hear().unwrap_err().to_string();
+    assert!(wrong.starts_with("GET /: status 404 instead of"), "{wrong}");
+    server.join().unwrap();
 }

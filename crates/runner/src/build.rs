@@ -41,14 +41,16 @@ pub fn build(contender: &Contender, tools: &Tools, cache: &Path, run: &str, stop
     let Some(build) = &system.build else { return Ok(Built { artifacts: Vec::new(), was_built: false }) };
     let fail = |cause: String, log: Vec<String>| Failure { stage: "build".into(), cause, log };
     let values = values(contender, tools.jdk(system));
-    let fingerprint = fingerprint(build, &values, &system.folder).map_err(|e| fail(e, vec![]))?;
+    let fingerprint = fingerprint(build, &values, &system.runs_in).map_err(|e| fail(e, vec![]))?;
     // A variant with a build of its own has a stamp of its own; the same commands share one.
-    let name = format!("{}-{}", system.name, &hex(&Sha256::digest(format!("{:?}{:?}{:?}", build.run, build.env, build.outputs)))[..12]);
+    let revision = system.revision.as_ref().map(|commit| format!("-at-{commit}")).unwrap_or_default();
+    let name =
+        format!("{}{revision}-{}", system.name, &hex(&Sha256::digest(format!("{:?}{:?}{:?}", build.run, build.env, build.outputs)))[..12]);
     let stamp_path = cache.join(format!("{name}.json"));
     let known: Option<Stamp> = std::fs::read(&stamp_path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     if let Some(stamp) = known
         && stamp.inputs == fingerprint
-        && artifacts(build, &system.folder).is_ok_and(|now| now == stamp.artifacts)
+        && artifacts(build, &system.runs_in).is_ok_and(|now| now == stamp.artifacts)
     {
         return Ok(Built { artifacts: stamp.artifacts, was_built: false });
     }
@@ -62,7 +64,7 @@ pub fn build(contender: &Contender, tools: &Tools, cache: &Path, run: &str, stop
     let deadline = load::clock::now_ns() + build.within.as_nanos() as u64;
     for command in &build.run {
         let command = values.expand_command(command).map_err(|p| fail(format!("`{{{p}}}` has no value in a build"), vec![]))?;
-        let spec = Spec { command: &command, folder: &system.folder, env: &env, cpus: &[], descriptors: None, log: &log, user: None, run };
+        let spec = Spec { command: &command, folder: &system.runs_in, env: &env, cpus: &[], descriptors: None, log: &log, user: None, run };
         let shown = command.join(" ");
         let with_log = |what: String| fail(format!("`{shown}` {what} (log: {})", log.display()), last_lines(&log, 20));
         process::run(&spec, deadline, stop).map_err(|why| match why {
@@ -72,7 +74,7 @@ pub fn build(contender: &Contender, tools: &Tools, cache: &Path, run: &str, stop
             NotDone::Late => with_log(format!("was not done within {}", model::units::show_duration(build.within))),
         })?;
     }
-    let artifacts = artifacts(build, &system.folder)
+    let artifacts = artifacts(build, &system.runs_in)
         .map_err(|missing| fail(format!("the build made no {missing} (log: {})", log.display()), last_lines(&log, 20)))?;
     let stamp = Stamp { inputs: fingerprint, artifacts: artifacts.clone() };
     let text = serde_json::to_vec(&stamp).expect("a stamp is plain data");
@@ -153,7 +155,7 @@ static DIGESTS: Mutex<BTreeMap<Version, String>> = Mutex::new(BTreeMap::new());
 /// How long a file must have been left alone before its digest is kept.
 const SETTLED: Duration = Duration::from_secs(1);
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 

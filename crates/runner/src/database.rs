@@ -224,7 +224,7 @@ const DATA: &str = "data-";
 fn programs(contender: &Contender, home: &Path, version: &str, user: Option<User>) -> io::Result<PathBuf> {
     let system = &contender.system;
     let built = system.build.as_ref().and_then(|build| build.outputs.first());
-    let built = system.folder.join(built.map_or(".", String::as_str));
+    let built = system.runs_in.join(built.map_or(".", String::as_str));
     if user.is_none() {
         return Ok(built);
     }

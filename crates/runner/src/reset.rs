@@ -20,10 +20,10 @@ pub fn reset(contender: &Contender, running: &Running, around: &Surroundings<'_>
     if let Some(workload) = reset.step.workload() {
         return ask(running.address, &running.target, &workload, reset.within)
             .map(drop)
-            .map_err(|wrong| fail(wrong.to_string(), running.process.last_lines(LOG_LINES)));
+            .map_err(|wrong| fail(wrong.to_string(), running.last_lines(LOG_LINES)));
     }
-    let log = running.process.log().with_file_name("reset.log");
-    let (folder, command) = (&contender.system.folder, &running.reset.words);
+    let log = running.log().unwrap_or(around.work).with_file_name("reset.log");
+    let (folder, command) = (&contender.system.runs_in, &running.reset.words);
     let spec =
         Spec { command, folder, env: &running.reset.env, cpus: around.cpus, descriptors: None, log: &log, user: None, run: around.run };
     let deadline = load::clock::now_ns() + reset.within.as_nanos() as u64;

@@ -17,7 +17,7 @@ use runner::start::{Running, Surroundings, start};
 use serde_json::json as value;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// What `faceoff check` is asked.
@@ -38,7 +38,8 @@ pub struct Options {
 }
 
 enum Outcome {
-    Right(u64),
+    /// After so long; `None` where it ran already.
+    Right(Option<u64>),
     Skipped(String),
     Failed(Failure),
 }
@@ -53,8 +54,19 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let stop = crate::signals::stop_flag();
     let contenders = contenders(catalog, &options.systems, options.all)?;
     let _lock = lock(&stop)?;
+    prove(catalog, contenders, options.upstream.as_ref(), options.format, &stop)
+}
+
+/// Proves each, and says what came of it; whoever asks holds the machine's lock.
+pub fn prove(
+    catalog: &Catalog,
+    contenders: Vec<Contender>,
+    upstream: Option<&ContenderName>,
+    format: Format,
+    stop: &AtomicBool,
+) -> Result<ExitCode, Error> {
     let cache = cache(catalog);
-    let place = Place { catalog, cache: &cache, version: VERSION, stop: &stop };
+    let place = Place { catalog, cache: &cache, version: VERSION, stop };
     let work = cache.join("check").join(std::process::id().to_string());
     let mut checks = Checks {
         place,
@@ -68,8 +80,8 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let mut outcomes = Vec::new();
     for contender in contenders {
         let name = contender.name.clone();
-        let outcome = checks.one(contender, options.upstream.as_ref())?;
-        if options.format == Format::Text {
+        let outcome = checks.one(contender, upstream)?;
+        if format == Format::Text {
             checks.show.say(&describe(&name, &outcome));
         }
         outcomes.push((name, outcome));
@@ -79,7 +91,7 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let _ = std::fs::remove_dir_all(&work);
     let count = |pick: fn(&Outcome) -> bool| outcomes.iter().filter(|(_, o)| pick(o)).count();
     let failed = count(|o| matches!(o, Outcome::Failed(_)));
-    match options.format {
+    match format {
         Format::Json => json(&outcomes.iter().map(|(name, o)| to_json(name, o)).collect::<Vec<_>>()),
         Format::Text => line(&format!(
             "{} right, {} skipped, {failed} failed",
@@ -92,7 +104,8 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
 
 fn describe(name: &ContenderName, outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Right(ns) => format!("right    {name} (first answer after {})", show_duration(Duration::from_nanos(*ns))),
+        Outcome::Right(Some(ns)) => format!("right    {name} (first answer after {})", show_duration(Duration::from_nanos(*ns))),
+        Outcome::Right(None) => format!("right    {name} (it ran already)"),
         Outcome::Skipped(reason) => format!("skipped  {name}: {reason}"),
         Outcome::Failed(failure) => {
             let log: String = failure.log.iter().map(|l| format!("\n         | {l}")).collect();
@@ -165,7 +178,7 @@ impl Checks<'_> {
         }
         Ok(match answers.failure {
             Some(failure) => Outcome::Failed(failure),
-            None => Outcome::Right(answers.ready_after_ns.unwrap_or(0)),
+            None => Outcome::Right(answers.ready_after_ns),
         })
     }
 
@@ -202,7 +215,7 @@ impl Checks<'_> {
         let work = self.work.join(name.to_string().replace(':', "_"));
         let means = Means { tools: &self.tools, run: "check", stop: self.place.stop };
         match self.database.as_ref().map(|database| database.prove(&self.cpus, &work, means)) {
-            Some(Ok(ns)) => Ok(Outcome::Right(ns)),
+            Some(Ok(ns)) => Ok(Outcome::Right(Some(ns))),
             Some(Err(LabError::Database(_, failure))) => Ok(Outcome::Failed(*failure)),
             Some(Err(error)) => Err(error.into()),
             None => Ok(Outcome::Skipped("there is none at hand".into())),

@@ -1,5 +1,6 @@
 //! One module a subcommand.
 
+pub mod against;
 pub mod articles;
 pub mod audit;
 pub mod build;
@@ -7,12 +8,14 @@ pub mod check;
 pub mod clean;
 pub mod doctor;
 pub mod import;
+pub mod init;
 pub mod judge;
 pub mod list;
 pub mod load;
 pub mod report;
 pub mod run;
 pub mod selftest;
+pub mod vs;
 
 use crate::exit::Error;
 use crate::output;

@@ -1,5 +1,6 @@
 //! The command from outside: real processes, real sockets, systems that misbehave.
 
+mod against;
 mod articles;
 mod audit;
 mod bad_input;
@@ -8,6 +9,7 @@ mod faults;
 mod folder;
 mod hostile;
 mod import;
+mod init;
 mod interrupted;
 mod load;
 mod native;
@@ -19,4 +21,5 @@ mod run;
 mod selftest;
 mod stopping;
 mod sweeps;
+mod vs;
 mod witness;

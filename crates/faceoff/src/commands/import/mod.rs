@@ -8,10 +8,12 @@ mod lua;
 mod openapi;
 #[cfg(test)]
 mod tests;
-mod words;
+pub mod words;
 mod write;
 mod wrk;
 mod xml;
+
+pub use write::{quoted, time};
 
 use crate::Format;
 use crate::exit::{BREACHED, Error};
@@ -193,6 +195,38 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
         })),
     }
     Ok(ExitCode::from(if options.strict && !imported.lost.0.is_empty() { BREACHED } else { 0 }))
+}
+
+/// What a command line of curl asks, to be written as a workload.
+pub struct Requests {
+    part: Part,
+    lost: Notes,
+}
+
+impl Requests {
+    /// Reads the words behind `curl`.
+    ///
+    /// # Errors
+    /// What cannot be understood.
+    pub fn of_curl(words: &[String]) -> Result<Requests, Problems> {
+        let Imported { mut parts, lost, .. } = curl::import(words, Path::new("."))?;
+        Ok(Requests { part: parts.remove(0), lost })
+    }
+
+    /// The workload, whose right answers are those of any success until somebody says otherwise.
+    pub fn workload(&mut self) -> &mut Workload {
+        &mut self.part.workload
+    }
+
+    /// As a file of a workload; the last table is what is asked of the last answer.
+    pub fn text(&self, name: &str) -> String {
+        write::workload(&self.part, name)
+    }
+
+    /// What could not be carried over.
+    pub fn lost(&self) -> String {
+        self.lost.text("Not carried over")
+    }
 }
 
 /// A plan of JMeter with one thread group: its workload, and the line of `faceoff load`.

@@ -123,7 +123,7 @@ fn variants() -> BTreeMap<String, Vec<String>> {
 pub fn write_catalog(folder: &Path, control: &System) -> io::Result<()> {
     // A path counts from the system's folder; a bare name is looked for on PATH.
     let program = control.start.run.first().cloned().unwrap_or_default();
-    let program = if program.contains('/') { control.folder.join(&program).to_string_lossy().into_owned() } else { program };
+    let program = if program.contains('/') { control.runs_in.join(&program).to_string_lossy().into_owned() } else { program };
     // What JSON writes as a string, TOML reads as one.
     let quoted = |text: &str| serde_json::to_string(text).expect("plain data");
     let mut system = format!(
@@ -211,6 +211,7 @@ fn experiment(
         contenders: others.into_iter().map(|variant| contender(&variant)).collect(),
         factors: vec![],
         aa: false,
+        against: None,
         upstream: None,
         database: None,
         cells,
