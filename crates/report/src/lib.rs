@@ -4,6 +4,7 @@
 mod answer;
 mod articles;
 mod effects;
+pub mod export;
 mod judged;
 mod page;
 mod text;

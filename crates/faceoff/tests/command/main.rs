@@ -4,6 +4,7 @@ mod articles;
 mod audit;
 mod bad_input;
 mod capacity;
+mod export;
 mod faults;
 mod folder;
 mod hostile;

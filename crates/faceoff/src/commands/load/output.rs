@@ -4,6 +4,7 @@ use load::Measured;
 use model::experiment::Load;
 use model::threshold::Outcome;
 use model::units::{show_bytes, show_duration, show_number, show_short};
+use report::export::{LogInterval, hdr_log};
 use serde_json::{Value, json as value};
 use stats::{Histogram, smallest_sample};
 use std::time::Duration;
@@ -186,17 +187,11 @@ fn warnings(measured: &Measured, load: &Load) -> Vec<String> {
     all
 }
 
-/// An HdrHistogram interval log, version 1.3: one interval, tagged by what was timed.
+/// An HdrHistogram interval log: one interval, tagged by what was timed.
 pub fn to_hdr_log(measured: &Measured, started_at_s: f64) -> String {
-    let mut text = format!(
-        "#[Histogram log format version 1.3]\n#[StartTime: {started_at_s:.3} (seconds since epoch)]\n\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n"
-    );
-    for (tag, histogram) in [("latency", &measured.latency), ("service", &measured.service), ("lag", &measured.lag)] {
-        // The greatest value in milliseconds, as the format's own writers have it.
-        let max_ms = histogram.max_ns() as f64 / 1e6;
-        text += &format!("Tag={tag},0.000,{:.3},{max_ms:.3},{}\n", seconds(measured), histogram.to_hdr_base64());
-    }
-    text
+    let timed = [("latency", &measured.latency), ("service", &measured.service), ("lag", &measured.lag)];
+    let intervals = timed.map(|(tag, times)| LogInterval { tag: tag.into(), from_s: 0.0, length_s: seconds(measured), times });
+    hdr_log(started_at_s, &[], &intervals)
 }
 
 #[cfg(test)]
@@ -294,7 +289,7 @@ mod tests {
         let lines: Vec<&str> = log.lines().collect();
         assert_eq!(lines[0], "#[Histogram log format version 1.3]");
         assert_eq!(lines[1], "#[StartTime: 1700000000.500 (seconds since epoch)]");
-        assert!(lines[3].starts_with("Tag=latency,0.000,2.000,2.346,HISTF"), "{}", lines[3]);
-        assert!(lines[5].starts_with("Tag=lag,0.000,2.000,0.100,HISTF"), "{}", lines[5]);
+        assert!(lines[4].starts_with("Tag=latency,0.000,2.000,2.346,HISTF"), "{}", lines[4]);
+        assert!(lines[6].starts_with("Tag=lag,0.000,2.000,0.100,HISTF"), "{}", lines[6]);
     }
 }
