@@ -17,6 +17,7 @@ mod page;
 mod plans;
 mod resets;
 mod run;
+mod schemas;
 mod selftest;
 mod stopping;
 mod sweeps;

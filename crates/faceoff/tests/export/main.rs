@@ -11,6 +11,7 @@ mod xml;
 
 mod formats;
 mod hostile;
+mod metrics;
 
 use made_up::{MS, histogram, measurement, name, trial};
 use model::experiment::{Claim, Expectation, Load};
