@@ -45,6 +45,8 @@ enum Command {
     Judge(commands::judge::Options),
     /// Make a record's page again
     Report(commands::report::Options),
+    /// Write a record for other tools: CSV, HdrHistogram, JMeter, JUnit, Markdown, OpenMetrics, a picture
+    Export(commands::export::Options),
     /// Put a load on one URL and show what it measured
     Load(Box<commands::load::Options>),
     /// As wrk and wrk2 are called, and in their words
@@ -101,6 +103,7 @@ fn main() -> ExitCode {
         Command::Doctor(options) => catalog().map_err(Into::into).and_then(|c| commands::doctor::run(&c, options.format)),
         Command::Judge(options) => commands::judge::run(options),
         Command::Report(options) => commands::report::run(options),
+        Command::Export(options) => commands::export::run(options),
         Command::Load(options) => commands::load::run(options),
         Command::Wrk(options) => commands::load::wrk::run(options),
         Command::Articles(options) => catalog().map_err(Into::into).and_then(|c| commands::articles::run(&c, options)),

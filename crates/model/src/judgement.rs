@@ -179,6 +179,18 @@ pub enum Outcome {
     Undecided,
 }
 
+impl Outcome {
+    /// As it stands in a judgement.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Better => "better",
+            Outcome::Worse => "worse",
+            Outcome::Equivalent => "equivalent",
+            Outcome::Undecided => "undecided",
+        }
+    }
+}
+
 /// A contender compared with the baseline.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Verdict {
@@ -271,6 +283,17 @@ pub enum ClaimOutcome {
     Refuted,
     /// Neither can be said.
     Undecided,
+}
+
+impl ClaimOutcome {
+    /// As it stands in a judgement.
+    pub fn name(self) -> &'static str {
+        match self {
+            ClaimOutcome::Confirmed => "confirmed",
+            ClaimOutcome::Refuted => "refuted",
+            ClaimOutcome::Undecided => "undecided",
+        }
+    }
 }
 
 /// A claim and what it comes to.

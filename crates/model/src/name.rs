@@ -83,6 +83,17 @@ pub fn is_name(text: &str) -> bool {
         && text.len() <= 100
 }
 
+/// A text of which only letters, digits, `-`, `_`, `.` and `~` stand as they are, as the percent-encoding of forms has it: a name stays
+/// what it is.
+pub fn percent_encoded(text: &str) -> String {
+    text.bytes()
+        .map(|b| match b {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(b).to_string(),
+            b => format!("%{b:02X}"),
+        })
+        .collect()
+}
+
 /// The known name most like `asked`, if one is near enough to be what was meant.
 pub fn nearest<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known

@@ -58,7 +58,7 @@ fn rows(tried: &Tried) -> Vec<Row> {
     let row = |text: &str, outcome: &str, figures: &str| [text, outcome, figures, &made, &command].map(str::to_owned);
     let is_of_run = |claim: &Claim| run.claims.iter().any(|c| c.claim.text == claim.text && c.claim.contender == claim.contender);
     let told = told_factors(run);
-    let mut rows: Vec<Row> = run.claims.iter().map(|claim| row(&claim.claim.text, outcome(claim), &figures(claim, run))).collect();
+    let mut rows: Vec<Row> = run.claims.iter().map(|claim| row(&claim.claim.text, claim.outcome.name(), &figures(claim, run))).collect();
     rows.extend(experiment.claims.iter().filter(|claim| !is_of_run(claim)).map(|claim| untried(&claim.text)));
     // Where nothing could be told of any, each says why.
     let is_open = told.is_empty() && !run.effects.is_empty();
@@ -74,14 +74,6 @@ fn rows(tried: &Tried) -> Vec<Row> {
 
 fn question(factor: &str) -> String {
     format!("What does `{factor}` cost?")
-}
-
-fn outcome(claim: &ClaimVerdict) -> &'static str {
-    match claim.outcome {
-        ClaimOutcome::Confirmed => "confirmed",
-        ClaimOutcome::Refuted => "refuted",
-        ClaimOutcome::Undecided => "undecided",
-    }
 }
 
 /// ` in closed-64`; of a metric of the start nothing.

@@ -4,6 +4,7 @@
 mod answer;
 mod articles;
 mod effects;
+pub mod export;
 mod gate;
 mod judged;
 mod page;

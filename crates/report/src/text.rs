@@ -3,9 +3,7 @@
 use crate::answer::{answer, made_again, not_known};
 use crate::judged::fault_counts;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
-use model::judgement::{
-    CapacityCurves, ClaimOutcome, ClaimVerdict, Judgement, Noise, Outcome, SweepCurves, Verdict, WarmUp, show_confidence,
-};
+use model::judgement::{CapacityCurves, ClaimVerdict, Judgement, Noise, Outcome, SweepCurves, Verdict, WarmUp, show_confidence};
 use model::metric::Metric;
 use model::record::Record;
 use model::sweep::{Slice, slices};
@@ -25,12 +23,7 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
         let _ = writeln!(text, "\nClaims");
     }
     for claim in &judgement.claims {
-        let mark = match claim.outcome {
-            ClaimOutcome::Confirmed => "confirmed",
-            ClaimOutcome::Refuted => "refuted",
-            ClaimOutcome::Undecided => "undecided",
-        };
-        let _ = writeln!(text, "  {mark:<10} {}: {}{}", claim.claim.text, claim.reason, tested(claim));
+        let _ = writeln!(text, "  {:<10} {}: {}{}", claim.outcome.name(), claim.claim.text, claim.reason, tested(claim));
     }
     for curves in &judgement.capacities {
         let _ = writeln!(text, "\n{}", capacities(curves));
@@ -213,15 +206,6 @@ fn right(text: String) -> Cell {
     Cell::new(text).set_alignment(CellAlignment::Right)
 }
 
-fn outcome(verdict: &Verdict) -> &'static str {
-    match verdict.outcome {
-        Outcome::Better => "better",
-        Outcome::Worse => "worse",
-        Outcome::Equivalent => "equivalent",
-        Outcome::Undecided => "undecided",
-    }
-}
-
 fn table_of_cell(cell: Option<&str>, judgement: &Judgement, width: u16) -> Table {
     let mut table = empty_table(width);
     let here: Vec<&Verdict> = judgement.verdicts.iter().filter(|v| v.cell.as_deref() == cell).collect();
@@ -239,7 +223,7 @@ fn table_of_cell(cell: Option<&str>, judgement: &Judgement, width: u16) -> Table
         let interval = verdict.interval.map_or("-".into(), |i| format!("{} to {}", show_number(i.low), show_number(i.high)));
         let outcome = match verdict.outcome {
             Outcome::Undecided => format!("undecided: {}", verdict.reason),
-            _ => outcome(verdict).to_owned(),
+            decided => decided.name().to_owned(),
         };
         let label = if last == Some(verdict.metric) { "" } else { about.label };
         last = Some(verdict.metric);
@@ -272,7 +256,7 @@ fn curve_table(slice: &Slice<'_>, sweeps: &[SweepCurves], verdicts: &[Verdict], 
                 let verdict = verdicts
                     .iter()
                     .find(|v| v.contender == line.contender && v.metric == curves.metric && v.cell.as_deref() == Some(&cell.name));
-                let lines = [Some(show_number(point.value)), interval, verdict.map(|v| outcome(v).to_owned())];
+                let lines = [Some(show_number(point.value)), interval, verdict.map(|v| v.outcome.name().to_owned())];
                 right(lines.into_iter().flatten().collect::<Vec<_>>().join("\n"))
             };
             let cells = slice.cells.iter().map(at);

@@ -58,6 +58,11 @@ impl Buckets {
         if from > to { 0 } else { self.counts[from..=to].iter().sum() }
     }
 
+    /// The greatest value of every bucket that counts any, and how many it counts; rising.
+    pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        (0..).zip(&self.counts).filter(|(_, count)| **count > 0).map(|(at, count)| (lowest(at) + width(at) - 1, *count))
+    }
+
     pub fn to_hdr(&self) -> Hdr<u64> {
         let mut hdr = Hdr::new_with_bounds(1, self.highest, DIGITS).expect("constant bounds are valid");
         for (at, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {

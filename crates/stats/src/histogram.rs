@@ -103,6 +103,11 @@ impl Histogram {
         self.max_ns
     }
 
+    /// Exact sum of all samples in nanoseconds.
+    pub fn sum_ns(&self) -> u128 {
+        self.sum_ns
+    }
+
     /// Exact mean in nanoseconds; 0 without samples.
     pub fn mean_ns(&self) -> f64 {
         if self.is_empty() { 0.0 } else { self.sum_ns as f64 / self.len() as f64 }
@@ -144,6 +149,12 @@ impl Histogram {
     /// How many samples lie from `low_ns` to `high_ns`, both included, as far as three digits tell them apart.
     pub fn count_between(&self, low_ns: u64, high_ns: u64) -> u64 {
         self.buckets.count_between(low_ns, high_ns)
+    }
+
+    /// Every sample as far as three digits tell it apart, rising: the greatest value in nanoseconds that cannot be told from it, within the
+    /// exact extremes, and how many there are of it.
+    pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.buckets.recorded().map(|(value, count)| (value.clamp(self.min_ns, self.max_ns), count))
     }
 
     /// The distribution in steps that become finer towards the end, `steps` to each halving of what
@@ -249,6 +260,15 @@ mod tests {
         assert_eq!((histogram.count_between(0, u64::MAX), histogram.count_between(3_000, 2_000)), (4, 0));
         assert!(histogram.to_hdr_base64().starts_with("HISTF"));
         assert!(of(&[]).spectrum(5).iter().all(|(_, _, count)| *count == 0));
+    }
+
+    #[test]
+    fn what_was_recorded_is_told_value_by_value() {
+        let histogram = of(&[1_000, 1_000, 5_000_001, HIGHEST_NS + 5]);
+        let recorded: Vec<(u64, u64)> = histogram.recorded().collect();
+        assert_eq!((recorded.len(), recorded[0]), (3, (1_000, 2)));
+        assert!(recorded[1].0.abs_diff(5_000_001) <= 5_000 && recorded[2] == (HIGHEST_NS + 5, 1), "{recorded:?}");
+        assert_eq!((histogram.sum_ns(), of(&[]).recorded().count()), (3_600_005_002_006, 0));
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod build;
 pub mod check;
 pub mod clean;
 pub mod doctor;
+pub mod export;
 pub mod import;
 pub mod init;
 pub mod judge;

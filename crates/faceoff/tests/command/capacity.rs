@@ -79,6 +79,7 @@ fn capacities_are_looked_for_in_each_trial_and_shown() {
     assert!(ran.out.contains("capacity"), "{}", ran.out);
     let page = std::fs::read_to_string(folder.path().join("r/page.html")).unwrap();
     assert!(page.contains(r#""service_level":"p95\u003c50ms and errors\u003c1%""#));
+    crate::schemas::is_by_schema(&folder, "r");
     nothing_is_left(&folder);
 }
 

@@ -21,7 +21,7 @@ use crate::output::{json as print_json, print};
 use clap::{Args, Subcommand};
 use model::data::is_value_name;
 use model::experiment::Load;
-use model::name::is_name;
+use model::name::{is_name, percent_encoded as encoded};
 use model::problem::Problems;
 use model::template::Template;
 use model::workload::{Answer, BUILT_IN, Statuses, Step, Workload, is_header_name, is_header_value, is_written_by_generator};
@@ -379,16 +379,6 @@ fn one_server(steps: Vec<(String, Step)>, lost: &mut Notes) -> (Option<String>, 
 fn shortened(text: &str) -> String {
     let short: String = text.chars().take(80).collect();
     if short.len() < text.len() { format!("{short}...") } else { short }
-}
-
-/// As the percent-encoding of forms has it.
-fn encoded(text: &str) -> String {
-    text.bytes()
-        .map(|b| match b {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(b).to_string(),
-            b => format!("%{b:02X}"),
-        })
-        .collect()
 }
 
 /// A right answer is one with such a status.

@@ -185,19 +185,8 @@ impl Options {
 
 /// As wrk2 and HdrHistogram print it, in milliseconds.
 fn spectrum(times: &Histogram) -> String {
-    let mut text = format!(
-        "\n  Detailed Percentile spectrum:\n{:>12} {:>14} {:>10} {:>14}\n\n",
-        "Value", "Percentile", "TotalCount", "1/(1-Percentile)"
-    );
-    for (ns, quantile, count) in times.spectrum(5) {
-        let inverse = if quantile < 1.0 { format!("{:.2}", 1.0 / (1.0 - quantile)) } else { "inf".into() };
-        text += &format!("{:>12.3} {quantile:>14.6} {count:>10} {inverse:>14}\n", ns as f64 / 1e6);
-    }
-    let ms = |ns: f64| ns / 1e6;
-    text += &format!("#[Mean    = {:>12.3}, StdDeviation   = {:>12.3}]\n", ms(times.mean_ns()), ms(times.deviation_ns()));
-    text += &format!("#[Max     = {:>12.3}, Total count    = {:>12}]\n", ms(times.max_ns() as f64), times.len());
-    text += "----------------------------------------------------------\n";
-    text
+    let line = "-".repeat(58);
+    format!("\n  Detailed Percentile spectrum:\n{}{line}\n", report::export::spectrum(times, 5, 6))
 }
 
 fn moments(values: &[u64]) -> (f64, f64) {

@@ -1,0 +1,190 @@
+//! `faceoff export`: a record as files for other tools (docs/export.md).
+
+use super::run::write_file;
+use crate::exit::Error;
+use crate::output::{line, message, print};
+use clap::{Args, ValueEnum};
+use model::name::{ContenderName, did_you_mean};
+use model::problem::Problems;
+use model::record::Record;
+use report::export::{self, File, Of, Source};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What `faceoff export` is asked.
+#[derive(Args)]
+pub struct Options {
+    /// The record's folder
+    record: PathBuf,
+    /// The format
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    to: To,
+    /// Where it goes: a file, or the folder for hgrm and jtl [default: standard output]
+    #[arg(long, value_name = "PATH")]
+    out: Option<PathBuf>,
+    /// Which table, for csv [default: verdicts]
+    #[arg(long, value_enum, value_name = "TABLE")]
+    table: Option<TableName>,
+    /// Only this cell; may be given several times
+    #[arg(long, value_name = "CELL")]
+    cell: Vec<String>,
+    /// Only this contender; may be given several times
+    #[arg(long, value_name = "CONTENDER")]
+    contender: Vec<ContenderName>,
+}
+
+/// The formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum To {
+    /// A table as CSV, see --table
+    Csv,
+    /// An HdrHistogram interval log of every measurement
+    Hdr,
+    /// HdrHistogram's percentile distributions, a file each
+    Hgrm,
+    /// JMeter's samples as CSV, a file for each measurement
+    Jtl,
+    /// A test for each claim
+    Junit,
+    /// The answer, claims and verdicts, for a pull request
+    Markdown,
+    /// OpenMetrics text
+    Openmetrics,
+    /// The picture of the verdicts
+    Svg,
+}
+
+/// The tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TableName {
+    /// Contender against baseline, by cell and metric
+    Verdicts,
+    /// The claims
+    Claims,
+    /// Each cell of each trial
+    Measurements,
+    /// Each second of each measurement
+    Seconds,
+    /// Latency by quantile
+    Quantiles,
+    /// Each start of each contender
+    Starts,
+}
+
+impl TableName {
+    fn of(self) -> Of {
+        match self {
+            TableName::Verdicts => Of::Verdicts,
+            TableName::Claims => Of::Claims,
+            TableName::Measurements => Of::Measurements,
+            TableName::Seconds => Of::Seconds,
+            TableName::Quantiles => Of::Quantiles,
+            TableName::Starts => Of::Starts,
+        }
+    }
+}
+
+pub fn run(options: &Options) -> Result<ExitCode, Error> {
+    let record = Record::read(&options.record)?;
+    options.check(&record)?;
+    let judgement = judge::judge(&record);
+    let source = Source { record: &record, judgement: &judgement, cells: &options.cell, contenders: &options.contender };
+    if matches!(options.to, To::Hdr | To::Hgrm | To::Jtl | To::Openmetrics) {
+        source.left_out().for_each(|who| message(&format!("left out: {who}")));
+    }
+    match options.to {
+        To::Csv => options.put(&export::csv(&export::table(&source, options.table.map_or(Of::Verdicts, TableName::of)))),
+        To::Hdr => options.put(&export::hdr(&source)?),
+        To::Hgrm => {
+            let folder = options.folder()?;
+            export::hgrm(&source)?.try_for_each(|file| put_into(folder, &file))?;
+            line(&folder.display().to_string());
+            Ok(())
+        }
+        To::Jtl => options.put_samples(&source),
+        To::Junit => options.put(&export::junit(&record, &judgement)),
+        To::Markdown => options.put(&export::markdown(&record, &judgement)),
+        To::Openmetrics => options.put(&export::openmetrics(&source)),
+        To::Svg => options.put(&export::svg(&source)),
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Options {
+    /// What the record does not have, or what does not go together.
+    fn check(&self, record: &Record) -> Result<(), Problems> {
+        let is_whole = matches!(self.to, To::Junit | To::Markdown);
+        if is_whole && !(self.cell.is_empty() && self.contender.is_empty()) {
+            return Err(Problems::plain("this format tells of the whole record", "leave --cell and --contender out"));
+        }
+        if self.table.is_some() && self.to != To::Csv {
+            return Err(Problems::plain(
+                "--table chooses what stands in a table, and this format is none",
+                "leave it out, or write --to csv",
+            ));
+        }
+        let cells = || record.header.experiment.cells.iter().map(|c| c.name.as_str());
+        if let Some(unknown) = self.cell.iter().find(|name| !cells().any(|cell| cell == *name)) {
+            let all: Vec<&str> = cells().collect();
+            return Err(Problems::plain(format!("the record has no cell `{unknown}`"), did_you_mean(unknown, all)));
+        }
+        let contenders = || record.header.contenders.iter().map(|p| &p.name);
+        if let Some(unknown) = self.contender.iter().find(|name| !contenders().any(|known| known == *name)) {
+            let all: Vec<String> = contenders().map(ToString::to_string).collect();
+            let all = all.iter().map(String::as_str);
+            return Err(Problems::plain(format!("the record has no contender `{unknown}`"), did_you_mean(&unknown.to_string(), all)));
+        }
+        Ok(())
+    }
+
+    fn put(&self, text: &str) -> Result<(), Error> {
+        match &self.out {
+            Some(path) => {
+                write_file(path, text)?;
+                line(&path.display().to_string());
+            }
+            None => print(text),
+        }
+        Ok(())
+    }
+
+    /// Made where it is not there.
+    fn folder(&self) -> Result<&Path, Error> {
+        let Some(folder) = self.out.as_deref() else {
+            return Err(Problems::plain("this format is a file for each measurement", "name a folder for them with --out").into());
+        };
+        std::fs::create_dir_all(folder)
+            .map_err(|e| Error::Failed(format!("{} cannot be made: {e}\nhint: name another folder with --out", folder.display())))?;
+        Ok(folder)
+    }
+
+    fn put_samples(&self, source: &Source<'_>) -> Result<(), Error> {
+        let folder = self.folder()?;
+        let (mut written, mut refused) = (0, Vec::new());
+        for file in export::jtl(source)? {
+            match file {
+                Ok(file) => {
+                    put_into(folder, &file)?;
+                    written += 1;
+                }
+                Err(why) => refused.push(why),
+            }
+        }
+        if written == 0 {
+            return Err(Error::Failed(format!(
+                "no measurement can be told as samples:\n  {}\nhint: hdr, hgrm and csv tell what a record has",
+                refused.join("\n  ")
+            )));
+        }
+        refused.iter().for_each(|why| message(&format!("not written: {why}")));
+        message(
+            "samples are made from histograms: sums are those of the record, no line is a request that was seen; first byte, connecting and bytes sent stand at 0, as a record has none of each",
+        );
+        line(&folder.display().to_string());
+        Ok(())
+    }
+}
+
+fn put_into(folder: &Path, file: &File) -> Result<(), Error> {
+    write_file(&folder.join(&file.name), &file.text)
+}
