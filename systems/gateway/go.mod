@@ -1,0 +1,3 @@
+module faceoff/systems/gateway
+
+go 1.26
