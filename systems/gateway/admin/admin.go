@@ -1,0 +1,79 @@
+// Package admin answers questions about a running gateway, on loopback.
+package admin
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"net/netip"
+	"strings"
+	"time"
+
+	"faceoff/systems/gateway/proxy"
+)
+
+// Source is what is asked.
+type Source interface {
+	Counts() []proxy.Count
+	Ready() bool
+}
+
+// Serve answers on an address until the function it returns is called.
+func Serve(on netip.AddrPort, source Source) (stop func(), err error) {
+	listener, err := net.Listen("tcp", on.String())
+	if err != nil {
+		return nil, fmt.Errorf("listening for the administrator: %w", err)
+	}
+	server := &http.Server{Handler: Handler(source), ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(listener) }() // it ends when it is closed
+	return func() { server.Close() }, nil
+}
+
+// Handler answers /health (it runs), /ready (it lets clients in), /metrics (as Prometheus reads them) and /debug/pprof/.
+func Handler(source Source) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
+		if !source.Ready() {
+			http.Error(w, "stopping", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+		fmt.Fprint(w, text(source.Counts()))
+	})
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	return mux
+}
+
+// text writes counts as Prometheus reads them. Those of one name stand together, below its help.
+func text(counts []proxy.Count) string {
+	var all strings.Builder
+	told := map[string]bool{}
+	for _, first := range counts {
+		if told[first.Name] {
+			continue
+		}
+		told[first.Name] = true
+		kind := "counter"
+		if first.Gauge {
+			kind = "gauge"
+		}
+		fmt.Fprintf(&all, "# HELP %s %s\n# TYPE %s %s\n", first.Name, first.Help, first.Name, kind)
+		for _, c := range counts {
+			if c.Name != first.Name {
+				continue
+			}
+			if c.Labels == "" {
+				fmt.Fprintf(&all, "%s %d\n", c.Name, c.Value)
+			} else {
+				fmt.Fprintf(&all, "%s{%s} %d\n", c.Name, c.Labels, c.Value)
+			}
+		}
+	}
+	return all.String()
+}

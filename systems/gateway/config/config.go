@@ -1,0 +1,355 @@
+// Package config reads the gateway's one file. Whatever is wrong with it is told with its line and a cure, all at once.
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"faceoff/systems/gateway/proxy"
+	"faceoff/systems/gateway/route"
+	"faceoff/systems/gateway/wire"
+)
+
+// Config is what a file says, checked and complete.
+type Config struct {
+	Listen    netip.AddrPort
+	Admin     netip.AddrPort // not valid where there is none
+	Stop      time.Duration  // for the requests in flight when the process is told to stop
+	Server    proxy.Settings
+	Upstreams []proxy.UpstreamSettings
+	Routes    []*route.Route
+	Shares    Shares
+}
+
+// Read reads a file. limit is the process's descriptor limit, cores how many it may use.
+func Read(file string, limit uint64, cores int) (*Config, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("the configuration cannot be read: %w\n  hint: name a file with -config", err)
+	}
+	return Parse(file, text, limit, cores)
+}
+
+// Parse reads a file's text.
+func Parse(file string, text []byte, limit uint64, cores int) (*Config, error) {
+	return parse(file, text, limit, cores, func(address string) (netip.AddrPort, error) {
+		resolved, err := net.ResolveTCPAddr("tcp", address)
+		if err != nil {
+			return netip.AddrPort{}, err
+		}
+		return resolved.AddrPort(), nil
+	})
+}
+
+type lookup func(address string) (netip.AddrPort, error)
+
+func parse(file string, text []byte, limit uint64, cores int, find lookup) (*Config, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return nil, &Problems{file, []Problem{syntax(err)}}
+	}
+	if len(document.Content) == 0 {
+		return nil, &Problems{file, []Problem{{1, "the file is empty", "it needs `listen`, `upstreams` and `routes`"}}}
+	}
+	r := &reader{find: find}
+	config := r.file(document.Content[0], limit, cores)
+	if len(r.list) > 0 {
+		slices.SortStableFunc(r.list, func(a, b Problem) int { return a.Line - b.Line })
+		return nil, &Problems{file, r.list}
+	}
+	return config, nil
+}
+
+var lineOf = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+// syntax is the YAML reader's own complaint.
+func syntax(err error) Problem {
+	problem := Problem{Line: 1, Hint: "it is not YAML: look at the indentation, quotes and colons there"}
+	found := lineOf.FindStringSubmatch(err.Error())
+	problem.Text = err.Error()
+	if found != nil {
+		problem.Text = strings.TrimPrefix(problem.Text, found[0])
+		if line, err := strconv.Atoi(found[1]); err == nil {
+			problem.Line = line
+		}
+	}
+	return problem
+}
+
+func (r *reader) file(node *yaml.Node, limit uint64, cores int) *Config {
+	t := r.table(node, "", "listen", "admin", "workers", "limits", "timeouts", "via", "forwarded", "trusted", "upstreams", "routes")
+	c := &Config{}
+	var ok bool
+	if c.Listen, ok = t.address("listen", "127.0.0.1:8080"); !ok && !t.has("listen") {
+		t.problem(t.node, "write for example `listen: 127.0.0.1:8080`", "`listen` is missing")
+	}
+	if c.Admin, ok = t.address("admin", "127.0.0.1:9901"); ok && !c.Admin.Addr().IsLoopback() {
+		t.problem(t.at("admin"), "write for example `admin: 127.0.0.1:9901`", "`admin` is not on loopback, and whoever reaches it sees everything")
+	}
+	limits := t.table("limits", "clients", "head", "descriptors")
+	timeouts := t.table("timeouts", "head", "idle", "stall", "stop")
+	c.Stop = timeouts.duration("stop", 5*time.Second, 0, time.Hour)
+	c.Server = proxy.Settings{
+		Workers:     t.count("workers", cores, 1, 256),
+		MaxHead:     limits.size("head", 16<<10, 1<<10, 64<<10),
+		HeadTimeout: timeouts.duration("head", 30*time.Second, shortest, longest),
+		IdleTimeout: timeouts.duration("idle", 60*time.Second, shortest, longest),
+		Stall:       timeouts.duration("stall", 10*time.Second, shortest, longest),
+		Via:         t.via(),
+		Forwarded:   t.boolean("forwarded", false),
+		Trusted:     t.trusted(),
+	}
+	most := int(min(limit, 1<<20))
+	shares, err := divide(uint64(limits.count("descriptors", most, minimum, most)))
+	if err != nil {
+		t.problem(limits.at("descriptors"), "raise it with ulimit -n", "%v", err)
+		return c
+	}
+	c.Shares = shares
+	c.Server.MaxClients = limits.count("clients", shares.Inbound, 1, shares.Inbound)
+	names := c.upstreams(t)
+	c.routes(t, names)
+	return c
+}
+
+const (
+	shortest = 100 * time.Millisecond
+	longest  = 24 * time.Hour
+)
+
+func (t table) via() string {
+	via := t.text("via", "gateway", "gateway")
+	for i := range len(via) {
+		if b := via[i]; b <= ' ' || b >= 0x7f || b == ',' {
+			t.problem(t.of["via"], "write a name such as `via: gateway`, or `via: \"\"` to send none", "`via` is %q", via)
+			return ""
+		}
+	}
+	return via
+}
+
+func (t table) trusted() []netip.Prefix {
+	var all []netip.Prefix
+	for _, node := range t.list("trusted") {
+		prefix, err := netip.ParsePrefix(resolve(node).Value)
+		if err != nil {
+			address, err := netip.ParseAddr(resolve(node).Value)
+			if err != nil {
+				t.problem(node, "write networks such as `trusted: [10.0.0.0/8, 127.0.0.1]`", "`trusted` has %q", resolve(node).Value)
+				continue
+			}
+			prefix = netip.PrefixFrom(address, address.BitLen())
+		}
+		all = append(all, prefix)
+	}
+	return all
+}
+
+// upstreams reads them in the order of the file, and returns their places by name.
+func (c *Config) upstreams(t table) map[string]int {
+	names := map[string]int{}
+	all := t.table("upstreams")
+	if !t.has("upstreams") {
+		t.problem(t.node, "write `upstreams:` with a name and its `servers` below", "`upstreams` is missing")
+	}
+	written, rest := 0.0, 0 // parts of the descriptors that are written down, and upstreams without one
+	part := map[string]float64{}
+	var tables []table
+	for i := 0; i+1 < len(all.node.Content) && all.node.Kind == yaml.MappingNode && t.has("upstreams"); i += 2 {
+		key := all.node.Content[i]
+		if all.of[key.Value] != all.node.Content[i+1] {
+			continue // it stands twice, which was told
+		}
+		u := all.table(key.Value, "servers", "balance", "share", "requests", "queue", "wait", "host", "timeouts", "keep", "eject")
+		tables = append(tables, u)
+		names[key.Value] = len(c.Upstreams)
+		c.Upstreams = append(c.Upstreams, c.upstream(u, key))
+		if share, ok := u.share("share"); ok {
+			part[key.Value] = share
+			written += share
+		} else {
+			rest++
+		}
+	}
+	if written > 1.0001 || (written > 0.9999 && rest > 0) {
+		t.problem(t.at("upstreams"), "let the shares add up to 100% at most, less where an upstream has none", "the upstreams' shares leave nothing over")
+		return names
+	}
+	for i := range c.Upstreams {
+		share, ok := part[c.Upstreams[i].Name]
+		if !ok {
+			share = (1 - written) / float64(rest)
+		}
+		c.bound(tables[i], &c.Upstreams[i], share)
+	}
+	return names
+}
+
+var balances = map[string]proxy.Balance{"round-robin": proxy.RoundRobin, "least-requests": proxy.LeastRequests, "two-choices": proxy.TwoChoices}
+
+func (c *Config) upstream(u table, key *yaml.Node) proxy.UpstreamSettings {
+	timeouts := u.table("timeouts", "connect", "answer", "tunnel")
+	eject := u.table("eject", "after", "for")
+	keep := u.table("keep", "for")
+	s := proxy.UpstreamSettings{
+		Name:     key.Value,
+		Queue:    u.count("queue", 1024, 0, 1<<20),
+		Wait:     u.duration("wait", 250*time.Millisecond, shortest, time.Hour),
+		KeepFor:  keep.duration("for", 15*time.Second, shortest, longest),
+		Connect:  timeouts.duration("connect", 10*time.Second, shortest, longest),
+		Answer:   timeouts.duration("answer", 10*time.Second, shortest, longest),
+		Tunnel:   timeouts.duration("tunnel", 5*time.Minute, shortest, longest),
+		Failures: eject.count("after", 5, 0, 1<<20),
+		Eject:    eject.duration("for", 10*time.Second, shortest, longest),
+	}
+	if !plain.MatchString(key.Value) {
+		u.problem(key, "use letters, digits and -._", "%q is no name for an upstream", key.Value)
+	}
+	balance := u.text("balance", "round-robin", "round-robin")
+	known := false
+	if s.Balance, known = balances[balance]; !known {
+		u.problem(u.at("balance"), "write round-robin, least-requests or two-choices", "`balance` is %q", balance)
+	}
+	if !u.has("servers") {
+		u.problem(key, "write for example `servers: [127.0.0.1:8081]`", "`upstreams.%s.servers` is missing", key.Value)
+	}
+	first := ""
+	for _, node := range u.list("servers") {
+		address, weight := u.server(node)
+		if first == "" {
+			first = address
+		}
+		if !validServer(address) {
+			u.problem(node, "write host:port, such as 127.0.0.1:8081", "%q is no server", address)
+			continue
+		}
+		resolved, err := u.find(address)
+		if err != nil {
+			u.problem(node, "write an address, or a name that is known here", "%q is no server: %v", address, err)
+			continue
+		}
+		s.Servers = append(s.Servers, proxy.ServerSettings{Address: resolved, Weight: weight})
+	}
+	if len(u.list("servers")) == 0 && u.has("servers") {
+		u.problem(u.at("servers"), "name at least one", "`upstreams.%s.servers` is empty", key.Value)
+	}
+	switch host := u.text("host", first, "pass"); {
+	case host == "pass":
+	case u.has("host") && !plainHost.MatchString(host):
+		u.problem(u.at("host"), "write `host: pass` for the client's own, or a name", "`host` is %q", host)
+	default:
+		s.Host = []byte(host)
+	}
+	return s
+}
+
+var (
+	plain     = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	plainHost = regexp.MustCompile(`^[A-Za-z0-9._-]+(:\d{1,5})?$|^\[[0-9a-fA-F:.]+\](:\d{1,5})?$`)
+)
+
+func validServer(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	n, number := strconv.Atoi(port)
+	return err == nil && number == nil && n > 0 && n < 1<<16 && plainHost.MatchString(address)
+}
+
+// server reads `address` or `{address, weight}`.
+func (u table) server(node *yaml.Node) (address string, weight int) {
+	if resolve(node).Kind == yaml.ScalarNode {
+		return resolve(node).Value, 1
+	}
+	one := u.reader.table(node, u.join("servers"), "address", "weight")
+	return one.text("address", "", "127.0.0.1:8081"), one.count("weight", 1, 1, 100)
+}
+
+func (c *Config) routes(t table, upstreams map[string]int) {
+	if !t.has("routes") {
+		t.problem(t.node, "write `routes:` and below it `- {path: /, upstream: NAME}`", "`routes` is missing")
+	}
+	for i, node := range t.list("routes") {
+		r := t.reader.table(node, fmt.Sprintf("routes[%d]", i), "name", "path", "exact", "host", "methods", "headers", "replace", "upstream")
+		one := &route.Route{Path: r.text("path", "/", "/api"), Exact: r.boolean("exact", false), Methods: r.texts("methods")}
+		one.Name = r.text("name", one.Path, "api")
+		for _, host := range r.texts("host") {
+			if !plainHost.MatchString(strings.TrimPrefix(host, "*.")) || strings.Contains(host, ":") && host[0] != '[' {
+				r.problem(r.at("host"), "write a name without a port, such as shop.example or *.shop.example", "%q is no host", host)
+			}
+			one.Hosts = append(one.Hosts, strings.ToLower(host))
+		}
+		if !path(one.Path) {
+			r.problem(r.at("path"), "write a path that begins with a slash, without ? # % or dot segments", "`path` is %q", one.Path)
+		}
+		if r.has("replace") {
+			replace := r.text("replace", "/", "/")
+			if !path(replace) {
+				r.problem(r.at("replace"), "write a path that begins with a slash", "`replace` is %q", replace)
+			}
+			one.Replace = &replace
+		}
+		headers := r.table("headers")
+		if r.has("headers") && headers.node.Kind == yaml.MappingNode {
+			for i := 0; i+1 < len(headers.node.Content); i += 2 {
+				key := headers.node.Content[i].Value
+				one.Headers = append(one.Headers, route.Header{Name: strings.ToLower(key), Value: headers.text(key, "", "value")})
+			}
+		}
+		upstream := r.text("upstream", "", "products")
+		place, known := upstreams[upstream]
+		switch {
+		case !r.has("upstream"):
+			r.problem(r.node, "add `upstream: NAME`", "a route without an `upstream`")
+		case !known:
+			all := make([]string, 0, len(upstreams))
+			for name := range upstreams {
+				all = append(all, name)
+			}
+			slices.Sort(all)
+			hint := "there are: " + strings.Join(all, ", ")
+			if near := nearest(upstream, all); near != "" {
+				hint = "did you mean `" + near + "`?"
+			}
+			r.problem(r.at("upstream"), hint, "no upstream is named %q", upstream)
+		}
+		one.Upstream = place
+		c.Routes = append(c.Routes, one)
+	}
+}
+
+// Fixed names what differs between two configurations and is taken up only when the gateway is started.
+func Fixed(before, after *Config) []string {
+	var all []string
+	for _, part := range []struct {
+		name    string
+		differs bool
+	}{
+		{"`listen`", before.Listen != after.Listen},
+		{"`admin`", before.Admin != after.Admin},
+		{"what stands beside `upstreams` and `routes`", !reflect.DeepEqual(before.Server, after.Server) || before.Stop != after.Stop},
+	} {
+		if part.differs {
+			all = append(all, part.name)
+		}
+	}
+	return all
+}
+
+// path reports whether text can be what requests' paths begin with, as they are after their encoded letters are decoded.
+func path(text string) bool {
+	if !strings.HasPrefix(text, "/") || strings.ContainsAny(text, "?#%\\ ") {
+		return false
+	}
+	var r wire.Request
+	n, err := r.Parse([]byte("GET " + text + " HTTP/1.1\r\nHost: a\r\n\r\n"))
+	return err == nil && n > 0 && string(r.Path) == text
+}

@@ -1,0 +1,210 @@
+package config
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"faceoff/systems/gateway/proxy"
+)
+
+const whole = `listen: 127.0.0.1:8080
+admin: 127.0.0.1:9901
+workers: 2
+limits: {clients: 100, head: 8KB, descriptors: 1000}
+timeouts: {head: 1s, idle: 2s, stall: 3s, stop: 4s}
+via: ""
+forwarded: true
+trusted: [10.0.0.0/8, "::1"]
+upstreams:
+  products:
+    servers: [127.0.0.1:8081, {address: "127.0.0.1:8082", weight: 3}]
+    balance: least-requests
+    share: 50%
+    requests: 20
+    queue: 7
+    wait: 100ms
+    host: pass
+    timeouts: {connect: 1s, answer: 2s, tunnel: 3s}
+    keep: {for: 4s}
+    eject: {after: 3, for: 5s}
+  others:
+    servers: 127.0.0.1:8083
+routes:
+  - {path: /product, replace: /, upstream: products}
+  - path: /
+    host: ["*.Shop.example"]
+    methods: [GET, HEAD]
+    headers: {X-Canary: "yes"}
+    upstream: others
+`
+
+func known(address string) (netip.AddrPort, error) {
+	if resolved, err := netip.ParseAddrPort(address); err == nil {
+		return resolved, nil
+	}
+	return netip.AddrPort{}, errors.New("no such host")
+}
+
+func TestReadsAFile(t *testing.T) {
+	c, err := parse("gateway.yaml", []byte(whole), 1000, 1, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Server
+	if c.Listen.Port() != 8080 || c.Admin.Port() != 9901 || c.Stop != 4*time.Second || s.Workers != 2 || s.MaxClients != 100 || s.MaxHead != 8<<10 ||
+		s.HeadTimeout != time.Second || s.IdleTimeout != 2*time.Second || s.Stall != 3*time.Second || s.Via != "" || !s.Forwarded || len(s.Trusted) != 2 {
+		t.Errorf("%+v", c)
+	}
+	products, others := c.Upstreams[0], c.Upstreams[1]
+	if len(products.Servers) != 2 || products.Servers[1].Weight != 3 || products.Balance != proxy.LeastRequests || products.Most != 20 || products.Queue != 7 ||
+		products.Wait != 100*time.Millisecond || products.Host != nil || products.Connect != time.Second || products.Answer != 2*time.Second ||
+		products.Tunnel != 3*time.Second || products.KeepFor != 4*time.Second || products.Failures != 3 || products.Eject != 5*time.Second {
+		t.Errorf("%+v", products)
+	}
+	if string(others.Host) != "127.0.0.1:8083" {
+		t.Errorf("%+v", others)
+	}
+	if r := c.Routes[1]; r.Upstream != 1 || !slices.Equal(r.Hosts, []string{"*.shop.example"}) || len(r.Methods) != 2 || r.Headers[0].Name != "x-canary" || r.Rewrites() {
+		t.Errorf("%+v", r)
+	}
+	// Of 968 descriptors a third is outbound, half of which is the other's: in flight and what another worker keeps are together no more.
+	if n := others.Most + others.Keep; n > 161 || n < 150 {
+		t.Errorf("%d in flight and %d kept of 161", others.Most, others.Keep)
+	}
+}
+
+func TestTheOwnFileIsRight(t *testing.T) {
+	text, err := os.ReadFile("../gateway.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rendered := strings.NewReplacer("{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081").Replace(string(text))
+	if _, err := parse("gateway.yaml", []byte(rendered), 1000, 1, known); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhatIsWrongIsToldWithLineAndCure(t *testing.T) {
+	for _, c := range []struct{ from, to, want string }{
+		{whole, "", "gateway.yaml:1: the file is empty\n  hint: it needs `listen`, `upstreams` and `routes`"},
+		{whole, "a: [", "hint: it is not YAML"},
+		{whole, "x", "gateway.yaml:1: the file is not a table"},
+		{"listen: 127.0.0.1:8080\n", "", "`listen` is missing\n  hint: write for example `listen: 127.0.0.1:8080`"},
+		{"listen: 127.0.0.1:8080", "listen: 8080", "gateway.yaml:1: `listen` is \"8080\""},
+		{"listen: 127.0.0.1:8080", "listen: [a]", "gateway.yaml:1: `listen` is not a single value"},
+		{"admin: 127.0.0.1:9901", "admin: 0.0.0.0:9901", "gateway.yaml:2: `admin` is not on loopback"},
+		{"workers: 2", "workers: 2\nworkers: 3", "gateway.yaml:4: `workers` stands twice"},
+		{"workers: 2", "workers: 0", "gateway.yaml:3: `workers` is \"0\"\n  hint: write a whole number from 1 to 256"},
+		{"workers: 2", "wrokers: 2", "gateway.yaml:3: `wrokers` is not known in the file\n  hint: did you mean `workers`?"},
+		{"head: 8KB", "head: 8", "gateway.yaml:4: `limits.head` is \"8\""},
+		{"head: 8KB", "head: 99999999999999999999KB", "`limits.head` is"},
+		{"descriptors: 1000", "descriptors: 63", "gateway.yaml:4: `limits.descriptors` is \"63\""},
+		{"idle: 2s", "idle: 2", "gateway.yaml:5: `timeouts.idle` is \"2\"\n  hint: write a time from 100ms"},
+		{"forwarded: true", "forwarded: yes", "gateway.yaml:7: `forwarded` is \"yes\"\n  hint: write `true` or `false`"},
+		{`via: ""`, `via: "a b"`, "gateway.yaml:6: `via` is \"a b\""},
+		{"10.0.0.0/8", "ten", "gateway.yaml:8: `trusted` has \"ten\""},
+		{"127.0.0.1:8081", "service", "gateway.yaml:11: \"service\" is no server"},
+		{"127.0.0.1:8081", "service:80", "\"service:80\" is no server: no such host"},
+		{"127.0.0.1:8083", "127.0.0.1:99999", "is no server"},
+		{"weight: 3", "weight: x", "`upstreams.products.servers.weight` is \"x\""},
+		{"least-requests", "random", "gateway.yaml:12: `balance` is \"random\"\n  hint: write round-robin, least-requests or two-choices"},
+		{"share: 50%", "share: 50", "gateway.yaml:13: `upstreams.products.share` is \"50\""},
+		{"share: 50%", "share: 100%", "the upstreams' shares leave nothing over"},
+		{"share: 50%", "share: 99.9%", "upstream \"others\" is left without a descriptor"},
+		{"requests: 20", "requests: 100000", "`upstreams.products.requests` is \"100000\""},
+		{"host: pass", "host: a/b", "`host` is \"a/b\""},
+		{"    servers: 127.0.0.1:8083", "    servers: []", "`upstreams.others.servers` is empty"},
+		{"    servers: 127.0.0.1:8083", "    queue: 1", "`upstreams.others.servers` is missing"},
+		{"  others:", "  o thers:", "is no name for an upstream"},
+		{"  others:", "  products:", "`products` stands twice"},
+		{"upstream: others", "upstream: other", "gateway.yaml:29: no upstream is named \"other\"\n  hint: did you mean `others`?"},
+		{"upstream: others", "upstream: x", "hint: there are: others, products"},
+		{"    upstream: others\n", "", "a route without an `upstream`"},
+		{"path: /product", "path: product", "gateway.yaml:24: `path` is \"product\""},
+		{"path: /product", "path: /a/../b", "`path` is \"/a/../b\""},
+		{"replace: /", "replace: \"/a?b\"", "`replace` is \"/a?b\""},
+		{"*.Shop.example", "shop:80", "\"shop:80\" is no host"},
+		{"methods: [GET, HEAD]", "methods: [[GET]]", "`routes[1].methods` has an element that is not a single value"},
+	} {
+		text := strings.Replace(whole, c.from, c.to, 1)
+		_, err := parse("gateway.yaml", []byte(text), 1000, 1, known)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q for %q: %v\nwant %s", c.to, c.from, err, c.want)
+		} else if !strings.Contains(err.Error(), "hint: ") {
+			t.Errorf("no cure for %q: %v", c.to, err)
+		}
+	}
+}
+
+func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
+	_, err := parse("f", []byte("listen: x\nlimits: {head: y}\nroutes: [{upstream: z}]\n"), 1000, 1, known)
+	problems, ok := errors.AsType[*Problems](err)
+	if !ok || len(problems.List) != 4 || !slices.IsSortedFunc(problems.List, func(a, b Problem) int { return a.Line - b.Line }) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestDescriptorsAreSharedOut(t *testing.T) {
+	for limit, want := range map[uint64]Shares{
+		64:         {Inbound: 22, Outbound: 10},
+		256:        {Inbound: 150, Outbound: 74},
+		65536:      {Inbound: 65504 - 16384, Outbound: 16384},
+		^uint64(0): {Inbound: 1<<20 - 32 - 16384, Outbound: 16384},
+	} {
+		if got, err := divide(limit); err != nil || got != want {
+			t.Errorf("%d: %+v, %v, want %+v", limit, got, err, want)
+		}
+	}
+	if _, err := divide(63); err == nil {
+		t.Error("63 are enough")
+	}
+}
+
+func TestWhatCannotChangeWhileItRunsIsNamed(t *testing.T) {
+	before, err := parse("f", []byte(whole), 1000, 1, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[string]int{"8080": 1, "9901": 1, "workers: 2": 1, "upstream: others": 0, "wait: 100ms": 0} {
+		to := map[string]string{"8080": "8088", "9901": "9902", "workers: 2": "workers: 3", "upstream: others": "upstream: products", "wait: 100ms": "wait: 200ms"}[from]
+		after, err := parse("f", []byte(strings.Replace(whole, from, to, 1)), 1000, 1, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Fixed(before, after); len(got) != want {
+			t.Errorf("%s: %v", from, got)
+		}
+	}
+}
+
+// FuzzParse holds: whatever the file, it is understood or told what is wrong with it, and where.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(whole))
+	f.Add([]byte("a: &a [*a]\nupstreams: *a"))
+	f.Add([]byte("upstreams: {a: {servers: [{}]}}\nroutes: [1, [], {headers: [x]}]"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, err := parse("f", text, 1000, 2, known)
+		if err != nil {
+			problems, ok := errors.AsType[*Problems](err)
+			if !ok || len(problems.List) == 0 || problems.List[0].Line < 1 || problems.List[0].Hint == "" {
+				t.Fatalf("%v", err)
+			}
+			return
+		}
+		for _, r := range c.Routes {
+			if r.Upstream < 0 || r.Upstream >= len(c.Upstreams) {
+				t.Fatalf("%+v", r)
+			}
+		}
+		for _, u := range c.Upstreams {
+			if len(u.Servers) == 0 || u.Most < 1 || u.Most+(c.Server.Workers-1)*u.Keep > c.Shares.Outbound {
+				t.Fatalf("%+v", u)
+			}
+		}
+	})
+}

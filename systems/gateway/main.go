@@ -1,0 +1,147 @@
+// Command gateway is a reverse proxy to put before services: event loops of its own over HTTP/1.1, bounded by design.
+// See README.md for its decisions.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	"faceoff/systems/gateway/admin"
+	"faceoff/systems/gateway/config"
+	"faceoff/systems/gateway/proxy"
+	"faceoff/systems/gateway/route"
+)
+
+func main() {
+	s, err := parse(os.Args[1:], os.Stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "gateway: %v\n", err)
+		os.Exit(2)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer cancel()
+	if err := run(ctx, s, os.Stderr); err != nil {
+		fmt.Fprintf(os.Stderr, "gateway: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// settings is what the command line says.
+type settings struct {
+	config string
+	check  bool
+}
+
+func parse(args []string, usage io.Writer) (settings, error) {
+	var s settings
+	flags := flag.NewFlagSet("gateway", flag.ContinueOnError)
+	flags.SetOutput(usage)
+	flags.StringVar(&s.config, "config", "", "`file` that says what to do (required)")
+	flags.BoolVar(&s.check, "check", false, "read the file, say what is wrong with it, and end")
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	if flags.NArg() > 0 {
+		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if s.config == "" {
+		return s, errors.New("no configuration\n  hint: name a file with -config; README.md shows one")
+	}
+	return s, nil
+}
+
+// run serves until ctx is done, then lets the requests in flight finish. SIGHUP has it read its file again.
+func run(ctx context.Context, s settings, stderr io.Writer) error {
+	limit, err := descriptorLimit()
+	if err != nil {
+		return err
+	}
+	cores := runtime.GOMAXPROCS(0) // by affinity and control group
+	c, err := config.Read(s.config, limit, cores)
+	if err != nil || s.check {
+		return err
+	}
+	logger := log.New(&throttle{to: stderr}, "gateway: ", log.LstdFlags)
+	listener, err := proxy.Listen(c.Listen)
+	if err != nil {
+		return err
+	}
+	server, err := proxy.New(c.Server, table(c, nil, c.Server.Workers), listener, func(line string) { logger.Print(line) })
+	if err != nil {
+		return err
+	}
+	bound, err := proxy.Bound(listener)
+	if err != nil {
+		return err
+	}
+	server.Start()
+	logger.Printf("listening on %s with %d workers; descriptors: %d inbound, %d outbound", bound, c.Server.Workers, c.Shares.Inbound, c.Shares.Outbound)
+
+	if c.Admin.IsValid() {
+		stop, err := admin.Serve(c.Admin, server)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
+	defer signal.Stop(reload)
+	for {
+		select {
+		case <-reload:
+			again, err := config.Read(s.config, limit, cores)
+			if err != nil {
+				logger.Printf("the configuration stays as it was: %v", err)
+				continue
+			}
+			for _, what := range config.Fixed(c, again) {
+				logger.Printf("%s changes only when the gateway is started again", what)
+			}
+			server.Swap(table(again, server.Table(), c.Server.Workers))
+			logger.Print("the configuration is in force")
+			continue
+		case err := <-server.Errors():
+			return err
+		case <-ctx.Done():
+		}
+		break
+	}
+	ending, cancel := context.WithTimeout(context.Background(), c.Stop)
+	defer cancel()
+	if err := server.Stop(ending); err != nil {
+		logger.Printf("cut the connections still open after %v", c.Stop)
+	}
+	return nil
+}
+
+// table makes what a configuration says. Upstreams that have not changed go on as they are, with their connections and
+// what is in flight.
+func table(c *config.Config, before *proxy.Table, workers int) *proxy.Table {
+	t := &proxy.Table{Routes: route.NewTable(c.Routes)}
+	for _, settings := range c.Upstreams {
+		t.Upstreams = append(t.Upstreams, before.Keep(settings, workers))
+	}
+	return t
+}
+
+// descriptorLimit is the process's own limit. The Go runtime has raised the soft limit to the hard one by now, so both
+// must be set to hold this process to a lower number.
+func descriptorLimit() (uint64, error) {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 0, fmt.Errorf("reading the descriptor limit: %w", err)
+	}
+	return limit.Cur, nil
+}

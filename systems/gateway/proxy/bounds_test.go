@@ -1,0 +1,394 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"faceoff/systems/gateway/route"
+)
+
+// gauge counts what is going on at once, and the most that ever was.
+type gauge struct{ now, most atomic.Int32 }
+
+// enter counts one in, and the function it returns counts it out.
+func (g *gauge) enter() func() {
+	now := g.now.Add(1)
+	for most := g.most.Load(); now > most && !g.most.CompareAndSwap(most, now); most = g.most.Load() {
+	}
+	return func() { g.now.Add(-1) }
+}
+
+func TestBeyondTheQueueAndItsTimeRequestsAreShed(t *testing.T) {
+	const places, waiting, clients = 4, 5, 20
+	var flying gauge
+	release := make(chan struct{})
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+		defer flying.enter()()
+		receive(t, release, "the release")
+	})
+	g := start(t, upstream, func(g *given) {
+		g.upstreams[0].Most, g.upstreams[0].Queue, g.upstreams[0].Wait = places, waiting, 100*time.Millisecond
+	})
+	shed := make(chan *http.Response, clients)
+	statuses := make(chan int, clients)
+	for range clients {
+		c := connectTo(t, g.address)
+		go func() {
+			response := c.get("/product/")
+			statuses <- response.StatusCode
+			if response.StatusCode != 200 {
+				shed <- response
+			}
+		}()
+	}
+	for range clients - places {
+		response := receive(t, shed, "a request that is shed")
+		if got := response.Header.Get("Retry-After"); got != "1" {
+			t.Errorf("Retry-After %q", got)
+		}
+		wantError(t, response, http.StatusServiceUnavailable)
+	}
+	close(release)
+	answered := 0
+	for range clients {
+		if receive(t, statuses, "an answer") == 200 {
+			answered++
+		}
+	}
+	if n := flying.most.Load(); answered != places || n != places {
+		t.Errorf("%d answered, %d at once, want %d", answered, n, places)
+	}
+	g.counted(t, "gateway_shed_total", clients-places)
+	g.counted(t, "gateway_upstream_requests", 0)
+	g.counted(t, "gateway_upstream_waiting", 0)
+}
+
+func TestARequestWaitsForAPlace(t *testing.T) {
+	var flying gauge
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+		defer flying.enter()()
+		b, _ := io.ReadAll(r.Body)
+		w.Write(b)
+	})
+	g := start(t, upstream, func(g *given) { g.upstreams[0].Most = 1 })
+	var clients sync.WaitGroup
+	for i := range 30 {
+		c := connectTo(t, g.address)
+		clients.Go(func() {
+			for j := range 3 {
+				want := strings.Repeat("x", i*j*200)
+				fmt.Fprintf(c, "POST /product/ HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s", len(want), want)
+				if response := c.answer("POST"); response.StatusCode != 200 || body(t, response) != want {
+					t.Errorf("status %d", response.StatusCode)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	if n := flying.most.Load(); n != 1 {
+		t.Errorf("%d requests at once, want 1", n)
+	}
+	g.counted(t, "gateway_upstream_requests", 0)
+}
+
+func TestWhoLeavesTheQueueTakesNoPlace(t *testing.T) {
+	release := make(chan struct{})
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { receive(t, release, "the release") })
+	g := start(t, upstream, func(g *given) { g.upstreams[0].Most = 1 })
+	first := connectTo(t, g.address)
+	first.say("GET /product/ HTTP/1.1\nHost: a\n\n")
+	g.counted(t, "gateway_upstream_requests", 1)
+	for range 5 {
+		c := connectTo(t, g.address)
+		c.say("GET /product/ HTTP/1.1\nHost: a\n\n")
+		g.counted(t, "gateway_upstream_waiting", 1)
+		c.Close()
+		g.counted(t, "gateway_upstream_waiting", 0)
+	}
+	close(release)
+	first.answer("GET")
+	g.counted(t, "gateway_upstream_requests", 0)
+	if got := connectTo(t, g.address).get("/product/").StatusCode; got != 200 {
+		t.Errorf("status %d", got)
+	}
+}
+
+func TestAClientThatLeavesCancelsItsRequest(t *testing.T) {
+	gone := make(chan struct{})
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		close(gone)
+	})
+	g := start(t, upstream, nil)
+	c := connectTo(t, g.address)
+	c.say("GET /product/ HTTP/1.1\nHost: a\n\n")
+	g.counted(t, "gateway_upstream_requests", 1)
+	c.Close()
+	receive(t, gone, "the upstream to learn of it")
+	g.counted(t, "gateway_upstream_requests", 0)
+	g.counted(t, "gateway_connections", 0)
+}
+
+func TestMoreKeepAliveClientsThanPlacesAllGetTheirTurn(t *testing.T) {
+	const places, clients, turns = 4, 40, 4
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "ok") })
+	g := start(t, upstream, func(g *given) { g.MaxClients = places })
+	var ended atomic.Int32
+	var all sync.WaitGroup
+	for range clients {
+		all.Go(func() {
+			var c *testClient
+			for range turns {
+				if c == nil {
+					c = connectTo(t, g.address)
+				}
+				response := c.get("/product/")
+				if got := body(t, response); got != "ok" {
+					t.Errorf("body %q", got)
+				}
+				if response.Close {
+					ended.Add(1)
+					c.Close()
+					c = nil
+				}
+			}
+			if c != nil {
+				c.Close()
+			}
+		})
+	}
+	all.Wait()
+	if ended.Load() == 0 {
+		t.Error("no answer ended its connection")
+	}
+}
+
+func TestQuietConnectionsGiveWay(t *testing.T) {
+	const places = 4
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "ok") })
+	g := start(t, upstream, func(g *given) { g.MaxClients = places })
+	for i := range places {
+		c := connectTo(t, g.address)
+		if i%2 == 0 { // half of them never say a word, half did
+			body(t, c.get("/product/"))
+		}
+	}
+	for range places + 1 {
+		if got := body(t, connectTo(t, g.address).get("/product/")); got != "ok" {
+			t.Errorf("body %q", got)
+		}
+	}
+}
+
+func TestSlowClientsAreTimedOut(t *testing.T) {
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+	g := start(t, upstream, func(g *given) {
+		g.HeadTimeout, g.IdleTimeout, g.Stall = 200*time.Millisecond, 200*time.Millisecond, 200*time.Millisecond
+	})
+	silent := connectTo(t, g.address)
+	silent.wantEnd()
+
+	half := connectTo(t, g.address)
+	half.say("GET /product/ HTTP/1.1\nHost:")
+	wantError(t, half.answer("GET"), http.StatusRequestTimeout)
+	half.wantEnd()
+
+	stuck := connectTo(t, g.address)
+	stuck.say("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 4\n\nbo")
+	wantError(t, stuck.answer("POST"), http.StatusRequestTimeout)
+	stuck.wantEnd()
+
+	idle := connectTo(t, g.address)
+	body(t, idle.get("/product/"))
+	idle.wantEnd()
+	g.counted(t, "gateway_upstream_requests", 0)
+	g.counted(t, "gateway_connections", 0)
+}
+
+func TestASlowUpstreamIsTimedOut(t *testing.T) {
+	for answer, status := range map[string]int{"": 504, "HTTP/1.1 200": 504, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbo": 200} {
+		upstream := startRaw(t, func(conn net.Conn, r *bufio.Reader) {
+			http.ReadRequest(r)
+			io.WriteString(conn, answer)
+			io.Copy(io.Discard, r)
+		})
+		g := start(t, upstream, func(g *given) { g.Stall, g.upstreams[0].Answer = 200*time.Millisecond, 200*time.Millisecond })
+		c := connectTo(t, g.address)
+		response := c.get("/product/")
+		if response.StatusCode != status {
+			t.Errorf("%q: status %d, want %d", answer, response.StatusCode, status)
+		}
+		if _, err := io.ReadAll(response.Body); (err != nil) != (status == 200) {
+			t.Errorf("%q: %v", answer, err)
+		}
+		g.counted(t, "gateway_upstream_requests", 0)
+	}
+}
+
+func TestWhatAnUpstreamDoesWrongIs502(t *testing.T) {
+	closed := listen(t)
+	address := closed.Addr().String()
+	closed.Close()
+	wantError(t, connectTo(t, start(t, address, nil).address).get("/product/"), http.StatusBadGateway)
+	for _, answer := range []string{
+		"", "HTTP/1.1 200 OK\r\n", "SSH-2.0\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 17<<10) + "\r\n\r\n",
+	} {
+		upstream := startRaw(t, func(conn net.Conn, r *bufio.Reader) {
+			http.ReadRequest(r)
+			io.WriteString(conn, answer)
+		})
+		c := connectTo(t, start(t, upstream, nil).address)
+		for range 2 {
+			wantError(t, c.get("/product/"), http.StatusBadGateway)
+		}
+	}
+}
+
+func TestAnAnswerThatBreaksOffLooksBroken(t *testing.T) {
+	for _, answer := range []string{
+		"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbo", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nbo\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nbo\r\nx\r\n",
+	} {
+		upstream := startRaw(t, func(conn net.Conn, r *bufio.Reader) {
+			http.ReadRequest(r)
+			io.WriteString(conn, answer[:len(answer)-3])
+			time.Sleep(20 * time.Millisecond) // so that the head is passed on before
+			io.WriteString(conn, answer[len(answer)-3:])
+		})
+		response := connectTo(t, start(t, upstream, nil).address).get("/product/")
+		if b, err := io.ReadAll(response.Body); err == nil {
+			t.Errorf("%q looked whole: %q", answer, b)
+		}
+	}
+}
+
+// startForgetful answers, and closes a connection instead of answering when told to.
+func startForgetful(t *testing.T, forget <-chan struct{}) string {
+	t.Helper()
+	return startRaw(t, func(conn net.Conn, r *bufio.Reader) {
+		for {
+			if _, err := http.ReadRequest(r); err != nil {
+				return
+			}
+			select {
+			case <-forget: // read, and not answered
+				return
+			default:
+			}
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+		}
+	})
+}
+
+func TestARequestThatMetAClosedConnectionIsSentAgain(t *testing.T) { // RFC 9112, 9.5
+	forget := make(chan struct{}, 1)
+	g := start(t, startForgetful(t, forget), func(g *given) { g.Workers = 1 })
+	c := connectTo(t, g.address)
+	body(t, c.get("/product/"))
+	forget <- struct{}{}
+	if got := body(t, c.get("/product/")); got != "ok" {
+		t.Errorf("body %q", got)
+	}
+	g.counted(t, "gateway_repeated_total", 1)
+	forget <- struct{}{}
+	c.say("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 0\n\n")
+	wantError(t, c.answer("POST"), http.StatusBadGateway)
+}
+
+func TestAnotherServerIsAskedWhereOneIsDown(t *testing.T) {
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
+	down := listen(t)
+	address := down.Addr().String()
+	down.Close()
+	for _, balance := range []Balance{RoundRobin, LeastRequests, TwoChoices} {
+		g := start(t, upstream, func(g *given) {
+			g.upstreams = []UpstreamSettings{plainUpstream(address, upstream, upstream)}
+			g.upstreams[0].Balance, g.upstreams[0].Failures, g.upstreams[0].Eject = balance, 2, patience
+		})
+		c := connectTo(t, g.address)
+		for i := range 20 {
+			c.say(fmt.Sprintf("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 2\n\n%02d", i))
+			if response := c.answer("POST"); response.StatusCode != 200 || body(t, response) != fmt.Sprintf("%02d", i) {
+				t.Errorf("status %d", response.StatusCode)
+			}
+		}
+		g.counted(t, `gateway_upstream_failures_total{cause="unreachable"}`, 2) // and then it is left alone
+	}
+}
+
+func TestTheTableIsExchangedWithoutLosingARequest(t *testing.T) {
+	old := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "old") })
+	young := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "new") })
+	var settings *given
+	g := start(t, old, func(g *given) { settings = g })
+	stop := make(chan struct{})
+	var clients sync.WaitGroup
+	for range 4 {
+		c := connectTo(t, g.address)
+		clients.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				response := c.get("/product/")
+				if got := body(t, response); response.StatusCode != 200 || (got != "old" && got != "new") {
+					t.Errorf("status %d, %q", response.StatusCode, got)
+					return
+				}
+			}
+		})
+	}
+	for i := range 100 {
+		settings.upstreams = []UpstreamSettings{plainUpstream([]string{young, old}[i%2])}
+		settings.routes = append([]*route.Route{}, settings.routes...)
+		g.Swap(settings.table(g.Table()))
+		time.Sleep(time.Millisecond)
+	}
+	close(stop)
+	clients.Wait()
+	g.counted(t, "gateway_upstream_requests", 0)
+}
+
+func TestStoppingWaitsForAnswers(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			close(entered)
+			receive(t, release, "the release")
+		}
+		fmt.Fprint(w, "ok")
+	})
+	g := start(t, upstream, nil)
+	quiet := connectTo(t, g.address)
+	body(t, quiet.get("/product/"))
+	busy := connectTo(t, g.address)
+	busy.say("GET /product/slow HTTP/1.1\nHost: a\n\n")
+	receive(t, entered, "the request")
+	stopped := make(chan error, 1)
+	go func() { stopped <- g.Stop(context.Background()) }()
+	quiet.wantEnd()
+	close(release)
+	response := busy.answer("GET")
+	if got := body(t, response); got != "ok" || !response.Close {
+		t.Errorf("%v, body %q", response, got)
+	}
+	if err := receive(t, stopped, "the end"); err != nil {
+		t.Error(err)
+	}
+	if conn, err := net.Dial("tcp", g.address); err == nil {
+		conn.Close()
+		t.Error("somebody was let in")
+	}
+}

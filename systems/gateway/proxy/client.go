@@ -1,0 +1,352 @@
+package proxy
+
+import (
+	"errors"
+	"net/netip"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"faceoff/systems/gateway/wire"
+)
+
+// phase is what a client's connection is about.
+type phase uint8
+
+const (
+	reading    phase = iota // the head of a request, or nothing yet
+	queueing                // the request waits for a place
+	exchanging              // the request is on its way, or its answer
+	lingering               // all is said; what the client still sends is read and thrown away
+)
+
+// lingerFor is how long a client that was told goodbye may go on sending, so that the kernel does not take the answer
+// back with a reset.
+const lingerFor = 2 * time.Second
+
+// keepRepeat is the largest buffer for requests that may be sent again which a quiet client keeps.
+const keepRepeat = 1 << 10
+
+// client is a connection that requests come from, and the request under way.
+type client struct {
+	conn
+	exchange
+	phase   phase
+	address []byte
+	trusted bool          // what it says about hops before it
+	since   time.Duration // it is quiet, by the worker's clock
+	seen    int           // bytes of in that hold no whole head
+	listed  bool          // in the worker's list of those to look at
+
+	member, rest, wait place       // among all clients, among quiet ones, in a queue
+	granted            atomic.Bool // it has left the queue with a place
+}
+
+// welcome takes a connection in.
+func (w *worker) welcome(fd int, address netip.Addr) {
+	c := &client{address: address.AppendTo(nil)}
+	for _, prefix := range w.server.settings.Trusted {
+		c.trusted = c.trusted || prefix.Contains(address)
+	}
+	if err := w.join(&c.conn, fd, c); err != nil {
+		w.server.clients.Add(-1)
+		w.server.logf("taking a connection in: %v", err)
+		return
+	}
+	w.guests.push(&c.member, c)
+	w.metrics.accepted.Add(1)
+	c.becomeQuiet(w.server.settings.HeadTimeout)
+}
+
+func (c *client) becomeQuiet(limit time.Duration) {
+	c.since = c.w.wheel.now
+	c.w.quiet.push(&c.rest, c)
+	c.w.wheel.start(&c.timer, limit)
+}
+
+// close ends the connection and whatever it is about.
+func (c *client) close() {
+	if !c.open {
+		return
+	}
+	c.detach(false)
+	if c.phase == queueing && c.upstream.places.giveUp(c) {
+		c.phase = reading
+	}
+	c.rest.remove()
+	c.member.remove()
+	c.conn.close()
+	c.w.server.clients.Add(-1)
+	c.w.listen() // there is room now
+}
+
+// ready is told by the worker that something about the connection has changed.
+func (c *client) ready() {
+	switch c.phase {
+	case reading:
+		c.read()
+	case queueing:
+		if c.hung {
+			c.abandon()
+		}
+	case exchanging:
+		c.pump()
+	case lingering:
+		c.linger()
+	}
+}
+
+// proceed goes on where the client was left: its link has news, it was granted a place, or it has more to do.
+func (c *client) proceed() {
+	c.listed = false
+	switch {
+	case c.phase == queueing && c.granted.Load():
+		c.granted.Store(false)
+		c.phase, c.holds = reading, true
+		if !c.open {
+			c.detach(false)
+			return
+		}
+		c.enter()
+	case c.open && c.phase != queueing:
+		c.ready()
+	}
+}
+
+// expired is told that the time limit set last is over.
+func (c *client) expired() {
+	switch c.phase {
+	case reading:
+		if len(c.in.data) == 0 {
+			c.close()
+			return
+		}
+		c.refuse(&wire.Refusal{Status: 408, Reason: "the request did not come in time"})
+	case queueing:
+		if !c.upstream.places.giveUp(c) {
+			return // the place is on its way
+		}
+		c.phase = reading
+		c.w.metrics.shed.Add(1)
+		c.skipHead()
+		c.fail(503, "too many requests in flight")
+	case exchanging:
+		c.tooSlow()
+	case lingering:
+		c.close()
+	}
+}
+
+// read reads heads of requests, until one is on its way or there is no more to read.
+func (c *client) read() {
+	w, most := c.w, c.w.server.settings.MaxHead
+	for c.open && c.phase == reading {
+		if fresh := len(c.in.data) - c.seen; fresh > 0 && (c.seen == 0 || c.in.hasLine(fresh)) {
+			n, err := w.request.Parse(c.in.data)
+			if err != nil {
+				c.refuse(err)
+				return
+			}
+			if n > 0 {
+				c.begin(n)
+				continue
+			}
+		}
+		c.seen = len(c.in.data)
+		if c.seen >= most {
+			c.refuse(&wire.Refusal{Status: 431, Reason: "the head of the request is too long"})
+			return
+		}
+		switch c.fill(w.inScratch, most-c.seen) {
+		case fine:
+			if c.rest.remove() {
+				w.wheel.start(&c.timer, w.server.settings.HeadTimeout)
+			}
+		case later:
+			c.in.keep(w)
+			return
+		case ended, broken:
+			c.close()
+			return
+		}
+	}
+	if c.open {
+		c.in.keep(w)
+	}
+}
+
+// begin takes up the request whose head is read and takes n bytes.
+func (c *client) begin(n int) {
+	w, r := c.w, &c.w.request
+	w.metrics.requests.Add(1)
+	c.rest.remove()
+	c.exchange = exchange{kind: r.Kind, minor: r.Minor, last: r.Close, upgrade: r.Upgrade != nil, chunked: r.Body.Kind == wire.Chunked, head: n, repeat: c.repeat[:0]}
+	c.body.Start(r.Body)
+	c.seen = 0
+	table := w.server.table.Load()
+	if c.route = table.Routes.Match(r); c.route == nil {
+		c.skipHead()
+		c.fail(404, "not found")
+		return
+	}
+	c.upstream = table.Upstreams[c.route.Upstream]
+	switch c.upstream.places.take(c) {
+	case granted:
+		c.holds = true
+		c.dispatch()
+	case queued:
+		c.phase = queueing
+		c.in.keep(w)
+		w.wheel.start(&c.timer, c.upstream.Wait)
+	case shed:
+		w.metrics.shed.Add(1)
+		c.skipHead()
+		c.fail(503, "too many requests in flight")
+	}
+}
+
+// enter goes on with a request that waited for its place.
+func (c *client) enter() {
+	if _, err := c.w.request.Parse(c.in.data); err != nil {
+		c.refuse(err) // it was read before, so that this cannot be
+		return
+	}
+	c.dispatch()
+	if c.open && c.phase == reading { // it was answered at once
+		c.w.later(c)
+	}
+	if c.open {
+		c.in.keep(c.w)
+	}
+}
+
+func (c *client) skipHead() {
+	c.in.took(c.head)
+	c.head = 0
+}
+
+// next waits for another request, or goes on to one that is there.
+func (c *client) next() {
+	c.phase, c.seen = reading, 0
+	c.route, c.upstream = nil, nil
+	if cap(c.repeat) > keepRepeat {
+		c.repeat = nil
+	}
+	if len(c.in.data) > 0 {
+		c.w.wheel.start(&c.timer, c.w.server.settings.HeadTimeout)
+		c.w.later(c)
+		return
+	}
+	c.becomeQuiet(c.w.server.settings.IdleTimeout)
+	if c.readable {
+		c.w.later(c)
+	}
+}
+
+// goodbye ends the connection once everything is said.
+func (c *client) goodbye() {
+	if c.body.Done() && len(c.in.data) == 0 && !c.readable {
+		c.close()
+		return
+	}
+	c.phase = lingering
+	c.in.drop(c.w)
+	_ = syscall.Shutdown(c.fd, syscall.SHUT_WR) // a client that is gone needs none
+	c.w.wheel.start(&c.timer, lingerFor)
+	c.linger()
+}
+
+// linger reads what nobody wants, until the client ends or its time is over.
+func (c *client) linger() {
+	for range turnsEach {
+		c.in.drop(c.w)
+		switch c.fill(c.w.inScratch, readSize) {
+		case later:
+			c.in.drop(c.w)
+			return
+		case ended, broken:
+			c.close()
+			return
+		}
+	}
+	c.in.drop(c.w)
+	c.w.later(c)
+}
+
+// abandon gives up a client that is gone.
+func (c *client) abandon() {
+	c.w.metrics.abandoned.Add(1)
+	c.close()
+}
+
+// refuse answers what cannot be passed on, and ends the connection.
+func (c *client) refuse(err error) {
+	refusal, ok := errors.AsType[*wire.Refusal](err)
+	if !ok {
+		refusal = &wire.Refusal{Status: 400, Reason: err.Error()}
+	}
+	c.w.metrics.refused.Add(1)
+	if c.phase == reading {
+		c.detach(false)
+		c.exchange = exchange{minor: 1, repeat: c.repeat[:0]}
+		c.body.Start(wire.Body{Kind: wire.UntilEnd}) // nobody knows where it ends
+	}
+	c.last = true
+	if c.answering { // too late to say so
+		c.close()
+		return
+	}
+	c.fail(refusal.Status, refusal.Reason)
+}
+
+// fail answers in the gateway's own name.
+func (c *client) fail(status int, message string) {
+	w := c.w
+	c.detach(false)
+	c.rest.remove()
+	if !c.last && !c.bodyThere() {
+		c.last = true
+	}
+	w.metrics.answer(status)
+	w.out = appendError(w.out[:0], status, message, c.last || w.server.crowded.Load(), c.kind == wire.Head, c.minor, w.now())
+	c.last = c.last || w.server.crowded.Load()
+	c.phase, c.answering, c.answered = exchanging, true, true
+	if c.pending() { // part of an informational answer
+		c.close()
+		return
+	}
+	if c.send(w.out) == broken {
+		c.abandon()
+		return
+	}
+	c.settle()
+}
+
+// bodyThere reads over the rest of the request's body as far as it is here, and reports whether that is all of it.
+func (c *client) bodyThere() bool {
+	for !c.body.Done() {
+		_, taken, _, err := c.body.Next(c.in.data)
+		if err != nil || taken == 0 {
+			return false
+		}
+		c.in.took(taken)
+	}
+	return true
+}
+
+// settle ends an exchange whose answer is written, once the kernel has all of it.
+func (c *client) settle() {
+	switch c.flush() {
+	case later:
+		c.w.wheel.start(&c.timer, c.w.server.settings.Stall)
+		return
+	case broken:
+		c.abandon()
+		return
+	}
+	if c.last || c.w.stopping {
+		c.goodbye()
+		return
+	}
+	c.next()
+}

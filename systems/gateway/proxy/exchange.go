@@ -1,0 +1,346 @@
+package proxy
+
+import (
+	"syscall"
+
+	"faceoff/systems/gateway/route"
+	"faceoff/systems/gateway/wire"
+)
+
+// exchange is a request and its answer. The zero value is none.
+type exchange struct {
+	route    *route.Route
+	upstream *Upstream
+	link     *link
+	holds    bool // a place of upstream
+
+	kind    wire.Method
+	minor   byte
+	head    int         // bytes of the head, while they lie in the client's intake
+	body    wire.Reader // the request's
+	chunked bool        // the request's body is passed on in chunks
+	deaf    bool        // the upstream does not take the rest of the body; its answer may be under way all the same
+	upgrade bool        // the client asked for one
+	tunnel  bool        // it was granted: bytes pass both ways, unread
+
+	answer    wire.Reader
+	answering bool // the head of the final answer is on its way
+	answered  bool // all of it is here
+	framing   wire.Framing
+	spent     bool // the link cannot be used again
+	last      bool // the client's connection ends after this
+	tries     int
+	repeat    []byte // the request, where it may be sent again
+}
+
+// dispatch sends the request that the worker's parser holds to a server.
+func (c *client) dispatch() {
+	w, u, r := c.w, c.upstream, &c.w.request
+	settings := &w.server.settings
+	o := wire.Outbound{Path: r.Path, Host: u.Host, Client: c.address, Proto: "http", Via: settings.Via, Trusted: c.trusted, Forward: settings.Forwarded}
+	if c.route.Rewrites() {
+		w.path = c.route.AppendPath(w.path[:0], r.Path)
+		o.Path = w.path
+	}
+	w.out = wire.AppendRequest(w.out[:0], r, &o)
+	c.skipHead()
+	c.phase = exchanging
+	if c.body.Done() && c.kind.Repeatable() {
+		c.repeat = append(c.repeat[:0], w.out...)
+	} else if err := c.encode(&c.body, &c.in, c.chunked); err != nil {
+		c.refuse(err)
+		return
+	}
+	if c.attach(u.pick(nil), w.out) {
+		c.pump()
+	}
+}
+
+// attach gives the request to a connection to a server. False means that the client was answered instead.
+func (c *client) attach(s *server, request []byte) bool {
+	w := c.w
+	c.tries++
+	l := w.idle(s)
+	for l != nil && l.hung {
+		l.close()
+		l = w.idle(s)
+	}
+	if l == nil {
+		var err error
+		if l, err = w.connect(c.upstream, s); err != nil {
+			c.upstream.failed(s)
+			w.metrics.unreachable.Add(1)
+			w.server.logf("connecting to %s: %v", s.address, err)
+			c.fail(502, unreachable)
+			return false
+		}
+		l.queue(request)
+		w.wheel.start(&c.timer, c.upstream.Connect)
+	} else {
+		w.wheel.start(&c.timer, c.upstream.Answer)
+	}
+	s.inFlight.Add(1)
+	l.client, c.link = c, l
+	if !l.connecting && l.send(request) == broken {
+		l.hung, l.readable = true, true // whatever it said before it went is still read
+	}
+	return true
+}
+
+const unreachable = "the upstream could not be reached or broke off"
+
+// detach parts from the link, which is kept where it can be used again, and gives the place back.
+func (c *client) detach(whole bool) {
+	if l := c.link; l != nil {
+		c.link = nil
+		l.server.inFlight.Add(-1)
+		if whole && !c.spent && !c.deaf && !c.tunnel && c.body.Done() && !l.pending() {
+			l.rest()
+		} else {
+			l.client = nil
+			l.close()
+		}
+	}
+	if c.holds {
+		c.holds = false
+		c.upstream.places.release(c.w)
+	}
+}
+
+// pump moves what can be moved, in both directions.
+func (c *client) pump() {
+	w := c.w
+	if c.answered {
+		c.settle()
+		return
+	}
+	l := c.link
+	if c.hung && c.body.Done() && !c.tunnel {
+		c.abandon()
+		return
+	}
+	if l.connecting {
+		if !l.writable && !l.hung {
+			c.in.keep(w)
+			return
+		}
+		if err := connected(l.fd); err != nil {
+			c.unreachable(err.Error())
+			return
+		}
+		l.connecting = false
+		l.server.failures.Store(0)
+	}
+	if c.pumpRequest() {
+		c.pumpAnswer()
+	}
+	if !c.open {
+		return
+	}
+	c.in.keep(w)
+	if l := c.link; l != nil && c.phase == exchanging {
+		l.in.keep(w)
+		switch {
+		case l.connecting:
+			w.wheel.start(&c.timer, c.upstream.Connect)
+		case c.tunnel:
+			w.wheel.start(&c.timer, c.upstream.Tunnel)
+		case c.body.Done() && !l.pending() && !c.answering:
+			w.wheel.start(&c.timer, c.upstream.Answer)
+		default:
+			w.wheel.start(&c.timer, w.server.settings.Stall)
+		}
+	}
+}
+
+// pumpRequest passes the request's body on. False means that the exchange is over.
+func (c *client) pumpRequest() bool {
+	w, l := c.w, c.link
+	for turn := 0; !c.deaf; turn++ {
+		switch l.flush() {
+		case later:
+			return true
+		case broken:
+			c.deaf = true
+			l.dropOut()
+			return true
+		}
+		if c.body.Done() {
+			return true
+		}
+		w.out = w.out[:0]
+		if err := c.encode(&c.body, &c.in, c.chunked); err != nil {
+			c.refuse(err)
+			return false
+		}
+		if len(w.out) > 0 {
+			if l.send(w.out) == broken {
+				c.deaf = true
+			}
+			continue
+		}
+		if turn >= turnsEach {
+			w.later(c)
+			return true
+		}
+		switch c.fill(w.inScratch, readSize) {
+		case later:
+			return true
+		case ended:
+			if c.tunnel {
+				c.body.End()
+				_ = syscall.Shutdown(l.fd, syscall.SHUT_WR) // an upstream that is gone is noticed by reading
+				return true
+			}
+			c.abandon()
+			return false
+		case broken:
+			c.abandon()
+			return false
+		}
+	}
+	return true
+}
+
+// pumpAnswer passes the answer on.
+func (c *client) pumpAnswer() {
+	w := c.w
+	for turn := 0; ; turn++ {
+		switch c.flush() {
+		case later:
+			return
+		case broken:
+			c.abandon()
+			return
+		}
+		w.out = w.out[:0]
+		if !c.encodeAnswer() {
+			return
+		}
+		whole := c.answering && c.answer.Done()
+		if whole {
+			// The place is free as soon as the upstream has said all, however slowly the client reads.
+			c.answered = true
+			c.detach(true)
+		}
+		if len(w.out) > 0 {
+			if c.send(w.out) == broken {
+				c.abandon()
+				return
+			}
+			if !whole {
+				continue
+			}
+		}
+		if whole {
+			c.settle()
+			return
+		}
+		if turn >= turnsEach {
+			w.later(c)
+			return
+		}
+		l := c.link
+		switch l.fill(w.upScratch, readSize) {
+		case later:
+			return
+		case ended:
+			if !c.answering || !c.answer.End() {
+				c.brokeOff()
+				return
+			}
+			w.out = w.out[:0]
+			if c.framing == wire.Chunked {
+				w.out, _ = wire.AppendLastChunk(w.out, nil, &w.trailers) // without trailers it cannot fail
+			}
+			c.spent = true
+			c.answered = true
+			c.detach(false)
+			if c.send(w.out) == broken {
+				c.abandon()
+				return
+			}
+			c.settle()
+			return
+		case broken:
+			c.brokeOff()
+			return
+		}
+	}
+}
+
+// encodeAnswer writes to the worker's scratch what of the answer is there. False means that the exchange is over.
+func (c *client) encodeAnswer() bool {
+	w, l, r := c.w, c.link, &c.w.response
+	for !c.answering && len(l.in.data) > 0 {
+		n, err := r.Parse(l.in.data, c.kind)
+		if err == nil && n == 0 && len(l.in.data) >= w.server.settings.MaxHead {
+			err = &wire.Refusal{Reason: "the head of the answer is too long"}
+		}
+		if err != nil || (r.Status == 101 && n > 0 && !c.upgrade) {
+			c.misspoke(err)
+			return false
+		}
+		if n == 0 {
+			return true
+		}
+		l.in.took(n)
+		if r.Status < 200 && r.Status != 101 {
+			c.repeat = c.repeat[:0] // it was heard
+			if c.minor == 1 {
+				w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: 1})
+			}
+			continue
+		}
+		c.answering = true
+		w.metrics.answer(r.Status)
+		if r.Status == 101 {
+			c.tunnel, c.last, c.framing = true, true, wire.UntilEnd
+			c.chunked = false
+			c.body.Start(wire.Body{Kind: wire.UntilEnd})
+			c.answer.Start(wire.Body{Kind: wire.UntilEnd})
+			w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: 1})
+			w.later(c) // what the client has sent since is for the tunnel
+			break
+		}
+		c.spent = r.Close
+		c.framing = wire.AnswerBody(r.Body, c.minor)
+		c.last = c.last || c.framing == wire.UntilEnd || !c.body.Done() || w.stopping || w.server.crowded.Load()
+		c.answer.Start(r.Body)
+		w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: c.minor, Close: c.last, Date: w.now()})
+	}
+	if !c.answering {
+		return true
+	}
+	if err := c.encode(&c.answer, &l.in, c.framing == wire.Chunked); err != nil {
+		c.misspoke(err)
+		return false
+	}
+	return true
+}
+
+// encode writes to the worker's scratch what of a body is there, as it is passed on: in chunks, or as it is.
+func (c *client) encode(body *wire.Reader, in *intake, chunked bool) error {
+	w := c.w
+	for !body.Done() && len(in.data) > 0 {
+		content, taken, trailers, err := body.Next(in.data)
+		if err != nil {
+			return err
+		}
+		if taken == 0 {
+			return nil
+		}
+		if !chunked {
+			w.out = append(w.out, content...)
+		} else {
+			w.out = wire.AppendChunk(w.out, content)
+		}
+		in.took(taken)
+		if trailers != nil && chunked {
+			if w.out, err = wire.AppendLastChunk(w.out, trailers, &w.trailers); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package proxy
+
+import "sync/atomic"
+
+// Metrics are a worker's counts. It alone writes them; anybody may read.
+type Metrics struct {
+	accepted, requests, answers1xx, answers2xx, answers3xx, answers4xx, answers5xx,
+	shed, refused, abandoned, connects, unreachable, brokeOff, misspoke, stalled, repeated atomic.Int64
+}
+
+// answer counts a final answer by the class of its status.
+func (m *Metrics) answer(status int) {
+	switch status / 100 {
+	case 1:
+		m.answers1xx.Add(1)
+	case 2:
+		m.answers2xx.Add(1)
+	case 3:
+		m.answers3xx.Add(1)
+	case 4:
+		m.answers4xx.Add(1)
+	default:
+		m.answers5xx.Add(1)
+	}
+}
+
+// Count is a sum over all workers.
+type Count struct {
+	Name, Labels, Help string
+	Value              int64
+	Gauge              bool
+}
+
+// Counts are what has happened since the start, and what is.
+func (s *Server) Counts() []Count {
+	sum := func(of func(*Metrics) *atomic.Int64) (n int64) {
+		for _, w := range s.workers {
+			n += of(&w.metrics).Load()
+		}
+		return n
+	}
+	const answers, upstream = "gateway_answers_total", "gateway_upstream_failures_total"
+	answersHelp, upstreamHelp := "Answers by class of status, the gateway's own among them.", "Requests that failed before or within an answer."
+	counts := []Count{
+		{"gateway_connections_total", "", "Clients that were let in.", sum(func(m *Metrics) *atomic.Int64 { return &m.accepted }), false},
+		{"gateway_connections", "", "Clients that are connected.", s.clients.Load(), true},
+		{"gateway_requests_total", "", "Requests whose head was read.", sum(func(m *Metrics) *atomic.Int64 { return &m.requests }), false},
+		{answers, `class="1xx"`, answersHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.answers1xx }), false},
+		{answers, `class="2xx"`, answersHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.answers2xx }), false},
+		{answers, `class="3xx"`, answersHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.answers3xx }), false},
+		{answers, `class="4xx"`, answersHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.answers4xx }), false},
+		{answers, `class="5xx"`, answersHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.answers5xx }), false},
+		{"gateway_shed_total", "", "Requests for which there was no place in time.", sum(func(m *Metrics) *atomic.Int64 { return &m.shed }), false},
+		{"gateway_refused_total", "", "Requests that were malformed, ambiguous or too late.", sum(func(m *Metrics) *atomic.Int64 { return &m.refused }), false},
+		{"gateway_abandoned_total", "", "Requests whose client went before its answer.", sum(func(m *Metrics) *atomic.Int64 { return &m.abandoned }), false},
+		{"gateway_repeated_total", "", "Requests sent again as a kept connection had ended.", sum(func(m *Metrics) *atomic.Int64 { return &m.repeated }), false},
+		{"gateway_upstream_connections_total", "", "Connections made to upstreams.", sum(func(m *Metrics) *atomic.Int64 { return &m.connects }), false},
+		{upstream, `cause="unreachable"`, upstreamHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.unreachable }), false},
+		{upstream, `cause="broke_off"`, upstreamHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.brokeOff }), false},
+		{upstream, `cause="malformed"`, upstreamHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.misspoke }), false},
+		{upstream, `cause="too_slow"`, upstreamHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.stalled }), false},
+	}
+	for _, u := range s.table.Load().Upstreams {
+		u.places.mu.Lock()
+		used, waiting := u.Most-u.places.free, u.places.long
+		u.places.mu.Unlock()
+		counts = append(counts,
+			Count{"gateway_upstream_requests", `upstream="` + u.Name + `"`, "Requests in flight to an upstream.", int64(used), true},
+			Count{"gateway_upstream_waiting", `upstream="` + u.Name + `"`, "Requests that wait for a place.", int64(waiting), true})
+	}
+	return counts
+}

@@ -1,0 +1,167 @@
+package proxy
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"syscall"
+	"unsafe"
+)
+
+// What epoll is asked for. Every connection is registered once, for both directions and edges only, so that no further
+// call is made for it while it lives.
+const (
+	edges     = syscall.EPOLLIN | syscall.EPOLLOUT | syscall.EPOLLRDHUP | 1<<31
+	exclusive = 1 << 28 // one worker is woken for a connection that waits, not all
+)
+
+// again is what read and write return where the kernel has nothing, or no room, now.
+const again = -int(syscall.EAGAIN)
+
+// read and write never block, so the scheduler need not be told. A negative result is an errno.
+func read(fd int, into []byte) int {
+	return transfer(syscall.SYS_READ, fd, into)
+}
+
+func write(fd int, from []byte) int {
+	return transfer(syscall.SYS_WRITE, fd, from)
+}
+
+func transfer(call uintptr, fd int, bytes []byte) int {
+	if len(bytes) == 0 {
+		return again
+	}
+	for {
+		n, _, errno := syscall.RawSyscall(call, uintptr(fd), uintptr(unsafe.Pointer(&bytes[0])), uintptr(len(bytes)))
+		if errno == 0 {
+			return int(n)
+		}
+		if errno != syscall.EINTR {
+			return -int(errno)
+		}
+	}
+}
+
+// wait blocks for events, for ever where milliseconds is negative. The scheduler is told, as others may run meanwhile.
+func wait(epoll int, events []syscall.EpollEvent, milliseconds int) (int, error) {
+	for {
+		n, _, errno := syscall.Syscall6(syscall.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(milliseconds), 0, 0)
+		if errno == 0 {
+			return int(n), nil
+		}
+		if errno != syscall.EINTR {
+			return 0, fmt.Errorf("epoll_pwait: %w", errno)
+		}
+	}
+}
+
+func register(epoll, fd int, generation int32, events uint32) error {
+	event := syscall.EpollEvent{Events: events, Fd: int32(fd), Pad: generation}
+	if err := syscall.EpollCtl(epoll, syscall.EPOLL_CTL_ADD, fd, &event); err != nil {
+		return fmt.Errorf("epoll_ctl: %w", err)
+	}
+	return nil
+}
+
+// newBell makes the descriptor by which other goroutines wake a worker.
+func newBell() (int, error) {
+	fd, _, errno := syscall.Syscall(syscall.SYS_EVENTFD2, 0, syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if errno != 0 {
+		return 0, fmt.Errorf("eventfd: %w", errno)
+	}
+	return int(fd), nil
+}
+
+func ring(bell int) {
+	var one [8]byte
+	binary.NativeEndian.PutUint64(one[:], 1)
+	write(bell, one[:])
+}
+
+// dial begins a connection. It is there once the socket can be written to.
+func dial(to netip.AddrPort) (int, error) {
+	family, address := syscall.AF_INET6, syscall.Sockaddr(&syscall.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()})
+	if to.Addr().Unmap().Is4() {
+		family, address = syscall.AF_INET, &syscall.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().Unmap().As4()}
+	}
+	fd, err := syscall.Socket(family, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	noDelay(fd)
+	if err := syscall.Connect(fd, address); err != nil && err != syscall.EINPROGRESS {
+		syscall.Close(fd)
+		return 0, err
+	}
+	return fd, nil
+}
+
+// connected is how a connection that was begun came out.
+func connected(fd int) error {
+	code, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_ERROR)
+	if err == nil && code != 0 {
+		err = syscall.Errno(code)
+	}
+	return err
+}
+
+func noDelay(fd int) {
+	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1) // a Unix socket has none
+}
+
+// Listen opens the socket that all workers accept from.
+func Listen(on netip.AddrPort) (int, error) {
+	family, address := syscall.AF_INET6, syscall.Sockaddr(&syscall.SockaddrInet6{Port: int(on.Port()), Addr: on.Addr().As16()})
+	if on.Addr().Is4() {
+		family, address = syscall.AF_INET, &syscall.SockaddrInet4{Port: int(on.Port()), Addr: on.Addr().As4()}
+	}
+	fd, err := syscall.Socket(family, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, fmt.Errorf("listening on %s: %w", on, err)
+	}
+	err = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)
+	if err == nil {
+		err = syscall.Bind(fd, address)
+	}
+	if err == nil {
+		err = syscall.Listen(fd, backlog) // the kernel cuts it to net.core.somaxconn
+	}
+	if err != nil {
+		syscall.Close(fd)
+		return 0, fmt.Errorf("listening on %s: %w", on, err)
+	}
+	return fd, nil
+}
+
+const backlog = 4096
+
+// Bound is the address that a listening socket has, which tells the port where none was asked for.
+func Bound(fd int) (netip.AddrPort, error) {
+	address, err := syscall.Getsockname(fd)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	return addrPort(address), nil
+}
+
+func addrPort(address syscall.Sockaddr) netip.AddrPort {
+	switch a := address.(type) {
+	case *syscall.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(a.Addr), uint16(a.Port))
+	case *syscall.SockaddrInet6:
+		return netip.AddrPortFrom(netip.AddrFrom16(a.Addr).Unmap(), uint16(a.Port))
+	}
+	return netip.AddrPort{}
+}
+
+// waiting reports whether a connection waits to be accepted.
+func waiting(listener int) bool {
+	type pollFd struct {
+		fd              int32
+		events, revents int16
+	}
+	ask := pollFd{fd: int32(listener), events: 1}
+	var now syscall.Timespec
+	n, _, _ := syscall.RawSyscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&ask)), 1, uintptr(unsafe.Pointer(&now)), 0, 0, 0)
+	return int(n) == 1
+}

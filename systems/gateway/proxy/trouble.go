@@ -1,0 +1,126 @@
+package proxy
+
+import "faceoff/systems/gateway/wire"
+
+// unreachable is told that a connection could not be made. Nothing was sent, so that another server may be asked,
+// whatever the request.
+func (c *client) unreachable(why string) {
+	w, l := c.w, c.link
+	w.metrics.unreachable.Add(1)
+	w.server.logf("connecting to %s: %s", l.server.address, why)
+	c.upstream.failed(l.server)
+	if c.tries == 1 {
+		if other := c.upstream.pick(l.server); other != l.server {
+			request := append(w.out[:0], l.out...)
+			c.part()
+			if c.attach(other, request) {
+				c.pump()
+			}
+			return
+		}
+	}
+	c.fail(502, unreachable)
+}
+
+// part closes the link, and keeps the place.
+func (c *client) part() {
+	l := c.link
+	c.link, l.client = nil, nil
+	l.server.inFlight.Add(-1)
+	l.close()
+}
+
+// brokeOff is told that the upstream ended its connection before its answer was whole.
+func (c *client) brokeOff() {
+	w, l := c.w, c.link
+	if l.used && !c.answering && len(l.in.data) == 0 && len(c.repeat) > 0 && c.tries < 3 {
+		// A kept connection that the server closed just as the request came, as servers do (RFC 9112, 9.5).
+		w.metrics.repeated.Add(1)
+		server := l.server
+		c.part()
+		for spare := w.idle(server); spare != nil; spare = w.idle(server) {
+			spare.close() // most likely closed as well
+		}
+		if c.attach(server, c.repeat) {
+			c.pump()
+		}
+		return
+	}
+	w.metrics.brokeOff.Add(1)
+	w.server.logf("%s broke off", l.server.address)
+	c.upstream.failed(l.server)
+	if c.answering {
+		c.close() // an answer that is cut must look cut
+		return
+	}
+	c.fail(502, unreachable)
+}
+
+// misspoke is told that an answer cannot be passed on.
+func (c *client) misspoke(err error) {
+	w := c.w
+	why := "it switched protocols, which nobody asked for"
+	if err != nil {
+		why = err.Error()
+	}
+	w.metrics.misspoke.Add(1)
+	w.server.logf("the answer of %s: %s", c.link.server.address, why)
+	if c.answering {
+		c.close()
+		return
+	}
+	c.fail(502, "the upstream's answer cannot be passed on")
+}
+
+// tooSlow is told that nothing moved for as long as is allowed.
+func (c *client) tooSlow() {
+	switch {
+	case c.answered || c.answering || c.link == nil:
+		c.w.metrics.stalled.Add(1)
+		c.close()
+	case c.link.connecting:
+		c.unreachable("no answer in time")
+	case !c.body.Done() && !c.link.pending():
+		c.last = true
+		c.fail(408, "the request did not come in time")
+	default:
+		c.w.metrics.stalled.Add(1)
+		c.w.server.logf("%s did not answer in time", c.link.server.address)
+		c.upstream.failed(c.link.server)
+		c.fail(504, "the upstream did not answer in time")
+	}
+}
+
+// appendError writes an answer in the gateway's own name.
+func appendError(to []byte, status int, message string, last, head bool, minor byte, date []byte) []byte {
+	to = append(to, "HTTP/1.1 "...)
+	to = wire.AppendDecimal(to, int64(status))
+	to = append(to, ' ')
+	to = append(to, reasons[status]...)
+	to = append(to, "\r\nContent-Type: application/json\r\nDate: "...)
+	to = append(to, date...)
+	to = append(to, "\r\nContent-Length: "...)
+	const before, after = `{"error":"`, `"}`
+	to = wire.AppendDecimal(to, int64(len(before)+len(message)+len(after)))
+	switch {
+	case last:
+		to = append(to, "\r\nConnection: close"...)
+	case minor == 0:
+		to = append(to, "\r\nConnection: keep-alive"...)
+	}
+	if status == 503 {
+		to = append(to, "\r\nRetry-After: 1"...)
+	}
+	to = append(to, "\r\n\r\n"...)
+	if head {
+		return to
+	}
+	to = append(to, before...)
+	to = append(to, message...)
+	return append(to, after...)
+}
+
+var reasons = map[int]string{
+	400: "Bad Request", 404: "Not Found", 408: "Request Timeout", 417: "Expectation Failed", 431: "Request Header Fields Too Large",
+	501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout", 505: "HTTP Version Not Supported",
+}

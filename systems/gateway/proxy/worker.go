@@ -1,0 +1,227 @@
+package proxy
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"faceoff/systems/gateway/wire"
+)
+
+const (
+	// readSize is the most that one read takes, and so the most that waits here for a slow reader.
+	readSize = 16 << 10
+
+	// turnsEach is how many reads in a row one connection may have before the others get theirs.
+	turnsEach = 16
+
+	// acceptsEach is how many connections in a row are accepted.
+	acceptsEach = 64
+)
+
+// worker is an event loop on a core: it owns its connections, and nobody else touches them. Work comes to it from epoll
+// and, of other workers, through its inbox.
+type worker struct {
+	server  *Server
+	id      int
+	epoll   int
+	bell    int
+	events  []syscall.EpollEvent
+	conns   []*conn // by descriptor
+	count   int32   // of generations
+	wheel   *wheel
+	started time.Time
+	buffers buffers
+	metrics Metrics
+
+	listening bool // the listener is registered
+	stopping  bool
+	guests    list // clients, longest quiet first where they are quiet
+	quiet     list
+
+	// Scratch for the event under way. inScratch is for what clients send, upScratch for what upstreams send.
+	inScratch, upScratch, out, path []byte
+	request                         wire.Request
+	response                        wire.Response
+	trailers                        wire.Fields
+
+	date   []byte // as fields have it
+	second int64  // of date
+
+	ready []*client // have a place, or more to do
+	turn  []*client // those of them that are looked at
+
+	mu    sync.Mutex
+	inbox []*client // granted a place by another worker
+	stop  bool
+}
+
+func newWorker(s *Server, id int) (*worker, error) {
+	epoll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("epoll_create1: %w", err)
+	}
+	bell, err := newBell()
+	if err == nil {
+		err = register(epoll, bell, 0, syscall.EPOLLIN|1<<31)
+	}
+	if err != nil {
+		syscall.Close(epoll)
+		return nil, err
+	}
+	return &worker{
+		server: s, id: id, epoll: epoll, bell: bell, events: make([]syscall.EpollEvent, 256), wheel: newWheel(), started: time.Now(),
+		inScratch: make([]byte, readSize), upScratch: make([]byte, readSize), out: make([]byte, 0, 2*readSize),
+	}, nil
+}
+
+// run serves until the worker was told to stop and its last connection is gone, or cut.
+func (w *worker) run() error {
+	defer w.end()
+	w.listen()
+	var look time.Duration // when the door was last looked at
+	for {
+		patience := -1
+		switch {
+		case len(w.ready) > 0:
+			patience = 0
+		case w.wheel.set > 0 || !w.listening:
+			patience = int(tick / time.Millisecond)
+		}
+		n, err := wait(w.epoll, w.events, patience)
+		if err != nil {
+			return err
+		}
+		now := time.Since(w.started)
+		w.wheel.advance(now)
+		for i := range n {
+			w.dispatch(&w.events[i])
+		}
+		w.readInbox()
+		w.turn, w.ready = w.ready, w.turn[:0]
+		for _, c := range w.turn {
+			c.proceed()
+		}
+		if now-look >= lookAgain || w.stopping {
+			look = now
+			w.lookAtDoor()
+		}
+		if w.stopping && (w.guests.empty() || w.server.cut.Load()) {
+			return nil
+		}
+	}
+}
+
+func (w *worker) dispatch(event *syscall.EpollEvent) {
+	fd := int(event.Fd)
+	switch fd {
+	case w.bell:
+		var count [8]byte
+		read(w.bell, count[:])
+		return
+	case w.server.listener:
+		w.accept()
+		return
+	}
+	if fd >= len(w.conns) || w.conns[fd] == nil || w.conns[fd].generation != event.Pad {
+		return // of a connection that was closed earlier in this round
+	}
+	c := w.conns[fd]
+	c.notice(event.Events)
+	c.side.ready()
+}
+
+// join takes a descriptor in. It is closed where that fails.
+func (w *worker) join(c *conn, fd int, side side) error {
+	w.count++
+	c.w, c.fd, c.generation, c.side, c.timer.owner, c.open = w, fd, w.count, side, side, true
+	if err := register(w.epoll, fd, c.generation, edges); err != nil {
+		c.open = false
+		syscall.Close(fd)
+		return err
+	}
+	for fd >= len(w.conns) {
+		w.conns = append(w.conns, nil)
+	}
+	w.conns[fd] = c
+	return nil
+}
+
+func (w *worker) leave(fd int) { w.conns[fd] = nil }
+
+// later has a client looked at again before the worker sleeps.
+func (w *worker) later(c *client) {
+	if !c.listed {
+		c.listed = true
+		w.ready = append(w.ready, c)
+	}
+}
+
+// post has a client of this worker looked at, whoever calls.
+func (w *worker) post(c *client) {
+	w.mu.Lock()
+	w.inbox = append(w.inbox, c)
+	first := len(w.inbox) == 1
+	w.mu.Unlock()
+	if first {
+		ring(w.bell)
+	}
+}
+
+func (w *worker) readInbox() {
+	w.mu.Lock()
+	for _, c := range w.inbox {
+		w.later(c)
+	}
+	clear(w.inbox)
+	w.inbox = w.inbox[:0]
+	stop := w.stop
+	w.mu.Unlock()
+	if stop && !w.stopping {
+		w.stopping = true
+		w.unlisten()
+		for c := range w.quiet.all() {
+			c.close()
+		}
+	}
+}
+
+// quit asks the worker to stop: connections without a request are closed, others after their answer.
+func (w *worker) quit() {
+	w.mu.Lock()
+	w.stop = true
+	w.mu.Unlock()
+	ring(w.bell)
+}
+
+// end closes all connections.
+func (w *worker) end() {
+	w.stopping = true
+	for _, c := range slices.Clone(w.conns) {
+		if c == nil {
+			continue
+		}
+		if client, ok := c.side.(*client); ok {
+			client.close()
+		}
+		c.close()
+	}
+}
+
+// free closes what other workers may still use while they run.
+func (w *worker) free() {
+	syscall.Close(w.bell)
+	syscall.Close(w.epoll)
+}
+
+// now is the date as answers have it. It is written once a second.
+func (w *worker) now() []byte {
+	if second := int64(w.wheel.now / time.Second); second != w.second || w.date == nil {
+		w.second = second
+		w.date = time.Now().UTC().AppendFormat(w.date[:0], http.TimeFormat)
+	}
+	return w.date
+}

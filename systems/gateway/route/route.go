@@ -1,0 +1,118 @@
+// Package route finds where a request goes. It does no I/O.
+package route
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"faceoff/systems/gateway/wire"
+)
+
+// Route is one rule: what a request must be like, and where it goes then.
+type Route struct {
+	Name     string
+	Hosts    []string // in lower case; "*.example.org" is every name below; none: any
+	Path     string   // a prefix of whole segments: "/a" is of "/a" and "/a/b", not of "/ab"
+	Exact    bool     // the path is to be Path and nothing more
+	Methods  []string // none: any
+	Headers  []Header
+	Replace  *string // what Path is replaced by; nil leaves the path as it is
+	Upstream int
+}
+
+// Header is a field that must be there.
+type Header struct {
+	Name  string // in lower case
+	Value string // empty: any
+}
+
+// Table is routes in the order in which they are tried: the longest path first, of equal ones the first written.
+type Table struct{ routes []*Route }
+
+// NewTable orders routes.
+func NewTable(routes []*Route) *Table {
+	ordered := slices.Clone(routes)
+	slices.SortStableFunc(ordered, func(a, b *Route) int {
+		if a.Exact != b.Exact && a.Path == b.Path {
+			if a.Exact {
+				return -1
+			}
+			return 1
+		}
+		return len(b.Path) - len(a.Path)
+	})
+	return &Table{ordered}
+}
+
+// Match is the first route that fits, nil where none does.
+func (t *Table) Match(r *wire.Request) *Route {
+	for _, route := range t.routes {
+		if route.fitsPath(r.Path) && route.fits(r) {
+			return route
+		}
+	}
+	return nil
+}
+
+func (route *Route) fitsPath(path []byte) bool {
+	n := len(route.Path)
+	if len(path) < n || string(path[:n]) != route.Path {
+		return false
+	}
+	return len(path) == n || (!route.Exact && (n == 0 || route.Path[n-1] == '/' || path[n] == '/'))
+}
+
+func (route *Route) fits(r *wire.Request) bool {
+	if len(route.Hosts) > 0 && !slices.ContainsFunc(route.Hosts, func(host string) bool { return fitsHost(host, r.Host) }) {
+		return false
+	}
+	if len(route.Methods) > 0 && !slices.ContainsFunc(route.Methods, func(method string) bool { return string(r.Method) == method }) {
+		return false
+	}
+	for i := range route.Headers {
+		if !route.Headers[i].fits(r) {
+			return false
+		}
+	}
+	return true
+}
+
+func fitsHost(want string, host []byte) bool {
+	if at := bytes.LastIndexByte(host, ':'); at > bytes.IndexByte(host, ']') {
+		host = host[:at] // the port is no part of the name
+	}
+	host = bytes.TrimSuffix(host, []byte(".")) // "example.org." is the same name
+	if below, ok := strings.CutPrefix(want, "*"); ok {
+		return len(host) > len(below) && wire.Equal(host[len(host)-len(below):], below)
+	}
+	return wire.Equal(host, want)
+}
+
+func (h *Header) fits(r *wire.Request) bool {
+	for i := range r.List {
+		if field := &r.List[i]; wire.Equal(field.Name, h.Name) && (h.Value == "" || string(field.Value) == h.Value) {
+			return true
+		}
+	}
+	return false
+}
+
+// Rewrites reports whether the path changes on its way.
+func (route *Route) Rewrites() bool { return route.Replace != nil }
+
+// AppendPath writes the path as it goes to the upstream. Replace begins with a slash, and so does what comes of it.
+func (route *Route) AppendPath(to, path []byte) []byte {
+	if route.Replace == nil {
+		return append(to, path...)
+	}
+	rest := path[len(route.Path):]
+	if len(rest) == 0 {
+		return append(to, *route.Replace...)
+	}
+	to = append(to, strings.TrimSuffix(*route.Replace, "/")...)
+	if rest[0] != '/' {
+		to = append(to, '/')
+	}
+	return append(to, rest...)
+}

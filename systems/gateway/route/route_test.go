@@ -1,0 +1,98 @@
+package route
+
+import (
+	"testing"
+
+	"faceoff/systems/gateway/wire"
+)
+
+func request(t *testing.T, text string) *wire.Request {
+	t.Helper()
+	var r wire.Request
+	if n, err := r.Parse([]byte(text)); n != len(text) || err != nil {
+		t.Fatalf("%q: %d, %v", text, n, err)
+	}
+	return &r
+}
+
+func TestMatch(t *testing.T) {
+	table := NewTable([]*Route{
+		{Name: "any", Path: "/"},
+		{Name: "api", Path: "/api"},
+		{Name: "api of shop", Path: "/api", Hosts: []string{"shop.example", "*.shop.example", "[::1]"}},
+		{Name: "write", Path: "/api/items", Methods: []string{"POST", "PUT"}},
+		{Name: "canary", Path: "/api/items", Headers: []Header{{Name: "x-canary", Value: "yes"}, {Name: "x-any"}}},
+		{Name: "exact", Path: "/api/items", Exact: true, Methods: []string{"GET"}},
+		{Name: "below", Path: "/below/"},
+	})
+	const host = " HTTP/1.1\r\nHost: other.example\r\n\r\n"
+	for text, want := range map[string]string{
+		"GET /x" + host:              "any",
+		"GET /api" + host:            "api",
+		"GET /api/x" + host:          "api",
+		"GET /apix" + host:           "any",
+		"GET /api?x" + host:          "api",
+		"GET /API" + host:            "any",
+		"GET /%61pi" + host:          "api",
+		"POST /api/items/1" + host:   "write",
+		"DELETE /api/items/1" + host: "api",
+		"GET /api/items" + host:      "exact",
+		"GET /api/items/" + host:     "api",
+		"GET /below" + host:          "any",
+		"GET /below/x" + host:        "below",
+		"GET /api/items/ HTTP/1.1\r\nHost: a\r\nX-Canary: yes\r\nX-Any: 1\r\n\r\n": "canary",
+		"GET /api/items/ HTTP/1.1\r\nHost: a\r\nX-Canary: no\r\nX-Any: 1\r\n\r\n":  "api",
+	} {
+		if got := table.Match(request(t, text)); got == nil || got.Name != want {
+			t.Errorf("%q: %v, want %s", text, got, want)
+		}
+	}
+	if got := table.Match(request(t, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n")); got != nil {
+		t.Errorf("*: %v", got)
+	}
+}
+
+func TestHosts(t *testing.T) {
+	for _, c := range []struct {
+		want, host string
+		fits       bool
+	}{
+		{"shop.example", "shop.example", true},
+		{"shop.example", "Shop.Example:8080", true},
+		{"shop.example", "shop.example.", true},
+		{"shop.example", "a.shop.example", false},
+		{"shop.example", "", false},
+		{"*.shop.example", "a.shop.example:80", true},
+		{"*.shop.example", "a.b.shop.example", true},
+		{"*.shop.example", "shop.example", false},
+		{"*.shop.example", ".shop.example", false},
+		{"[::1]", "[::1]:80", true},
+		{"[::1]", "[::1]", true},
+		{"[::1]", "[::2]", false},
+	} {
+		if got := fitsHost(c.want, []byte(c.host)); got != c.fits {
+			t.Errorf("%s fits %s: %v", c.host, c.want, got)
+		}
+	}
+}
+
+func TestPathsAreReplaced(t *testing.T) {
+	for _, c := range []struct{ path, replace, given, want string }{
+		{"/product", "/", "/product", "/"},
+		{"/product", "/", "/product/", "/"},
+		{"/product", "/", "/product//a/", "//a/"},
+		{"/product", "/api", "/product", "/api"},
+		{"/product", "/api/", "/product/a", "/api/a"},
+		{"/product/", "/", "/product/a", "/a"},
+		{"/product/", "/api", "/product/a", "/api/a"},
+		{"/", "/api", "/a", "/api/a"},
+	} {
+		route := &Route{Path: c.path, Replace: &c.replace}
+		if !route.fitsPath([]byte(c.given)) {
+			t.Errorf("%s does not fit %s", c.given, c.path)
+		}
+		if got := string(route.AppendPath(nil, []byte(c.given))); got != c.want {
+			t.Errorf("%s by %s: %s becomes %s, want %s", c.path, c.replace, c.given, got, c.want)
+		}
+	}
+}

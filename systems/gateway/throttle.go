@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// linesPerSecond is the most that throttle writes, so that a failure which every request
+// meets is seen on stderr without becoming work of its own.
+const linesPerSecond = 20
+
+// throttle passes on each write, as one line, up to linesPerSecond, and counts the rest.
+type throttle struct {
+	to io.Writer
+
+	mu      sync.Mutex
+	since   time.Time
+	lines   int
+	omitted int
+}
+
+func (t *throttle) Write(line []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now := time.Now(); now.Sub(t.since) >= time.Second {
+		if t.omitted > 0 {
+			fmt.Fprintf(t.to, "gateway: %d more lines omitted\n", t.omitted)
+		}
+		t.since, t.lines, t.omitted = now, 0, 0
+	}
+	if t.lines == linesPerSecond {
+		t.omitted++
+		return len(line), nil
+	}
+	t.lines++
+	return t.to.Write(line)
+}

@@ -1,0 +1,202 @@
+package wire
+
+// Outbound is what a request gets on its way to an upstream, beside what the client sent.
+type Outbound struct {
+	Path    []byte // instead of the request's own
+	Host    []byte // instead of the request's own; nil keeps it
+	Client  []byte // the address that the request came from
+	Proto   string // "http" or "https", as the client spoke
+	Via     string // by which name this gateway is known; empty leaves Via as it is
+	Trusted bool   // what the client says about hops before it is believed
+	Forward bool   // write Forwarded (RFC 7239) as well
+}
+
+// AppendRequest writes the head of a request as it goes to an upstream (RFC 9110, 7.6).
+func AppendRequest(to []byte, r *Request, o *Outbound) []byte {
+	to = append(to, r.Method...)
+	to = append(to, ' ')
+	to = append(to, o.Path...)
+	to = append(to, r.Query...)
+	to = append(to, " HTTP/1.1\r\nHost: "...)
+	if o.Host != nil {
+		to = append(to, o.Host...)
+	} else {
+		to = append(to, r.Host...)
+	}
+	to = append(to, "\r\n"...)
+	for i := range r.List {
+		field := &r.List[i]
+		if field.ID != Other {
+			if hop[field.ID] || !passes(r, field.ID, o.Trusted) {
+				continue
+			}
+		}
+		if field.dropped {
+			continue
+		}
+		to = appendField(to, field.Name, field.Value)
+	}
+	to = appendForwarded(to, r, o)
+	if o.Via != "" {
+		to = append(to, "Via: 1."...)
+		to = append(to, '0'+r.Minor, ' ')
+		to = append(to, o.Via...)
+		to = append(to, "\r\n"...)
+	}
+	switch {
+	case r.Upgrade != nil:
+		to = append(to, "Connection: Upgrade\r\n"...)
+		to = appendField(to, []byte("Upgrade"), r.Upgrade)
+	case r.Trailers:
+		to = append(to, "Connection: TE\r\nTE: trailers\r\n"...)
+	}
+	to = appendFraming(to, r.Body)
+	return append(to, "\r\n"...)
+}
+
+// passes decides on the fields that are neither unknown nor always removed.
+func passes(r *Request, id ID, trusted bool) bool {
+	switch id {
+	case Host, XForwardedFor, XForwardedHost, XForwardedProto:
+		return false // written anew
+	case Forwarded:
+		return trusted
+	case Expect:
+		return r.Continue
+	case Trailer:
+		return r.Body.Kind == Chunked
+	}
+	return true
+}
+
+func appendForwarded(to []byte, r *Request, o *Outbound) []byte {
+	to = append(to, "X-Forwarded-For: "...)
+	if o.Trusted {
+		for i := range r.List {
+			if r.List[i].ID == XForwardedFor && len(r.List[i].Value) > 0 {
+				to = append(to, r.List[i].Value...)
+				to = append(to, ", "...)
+			}
+		}
+	}
+	to = append(to, o.Client...)
+	to = append(to, "\r\nX-Forwarded-Host: "...)
+	if o.Trusted && r.Has(XForwardedHost) {
+		to = append(to, r.Value(XForwardedHost)...)
+	} else {
+		to = append(to, r.Host...)
+	}
+	to = append(to, "\r\nX-Forwarded-Proto: "...)
+	if o.Trusted && r.Has(XForwardedProto) {
+		to = append(to, r.Value(XForwardedProto)...)
+	} else {
+		to = append(to, o.Proto...)
+	}
+	to = append(to, "\r\n"...)
+	if !o.Forward {
+		return to
+	}
+	to = append(to, "Forwarded: for="...)
+	to = appendNode(to, o.Client)
+	if len(r.Host) > 0 {
+		to = append(to, ";host="...)
+		to = append(to, '"')
+		to = append(to, r.Host...)
+		to = append(to, '"')
+	}
+	to = append(to, ";proto="...)
+	to = append(to, o.Proto...)
+	return append(to, "\r\n"...)
+}
+
+// appendNode writes an address as RFC 7239, 6 wants it: IPv6 in brackets and quotes.
+func appendNode(to, address []byte) []byte {
+	for _, b := range address {
+		if b == ':' {
+			to = append(to, `"[`...)
+			to = append(to, address...)
+			return append(to, `]"`...)
+		}
+	}
+	return append(to, address...)
+}
+
+func appendFraming(to []byte, body Body) []byte {
+	switch body.Kind {
+	case Sized:
+		to = append(to, "Content-Length: "...)
+		to = AppendDecimal(to, body.Length)
+		to = append(to, "\r\n"...)
+	case Chunked:
+		to = append(to, "Transfer-Encoding: chunked\r\n"...)
+	}
+	return to
+}
+
+// Inbound is how an answer goes to a client.
+type Inbound struct {
+	Minor byte   // the client's version
+	Close bool   // its connection ends after this answer
+	Date  []byte // for an answer without one (RFC 9110, 6.6.1)
+}
+
+// AnswerBody is the framing of an answer's body on its way to a client of a version: where the upstream's end of the
+// connection ends it, or the client does not know chunks, it differs from the upstream's.
+func AnswerBody(body Body, minor byte) Framing {
+	if body.Kind != Chunked && body.Kind != UntilEnd {
+		return body.Kind
+	}
+	if minor == 0 {
+		return UntilEnd
+	}
+	return Chunked
+}
+
+// AppendResponse writes the head of an answer as it goes to a client.
+func AppendResponse(to []byte, r *Response, o *Inbound) []byte {
+	to = append(to, "HTTP/1.1 "...)
+	to = AppendDecimal(to, int64(r.Status))
+	to = append(to, ' ')
+	to = append(to, r.Reason...)
+	to = append(to, "\r\n"...)
+	framing := AnswerBody(r.Body, o.Minor)
+	for i := range r.List {
+		field := &r.List[i]
+		if field.ID != Other {
+			// Without a body, Content-Length tells what another request would have got (RFC 9110, 8.6).
+			told := field.ID == ContentLength && r.Body.Kind == None && r.Status >= 200 && r.Status != 204 && r.count[ContentLength] == 1
+			if (hop[field.ID] && !told) || (field.ID == Trailer && framing != Chunked) {
+				continue
+			}
+			if _, number := decimal(field.Value); told && !number {
+				continue
+			}
+		}
+		if !field.dropped {
+			to = appendField(to, field.Name, field.Value)
+		}
+	}
+	if r.Status < 200 {
+		if r.Upgrade != nil {
+			to = append(to, "Connection: Upgrade\r\n"...)
+			to = appendField(to, []byte("Upgrade"), r.Upgrade)
+		}
+		return append(to, "\r\n"...)
+	}
+	if !r.Has(Date) && len(o.Date) > 0 {
+		to = appendField(to, []byte("Date"), o.Date)
+	}
+	switch framing {
+	case Sized:
+		to = appendFraming(to, r.Body)
+	case Chunked:
+		to = appendFraming(to, Body{Kind: Chunked})
+	}
+	switch {
+	case o.Close:
+		to = append(to, "Connection: close\r\n"...)
+	case o.Minor == 0:
+		to = append(to, "Connection: keep-alive\r\n"...)
+	}
+	return append(to, "\r\n"...)
+}
