@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Between one cell and the next.
-const SETTLE: Duration = Duration::from_millis(200);
+pub(crate) const SETTLE: Duration = Duration::from_millis(200);
 /// A cell of which the hypervisor took too much is measured again, so often at most ...
 const AGAIN_MAX: u32 = 3;
 /// ... and not when so much time has passed since it was measured first ...
@@ -247,6 +247,13 @@ pub(crate) fn waits(cpus: &CpuSets) -> Wait {
     if has_own_cpu(&cpus.contender) && has_own_cpu(&cpus.upstream) { Wait::Near } else { Wait::Asleep }
 }
 
+/// CPU time so far of what stands behind the contender: upstream and database.
+pub(crate) fn behind(setup: &Setup<'_>, keeping: &RefCell<Option<Keeping>>) -> Option<u64> {
+    let database = keeping.borrow().as_ref().and_then(Keeping::cpu_ns);
+    let upstream = setup.upstream.map(tree_cpu_ns);
+    (upstream.is_some() || database.is_some()).then(|| upstream.unwrap_or(0) + database.unwrap_or(0))
+}
+
 fn measure(
     setup: &Setup<'_>,
     cell: &Cell,
@@ -273,18 +280,13 @@ fn measure(
         progress: None,
     };
     let machine_before = circumstances::Reading::now(&cpus.all(), setup.awake);
-    let behind = || {
-        let database = keeping.borrow().as_ref().and_then(Keeping::cpu_ns);
-        let upstream = setup.upstream.map(tree_cpu_ns);
-        (upstream.is_some() || database.is_some()).then(|| upstream.unwrap_or(0) + database.unwrap_or(0))
-    };
-    let upstream_before = behind();
+    let upstream_before = behind(setup, keeping);
     let tree_before = signs::Reading::take(running.process.pid, running.process.log());
     let sampler = Sampler::start(running.process.pid, &setup.cpus.generator);
     let measured = warmup::on_cpus(&plan, &setup.cpus.generator);
     let mut usage = sampler.stop();
     usage.signs = tree_before.until_now();
-    let upstream_after = behind();
+    let upstream_after = behind(setup, keeping);
     let circumstances = machine_before.until_now();
     let measured = measured?;
     with(keeping, |keeping| {

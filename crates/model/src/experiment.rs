@@ -467,6 +467,12 @@ pub struct Quick {
     /// Length of a measurement.
     #[serde(with = "nanoseconds")]
     pub measure: Duration,
+    /// Length of a capacity's probes, where it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe_ns: Option<u64>,
+    /// How many probes there are around its edge, where there are others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<u32>,
 }
 
 /// A table as its author published it.
@@ -544,6 +550,12 @@ impl Experiment {
         }
         if !quick.cells.is_empty() {
             self.cells.retain(|c| quick.cells.contains(&c.name));
+        }
+        for cell in &mut self.cells {
+            if let Load::Capacity(capacity) = &mut cell.load {
+                capacity.probe = quick.probe_ns.map_or(capacity.probe, Duration::from_nanos);
+                capacity.probes = quick.probes.unwrap_or(capacity.probes);
+            }
         }
         self = self.with_blocks(quick.blocks);
         self.design.spare_blocks = quick.spare_blocks;
@@ -668,6 +680,8 @@ fn walk(table: &Table<'_>, path: &Path) -> Experiment {
         spare_blocks: t.integer("spare_blocks", 0, 100).unwrap_or(1) as u32,
         warmup: t.duration("warmup").unwrap_or(design.warmup / 2),
         measure: t.duration("measure").unwrap_or(design.measure),
+        probe_ns: t.duration("probe").map(|probe| probe.as_nanos() as u64),
+        probes: t.integer("probes", 6, 1000).map(|n| n as u32),
     });
     let experiment = Experiment {
         name,
