@@ -16,6 +16,7 @@ pub mod soundness;
 mod summary;
 mod sweeps;
 mod symptoms;
+mod turns;
 mod verdict;
 
 pub use soundness::spoils;

@@ -142,7 +142,10 @@ fn measure_all(
             if around.stop.load(Ordering::Relaxed) {
                 break;
             }
-            if let Err(failure) = runner::reset(contender, &running, around) {
+            // A turn is measured on what the one before left.
+            if cell.after.is_none()
+                && let Err(failure) = runner::reset(contender, &running, around)
+            {
                 trial.failure = Some(failure);
                 break;
             }
@@ -170,7 +173,9 @@ fn measure_all(
             let mut made = measure(setup, cell, position, &running, keeping, around.stop);
             let first = Instant::now();
             for again in 1..=AGAIN_MAX {
-                let is_over = first.elapsed() > AGAIN_WITHIN || around.stop.load(Ordering::Relaxed) || running.process.ended().is_some();
+                // What a turn found is not there a second time.
+                let is_too_late = first.elapsed() > AGAIN_WITHIN || cell.after.is_some();
+                let is_over = is_too_late || around.stop.load(Ordering::Relaxed) || running.process.ended().is_some();
                 match made {
                     Ok(robbed) if !is_over && robbed.circumstances.as_ref().is_some_and(Circumstances::is_robbed) => {
                         trial.robbed.push(robbed)
@@ -262,7 +267,9 @@ fn measure(
     keeping: &RefCell<Option<Keeping>>,
     stop: &AtomicBool,
 ) -> Result<Measurement, String> {
-    with(keeping, |keeping| keeping.begin(&setup.workloads[&cell.asks()]));
+    if cell.after.is_none() {
+        with(keeping, |keeping| keeping.begin(&setup.workloads[&cell.asks()]));
+    }
     std::thread::sleep(SETTLE);
     let cpus = setup.cpus;
     let plan = Plan {

@@ -370,6 +370,30 @@ pub struct SweepCurves {
     pub lines: Vec<SweepLine>,
     /// Where lines cross, and it is sure that they do.
     pub crossings: Vec<Crossing>,
+    /// What each contender's last turn comes to beside its first, where cells are measured in turns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<Turns>,
+}
+
+/// The last turn of a contender in a cell beside its first, within the same starts, by the rule of every verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Turns {
+    /// Who.
+    pub contender: ContenderName,
+    /// The last turn's number.
+    pub last: f64,
+    /// Better, worse, equivalent or undecided, the last beside the first.
+    pub outcome: Outcome,
+    /// Last over first; `None` where that is not told.
+    pub ratio: Option<f64>,
+    /// The interval that decides.
+    pub interval: Option<Interval>,
+    /// Last less first, of a metric that can be zero.
+    pub difference: Option<f64>,
+    /// Blocks used.
+    pub used: usize,
+    /// The same, for people.
+    pub sentence: String,
 }
 
 /// The capacities of a cell, as curves.

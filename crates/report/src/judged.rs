@@ -98,6 +98,7 @@ pub fn sweep(s: &SweepCurves) -> Value {
             })).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "crossings": s.crossings.iter().map(|c| json!({"level": c.level, "sentence": c.sentence})).collect::<Vec<_>>(),
+        "turns": s.turns.iter().map(|t| &t.sentence).collect::<Vec<_>>(),
     })
 }
 

@@ -40,6 +40,7 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
             with: BTreeMap::new(),
             load,
             timeout: Duration::from_secs(1),
+            after: None,
             sweep: None,
         }],
         design: Design {
