@@ -13,6 +13,7 @@ use model::record::{Circumstances, Failure, Fault, Generator, Host, Measurement,
 use model::workload::Workload;
 use runner::awake::Awake;
 use runner::circumstances;
+use runner::sessions;
 use runner::signs;
 use runner::start::{Running, Surroundings, start};
 use runner::usage::{Sampler, tree_cpu_ns};
@@ -289,10 +290,12 @@ fn measure(
     let machine_before = circumstances::Reading::now(&cpus.all(), setup.awake);
     let upstream_before = behind(setup, keeping);
     let tree_before = signs::Reading::take(running.process.pid, running.process.log());
+    let of_database = keeping.borrow().as_ref().and_then(Keeping::pid).map(|pid| sessions::Sampler::start(pid, &setup.cpus.generator));
     let sampler = Sampler::start(running.process.pid, &setup.cpus.generator);
     let measured = warmup::on_cpus(&plan, &setup.cpus.generator);
     let mut usage = sampler.stop();
     usage.signs = tree_before.until_now();
+    let database = of_database.map(sessions::Sampler::stop);
     let upstream_after = behind(setup, keeping);
     let circumstances = machine_before.until_now();
     let measured = measured?;
@@ -316,6 +319,7 @@ fn measure(
         seconds: measured.seconds,
         usage,
         upstream_cpu_ns: upstream_before.zip(upstream_after).map(|(before, after)| after.saturating_sub(before)),
+        database,
         generator: Generator {
             lag: has_schedule.then_some(measured.lag),
             cpu_ns: measured.cpu_ns,

@@ -7,7 +7,7 @@
 use crate::article::Article;
 use crate::capacity::Searched;
 pub use crate::circumstances::{Circumstances, CpuTime, Memory, Ports, STEAL_SHARE_MAX, TICK_NS, Tcp};
-use crate::database::Kept;
+use crate::database::{Kept, Used};
 use crate::experiment::{Claim, CpuSets, Design, Experiment};
 use crate::name::ContenderName;
 use crate::problem::Problems;
@@ -403,6 +403,9 @@ pub struct Measurement {
     pub usage: Usage,
     /// CPU time of the upstream's process tree.
     pub upstream_cpu_ns: Option<u64>,
+    /// What the database used, where there is one of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<Used>,
     /// The instrument's own.
     pub generator: Generator,
     /// What the machine did meanwhile; `None` in older records.

@@ -224,6 +224,7 @@ pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
     let header = &record.header;
     let design = &header.experiment.design;
     let mut notes = unsteady(record, judgement);
+    notes.extend(judgement.offered.iter().cloned());
     if header.quick {
         notes.push(format!(
             "This was the quick form: fewer contenders and cells, and at most {} to warm up. Run it without --quick for the whole answer.",

@@ -37,6 +37,15 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
     }
     crossings(&mut text, &judgement.sweeps);
     turns(&mut text, &judgement.sweeps);
+    if !judgement.databases.is_empty() {
+        let _ = writeln!(text, "\nDatabase");
+    }
+    for used in &judgement.databases {
+        let _ = writeln!(text, "  {}, {}: {}", used.cell, used.contender, crate::judged::database_use(used));
+    }
+    if !judgement.offered.is_empty() {
+        let _ = writeln!(text, "\nOffered\n  {}", judgement.offered.join("\n  "));
+    }
     text += &crate::effects::text(judgement);
     for (at, warmup) in judgement.warmups.iter().enumerate() {
         let _ = writeln!(text, "{}{}", if at == 0 { "\nWarm-up\n" } else { "" }, warmup_line(warmup));

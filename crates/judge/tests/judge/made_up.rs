@@ -136,6 +136,7 @@ pub fn measurement(seconds: u64, service: Histogram) -> Measurement {
         seconds: vec![],
         usage: Usage { cpu_ns: SECOND, wall_ns: seconds * SECOND, rss_max_bytes: 50_000_000, threads_max: 7, ..Usage::default() },
         upstream_cpu_ns: None,
+        database: None,
         generator: Generator {
             lag: None,
             cpu_ns: 1,
