@@ -341,6 +341,8 @@ export interface Sweep {
   lines: SweepLine[];
   /** where it is sure that two lines cross */
   crossings: { level: number; sentence: string }[];
+  /** what the last turn of each contender comes to beside its first; empty but over turns */
+  turns: string[];
 }
 export interface SweepLine { contender: string; points: SweepPoint[] }
 export interface SweepPoint {

@@ -134,6 +134,7 @@ function sweeps(): Sweep[] {
         }),
       })),
       crossings: i === 0 && about.metric === "throughput" ? [{ level: 17.2, sentence: "By right answers per second, proxy-spring-mvc is better up to about 17 connections, proxy-go-gin above (judged at 12 and 24)." }] : [],
+      turns: [],
     })),
   );
 }
@@ -532,6 +533,7 @@ export function hostile(): Page {
     of: long, parameter: ATTACK, metric: ATTACK, label: long, unit: ATTACK, lower_is_better: true, confidence: 2,
     lines: [{ contender: ATTACK, points: [] }, { contender: long, points: [{ level: 0, value: 1, low: 1, high: 1, used: 1 }, { level: Number.NaN, value: Number.NaN, low: null, high: null, used: 0 }, { level: 1e-300, value: 1e-300, low: -1e300, high: 1e300, used: 1e300 }] }],
     crossings: [{ level: Number.NaN, sentence: ATTACK }, { level: 1e300, sentence: long }, { level: -1, sentence: "" }],
+    turns: [ATTACK, long],
   };
   return {
     schema: "faceoff.page.v1", experiment: ATTACK, question: `${ATTACK} ${long}`,

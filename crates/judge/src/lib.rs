@@ -9,6 +9,7 @@ mod claims;
 mod effects;
 mod keeping;
 pub mod looks;
+mod offered;
 mod pilot;
 mod ranking;
 pub mod rule;
@@ -16,6 +17,7 @@ pub mod soundness;
 mod summary;
 mod sweeps;
 mod symptoms;
+mod turns;
 mod verdict;
 
 pub use soundness::spoils;
@@ -96,6 +98,8 @@ pub fn judge(record: &Record) -> Judgement {
         made_again: record.trials.iter().map(|t| t.robbed.len() as u32).sum(),
         faults,
         rows: summary::rows(record),
+        databases: summary::databases(record),
+        offered: offered::all(record),
         curves: summary::curves(record),
         sweeps,
         capacities: capacities::all(record),

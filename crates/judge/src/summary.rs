@@ -2,7 +2,8 @@
 //! Nothing is decided by these: verdicts compare trial with trial.
 
 use crate::{exclusion, measurement};
-use model::judgement::{Curve, Row, StartUp, WarmUp};
+use model::database::Used;
+use model::judgement::{Curve, DatabaseUse, Row, StartUp, WarmUp};
 use model::name::ContenderName;
 use model::record::{Measurement, Record, Trial, WarmUpWindow, Warmup};
 use stats::{Histogram, mean, median, smallest_sample, supported_quantiles};
@@ -66,6 +67,25 @@ pub(crate) fn rows(record: &Record) -> Vec<Row> {
             }
         })
         .collect()
+}
+
+/// What the database used: nothing of it decides.
+pub(crate) fn databases(record: &Record) -> Vec<DatabaseUse> {
+    let used = groups(record).filter_map(|(cell, contender, all)| {
+        let used: Vec<(&Used, u64)> = all.iter().filter_map(|m| Some((m.database.as_ref()?, m.counts.correct))).collect();
+        let shares: Vec<f64> = used.iter().map(|(used, _)| 100.0 * used.cpu_ns as f64 / used.wall_ns.max(1) as f64).collect();
+        let correct: u64 = used.iter().map(|(_, correct)| correct).sum();
+        let cpu_ns: u64 = used.iter().map(|(used, _)| used.cpu_ns).sum();
+        Some(DatabaseUse {
+            cell: cell.to_owned(),
+            contender: contender.clone(),
+            cpu_percent: mean(&shares)?,
+            cpu_us_per_request: (correct > 0).then(|| cpu_ns as f64 / 1e3 / correct as f64),
+            memory_mb: used.iter().map(|(used, _)| used.memory_max_bytes).max()? as f64 / 1e6,
+            processes: used.iter().map(|(used, _)| used.processes_max).max()?,
+        })
+    });
+    used.collect()
 }
 
 /// Quantiles of a curve: even on the axis of 1/(1 − q), from 0 to five nines.

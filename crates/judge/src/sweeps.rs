@@ -1,5 +1,6 @@
 //! Sweeps as curves: each metric over the levels of a parameter, and where two contenders' lines cross.
 
+use crate::turns;
 use crate::verdict::{Judge, Judged, values};
 use model::judgement::{Crossing, Outcome, SweepCurves, SweepLine, SweepPoint};
 use model::metric::Metric;
@@ -28,7 +29,8 @@ fn curves(judge: &Judge<'_>, verdicts: &[Judged], slice: &Slice<'_>, metric: Met
         return None;
     }
     let crossings = if metric.describe().by_difference { Vec::new() } else { crossings(judge, verdicts, slice, metric, &lines) };
-    Some(SweepCurves { of: slice.title(), parameter: slice.parameter.to_owned(), metric, confidence, lines, crossings })
+    let turns = turns::all(judge, slice, metric);
+    Some(SweepCurves { of: slice.title(), parameter: slice.parameter.to_owned(), metric, confidence, lines, crossings, turns })
 }
 
 /// The typical trial with its t interval: of the logarithms, or of the values themselves where they may be zero.

@@ -197,10 +197,34 @@ impl<'r> Judge<'r> {
         }
     }
 
+    /// Compares a contender in one cell with itself in another, by the margin of the design.
+    pub fn within(&self, name: &ContenderName, metric: Metric, cell: &str, first: &str) -> Verdict {
+        let margin = self.record.header.experiment.design.margin;
+        let mut judged = self.weigh((name, Some(cell)), (name, Some(first)), metric, margin);
+        self.restrain(&mut judged);
+        judged.verdict
+    }
+
     fn compare(&self, contender: &ContenderName, baseline: &ContenderName, metric: Metric, cell: Option<&str>, margin: f64) -> Judged {
+        let mut judged = self.weigh((contender, cell), (baseline, cell), metric, margin);
+        if !metric.describe().by_difference {
+            bar(&mut judged, self.record, cell);
+            cell.iter().for_each(|cell| doubt(&mut judged, self.record, cell));
+        }
+        judged
+    }
+
+    /// What the numbers alone come to: of one contender in a cell against another, or itself, in the same or another.
+    fn weigh(
+        &self,
+        (contender, cell): (&ContenderName, Option<&str>),
+        (baseline, its_cell): (&ContenderName, Option<&str>),
+        metric: Metric,
+        margin: f64,
+    ) -> Judged {
         let design = &self.record.header.experiment.design;
         let mut theirs: BTreeMap<u32, Result<Side, bool>> = values(self.record, contender, metric, cell).into_iter().collect();
-        let mut of_baseline: BTreeMap<u32, Result<Side, bool>> = values(self.record, baseline, metric, cell).into_iter().collect();
+        let mut of_baseline: BTreeMap<u32, Result<Side, bool>> = values(self.record, baseline, metric, its_cell).into_iter().collect();
         let mut pairs = Vec::new();
         let (mut excluded, mut spoilt) = (0, 0);
         for block in 1..=self.record.header.plan.len() as u32 {
@@ -257,10 +281,6 @@ impl<'r> Judge<'r> {
         let is_short = judged.verdict.used < model::experiment::FEWEST_BLOCKS as usize;
         if is_short && spoilt > 0 {
             judged.verdict.reason += &format!(": faults spoilt {spoilt}");
-        }
-        if !about.by_difference {
-            bar(&mut judged, self.record, cell);
-            cell.iter().for_each(|cell| doubt(&mut judged, self.record, cell));
         }
         judged
     }

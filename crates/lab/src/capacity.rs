@@ -1,7 +1,7 @@
 //! Looks for the capacity of a cell within a trial.
 
 use crate::keeping::Keeping;
-use crate::trial::{Setup, not_made, waits, with};
+use crate::trial::{SETTLE, Setup, behind, not_made, waits, with};
 use crate::{Progress, Watcher, warmup};
 use load::capacity::{Reading, Subject, quiet_of, quiet_plan, search};
 use load::{LoadError, Plan};
@@ -10,6 +10,7 @@ use model::experiment::{Cell, Load};
 use model::record::{Failure, Fault};
 use runner::circumstances;
 use runner::start::{Running, Surroundings, start};
+use runner::usage::tree_cpu_ns;
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -59,13 +60,45 @@ impl Contender<'_, '_> {
     }
 }
 
+impl Contender<'_, '_> {
+    /// Each probe finds what the first one found: the system reset, the tables looked into and emptied.
+    fn make_alike(&mut self) {
+        let Ok(running) = &self.running else { return };
+        let contender = &self.setup.ready.contender;
+        if let Err(failure) = runner::reset(contender, running, self.around) {
+            self.end(failure);
+            return;
+        }
+        let has_database = self.keeping.borrow().is_some();
+        with(self.keeping, |keeping| {
+            keeping.check(&self.cell.name);
+            keeping.begin(&self.setup.workloads[&self.cell.asks()]);
+        });
+        if has_database || contender.system.reset.is_some() {
+            std::thread::sleep(SETTLE);
+        }
+    }
+
+    /// Stops it, if it runs; from here on it failed.
+    fn end(&mut self, failure: Failure) {
+        if let Ok(running) = std::mem::replace(&mut self.running, Err(failure)) {
+            let _ = running.stop(&self.setup.ready.contender);
+        }
+    }
+}
+
 impl Subject for Contender<'_, '_> {
     fn load(&mut self, load: &Load, duration: Duration, seed: u64) -> Result<Option<Reading>, LoadError> {
+        self.make_alike();
         let Ok(running) = &self.running else { return Ok(None) };
-        let before = circumstances::Reading::now(&self.setup.cpus.all(), self.setup.awake);
+        let cpus = self.setup.cpus;
+        let used = || (tree_cpu_ns(running.process.pid), behind(self.setup, self.keeping).unwrap_or(0));
+        let before = (circumstances::Reading::now(&cpus.all(), self.setup.awake), used());
         let measured = self.on_cpus(&self.plan(running, load, duration, seed))?;
-        let steal_share = before.until_now().steal_share();
-        Ok((!measured.interrupted).then(|| Reading { steal_share, ..Reading::of(measured, load) }))
+        let ((contender_ns, behind_ns), around) = (used(), before.0.until_now());
+        let (contender_ns, behind_ns) = (contender_ns.saturating_sub(before.1.0), behind_ns.saturating_sub(before.1.1));
+        let others_share = around.others(cpus, contender_ns, behind_ns).map(|(_, share)| share);
+        Ok((!measured.interrupted).then(|| Reading { steal_share: around.steal_share(), others_share, ..Reading::of(measured, load) }))
     }
 
     fn quiet(&mut self) -> Result<Option<u64>, LoadError> {
@@ -76,15 +109,12 @@ impl Subject for Contender<'_, '_> {
     }
 
     fn restart(&mut self) -> bool {
-        let contender = &self.setup.ready.contender;
-        let gone = Failure { stage: "measure".into(), cause: "it was not started again".into(), log: vec![] };
-        if let Ok(running) = std::mem::replace(&mut self.running, Err(gone)) {
-            let _ = running.stop(contender);
-        }
+        self.end(Failure { stage: "measure".into(), cause: "it was not started again".into(), log: vec![] });
         let first = self.given.workloads[0];
-        self.running = start(contender, first, self.around).map_err(|(failure, _)| failure);
+        self.running = start(&self.setup.ready.contender, first, self.around).map_err(|(failure, _)| failure);
         if let Ok(running) = &mut self.running {
-            with(self.keeping, |keeping| keeping.doubt(first, running.asked_in_vain));
+            // Nobody counted what its first right answer stored.
+            with(self.keeping, |keeping| keeping.doubt(first, running.asked_in_vain + 1));
             // A cold process is not what was probed before.
             let _ = warmup::run(running, self.given, &mut |_| ());
         }

@@ -104,9 +104,14 @@ impl Keeping {
         self.database.values()
     }
 
+    /// Its process, where it is one of ours.
+    pub fn pid(&self) -> Option<u32> {
+        self.database.pid()
+    }
+
     /// CPU time of its processes so far, also of those that have ended.
     pub fn cpu_ns(&self) -> Option<u64> {
-        self.database.pid().map(tree_cpu_ns)
+        self.pid().map(tree_cpu_ns)
     }
 
     /// Notes that a workload was asked so often with nobody counting: any of it may have been stored.

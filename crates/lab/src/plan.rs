@@ -17,11 +17,12 @@ pub fn blocks(everybody: &[ContenderName], blocks: u32, seed: u64) -> Vec<Vec<Co
         .collect()
 }
 
-/// The order of cells within one trial, given its block and position, both from 1.
+/// The order of cells within one trial, given its block and position, both from 1. Turns follow each other.
 pub fn cells(cells: &[Cell], seed: u64, block: u32, position: u32) -> Vec<&Cell> {
-    let mut order: Vec<&Cell> = cells.iter().collect();
-    stats::shuffle(&mut order, seed, CELL_STREAMS + u64::from(block) * 1_000 + u64::from(position));
-    order
+    let mut firsts: Vec<&Cell> = cells.iter().filter(|cell| cell.after.is_none()).collect();
+    stats::shuffle(&mut firsts, seed, CELL_STREAMS + u64::from(block) * 1_000 + u64::from(position));
+    let next = |before: &&Cell| cells.iter().find(|cell| cell.after.as_deref() == Some(before.name.as_str()));
+    firsts.into_iter().flat_map(|first| std::iter::successors(Some(first), next)).collect()
 }
 
 #[cfg(test)]
@@ -44,6 +45,28 @@ mod tests {
             assert_eq!(sorted, everybody);
         }
         assert!(everybody.iter().all(|n| plan.iter().any(|b| b[0] == *n)), "nobody is always late");
+    }
+
+    #[test]
+    fn turns_follow_each_other_wherever_they_come() {
+        let cell = |name: &str, after: Option<&str>| Cell {
+            name: name.into(),
+            workload: "w".into(),
+            with: Default::default(),
+            load: model::experiment::Load::closed(1),
+            timeout: std::time::Duration::from_secs(1),
+            after: after.map(str::to_owned),
+            sweep: None,
+        };
+        let all = [cell("a", None), cell("c-3", Some("c-2")), cell("c-1", None), cell("c-2", Some("c-1")), cell("b", None)];
+        let mut places = std::collections::BTreeSet::new();
+        for block in 1..=30 {
+            let order: Vec<&str> = cells(&all, 7, block, 1).iter().map(|cell| cell.name.as_str()).collect();
+            let at = order.iter().position(|name| *name == "c-1").unwrap();
+            assert_eq!((order.len(), &order[at..at + 3]), (5, &["c-1", "c-2", "c-3"][..]));
+            places.insert(at);
+        }
+        assert_eq!(places.len(), 3, "first, second and last");
     }
 
     #[test]

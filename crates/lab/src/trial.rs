@@ -13,6 +13,7 @@ use model::record::{Circumstances, Failure, Fault, Generator, Host, Measurement,
 use model::workload::Workload;
 use runner::awake::Awake;
 use runner::circumstances;
+use runner::sessions;
 use runner::signs;
 use runner::start::{Running, Surroundings, start};
 use runner::usage::{Sampler, tree_cpu_ns};
@@ -23,7 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Between one cell and the next.
-const SETTLE: Duration = Duration::from_millis(200);
+pub(crate) const SETTLE: Duration = Duration::from_millis(200);
 /// A cell of which the hypervisor took too much is measured again, so often at most ...
 const AGAIN_MAX: u32 = 3;
 /// ... and not when so much time has passed since it was measured first ...
@@ -143,7 +144,10 @@ fn measure_all(
             if around.stop.load(Ordering::Relaxed) {
                 break;
             }
-            if let Err(failure) = runner::reset(contender, &running, around) {
+            // A turn is measured on what the one before left.
+            if cell.after.is_none()
+                && let Err(failure) = runner::reset(contender, &running, around)
+            {
                 trial.failure = Some(failure);
                 break;
             }
@@ -171,7 +175,9 @@ fn measure_all(
             let mut made = measure(setup, cell, position, &running, keeping, around.stop);
             let first = Instant::now();
             for again in 1..=AGAIN_MAX {
-                let is_over = first.elapsed() > AGAIN_WITHIN || around.stop.load(Ordering::Relaxed) || running.ended().is_some();
+                // What a turn found is not there a second time.
+                let is_too_late = first.elapsed() > AGAIN_WITHIN || cell.after.is_some();
+                let is_over = is_too_late || around.stop.load(Ordering::Relaxed) || running.ended().is_some();
                 match made {
                     Ok(robbed) if !is_over && robbed.circumstances.as_ref().is_some_and(Circumstances::is_robbed) => {
                         trial.robbed.push(robbed)
@@ -253,6 +259,13 @@ pub(crate) fn waits(cpus: &CpuSets, running: &Running) -> Wait {
     if running.pid().is_some() && has_own_cpu(&cpus.contender) && has_own_cpu(&cpus.upstream) { Wait::Near } else { Wait::Asleep }
 }
 
+/// CPU time so far of what stands behind the contender: upstream and database.
+pub(crate) fn behind(setup: &Setup<'_>, keeping: &RefCell<Option<Keeping>>) -> Option<u64> {
+    let database = keeping.borrow().as_ref().and_then(Keeping::cpu_ns);
+    let upstream = setup.upstream.map(tree_cpu_ns);
+    (upstream.is_some() || database.is_some()).then(|| upstream.unwrap_or(0) + database.unwrap_or(0))
+}
+
 fn measure(
     setup: &Setup<'_>,
     cell: &Cell,
@@ -261,7 +274,9 @@ fn measure(
     keeping: &RefCell<Option<Keeping>>,
     stop: &AtomicBool,
 ) -> Result<Measurement, String> {
-    with(keeping, |keeping| keeping.begin(&setup.workloads[&cell.asks()]));
+    if cell.after.is_none() {
+        with(keeping, |keeping| keeping.begin(&setup.workloads[&cell.asks()]));
+    }
     std::thread::sleep(SETTLE);
     let cpus = setup.cpus;
     let plan = Plan {
@@ -279,12 +294,8 @@ fn measure(
         progress: None,
     };
     let machine_before = circumstances::Reading::now(&cpus.all(), setup.awake);
-    let behind = || {
-        let database = keeping.borrow().as_ref().and_then(Keeping::cpu_ns);
-        let upstream = setup.upstream.map(tree_cpu_ns);
-        (upstream.is_some() || database.is_some()).then(|| upstream.unwrap_or(0) + database.unwrap_or(0))
-    };
-    let upstream_before = behind();
+    let upstream_before = behind(setup, keeping);
+    let of_database = keeping.borrow().as_ref().and_then(Keeping::pid).map(|pid| sessions::Sampler::start(pid, &setup.cpus.generator));
     let watched =
         running.pid().zip(running.log()).map(|(pid, log)| (signs::Reading::take(pid, log), Sampler::start(pid, &setup.cpus.generator)));
     let measured = warmup::on_cpus(&plan, &setup.cpus.generator);
@@ -292,7 +303,8 @@ fn measure(
         let usage = sampler.stop();
         Usage { signs: before.until_now(), ..usage }
     });
-    let upstream_after = behind();
+    let database = of_database.map(sessions::Sampler::stop);
+    let upstream_after = behind(setup, keeping);
     let circumstances = machine_before.until_now();
     let measured = measured?;
     with(keeping, |keeping| {
@@ -315,6 +327,7 @@ fn measure(
         seconds: measured.seconds,
         usage,
         upstream_cpu_ns: upstream_before.zip(upstream_after).map(|(before, after)| after.saturating_sub(before)),
+        database,
         generator: Generator {
             lag: has_schedule.then_some(measured.lag),
             cpu_ns: measured.cpu_ns,

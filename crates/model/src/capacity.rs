@@ -219,6 +219,9 @@ pub struct Probe {
     pub generator_late: bool,
     /// CPU time that the hypervisor took; `None` where that was not read.
     pub steal_share: Option<f64>,
+    /// CPU time that other programs used, of the contender's CPUs or of the generator's; `None` where that was not read, or was too little to be told.
+    #[serde(default)]
+    pub others_share: Option<f64>,
     /// How the system came back from a level that it did not keep.
     pub recovery: Option<Recovery>,
 }
@@ -259,6 +262,8 @@ pub enum Unfit {
     TooFew,
     /// The hypervisor took too much.
     Robbed,
+    /// Other programs used too much of the CPUs.
+    Disturbed,
     /// The generator may be what broke the level.
     Generator,
 }
@@ -269,6 +274,7 @@ impl Probe {
         match self.kept {
             None => Some(Unfit::TooFew),
             _ if self.steal_share.is_some_and(|share| share > STEAL_SHARE_MAX) => Some(Unfit::Robbed),
+            _ if self.others_share.is_some() => Some(Unfit::Disturbed),
             Some(false) if self.generator_busy > GENERATOR_BUSY_MAX || self.generator_late => Some(Unfit::Generator),
             Some(_) => None,
         }
@@ -305,6 +311,7 @@ impl Ended {
             Ended::NotRecovered => Some("it did not come back from a level that it did not keep: this is what was known until then"),
             Ended::Unfit(Unfit::TooFew) => Some("a level makes too few requests for its quantiles: begin higher, or pause less"),
             Ended::Unfit(Unfit::Robbed) => Some("the hypervisor took too much, time and again: try when the host is quieter"),
+            Ended::Unfit(Unfit::Disturbed) => Some("other programs used the CPUs, time and again: end what else runs"),
             Ended::Unfit(Unfit::Generator) => Some("the generator is the limit, not the system: give it more threads, or a CPU of its own"),
             Ended::Stopped => Some("it was interrupted"),
         }
@@ -328,8 +335,12 @@ pub struct Searched {
 }
 
 impl Searched {
-    /// The edge; `None` where there is none.
+    /// The edge; `None` where there is none, and where the search ended before it was looked for nearby: between a level that was kept and twice as
+    /// much, which was not, everything is as likely.
     pub fn level(&self) -> Option<f64> {
+        if !self.probes.iter().any(|probe| probe.at_edge && probe.says().is_some()) {
+            return None;
+        }
         let said: Vec<Held> = self.probes.iter().filter_map(Probe::says).collect();
         // Of the edge alone: what interval it has by itself, blocks do not ask.
         stats::edge(&said, 0.95, 1, 0).map(|edge| edge.level)
@@ -421,6 +432,7 @@ mod tests {
             generator_busy: 0.1,
             generator_late: false,
             steal_share: Some(0.0),
+            others_share: None,
             recovery: None,
         }
     }
@@ -430,12 +442,15 @@ mod tests {
         let robbed = Probe { steal_share: Some(0.2), ..probe(20.0, Some(false)) };
         let bound = Probe { generator_busy: 0.95, ..probe(20.0, Some(false)) };
         let late = Probe { generator_late: true, ..probe(20.0, Some(false)) };
-        let all = [robbed, bound, late, probe(20.0, None)];
+        let disturbed = Probe { others_share: Some(0.3), ..probe(20.0, Some(false)) };
+        let all = [robbed, bound, late, disturbed, probe(20.0, None)];
         assert_eq!(
             all.each_ref().map(Probe::unfit).map(Option::unwrap),
-            [Unfit::Robbed, Unfit::Generator, Unfit::Generator, Unfit::TooFew]
+            [Unfit::Robbed, Unfit::Generator, Unfit::Generator, Unfit::Disturbed, Unfit::TooFew]
         );
         assert_eq!(estimate(&all, 0.95, 1), Estimate::Unknown);
+        // What is kept in spite of others is left out as well: else only luck would be.
+        assert_eq!(Probe { others_share: Some(0.3), ..probe(20.0, Some(true)) }.says(), None);
         // A busy generator breaks levels; it does not keep any.
         assert!(Probe { generator_busy: 0.95, ..probe(20.0, Some(true)) }.says().is_some());
         let with = |more: &[Probe]| estimate(&[&all[..], more].concat(), 0.95, 1);
@@ -443,6 +458,18 @@ mod tests {
         assert_eq!(with(&[probe(10.0, Some(false))]), Estimate::Below(10.0));
         let Estimate::Edge { level, interval } = with(&[probe(10.0, Some(true)), probe(40.0, Some(false))]) else { panic!() };
         assert!((level - 20.0).abs() < 1e-9 && interval.low <= 10.0 + 1e-9 && interval.high >= 40.0 - 1e-9);
+    }
+
+    #[test]
+    fn a_search_that_never_came_near_the_edge_has_no_level() {
+        let far = |level: f64, kept: bool| Probe { at_edge: false, ..probe(level, Some(kept)) };
+        let mut searched =
+            Searched { cell: "c".into(), position: 1, probes: vec![far(40.0, true), far(80.0, false)], ended: Ended::Done, faults: vec![] };
+        assert_eq!(searched.level(), None, "40 and 80 say nothing of 57");
+        searched.probes.push(probe(70.0, None));
+        assert_eq!(searched.level(), None);
+        searched.probes.push(probe(70.0, Some(true)));
+        assert!((searched.level().unwrap() - (70.0f64 * 80.0).sqrt()).abs() < 1e-9);
     }
 
     #[test]

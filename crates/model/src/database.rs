@@ -73,6 +73,25 @@ pub struct Kept {
     pub checks: Vec<Checked>,
 }
 
+/// What the processes of a database used during a measurement.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Used {
+    /// CPU time, also of sessions that have ended, which is known in ticks.
+    pub cpu_ns: u64,
+    /// Time between the first and the last reading.
+    pub wall_ns: u64,
+    /// Greatest memory that was sampled: what each process has of its own, and the most that one shares, once.
+    pub memory_max_bytes: u64,
+    /// Most processes: one a session, besides its own.
+    pub processes_max: u64,
+    /// Instants of the samples, from the first on.
+    pub t_ns: Vec<u64>,
+    /// CPU time since the first sample.
+    pub cpu_ns_at: Vec<u64>,
+    /// Memory.
+    pub memory_bytes_at: Vec<u64>,
+}
+
 /// What was found in the tables, in which nothing was when it began but what had been put in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {

@@ -8,7 +8,7 @@ use crate::metric::Metric;
 use crate::name::{ContenderName, did_you_mean, is_name};
 use crate::problem::Problems;
 use crate::reader::{Levels, Table, read_file};
-use crate::sweep::{Axis, MOST_CELLS, Swept, expand};
+use crate::sweep::{Axis, MOST_CELLS, Swept, TURN, expand};
 use crate::units::{nanoseconds, parse_duration, show_duration, show_number};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,6 +89,9 @@ pub struct Cell {
     /// A request without an answer after this long is counted as timed out.
     #[serde(with = "nanoseconds")]
     pub timeout: Duration,
+    /// The cell of the turn before, on whose data it is measured right after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
     /// Where it stands in a sweep, if it is of one.
     #[serde(default)]
     pub sweep: Option<Swept>,
@@ -474,6 +477,12 @@ pub struct Quick {
     /// Length of a measurement.
     #[serde(with = "nanoseconds")]
     pub measure: Duration,
+    /// Length of a capacity's probes, where it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe_ns: Option<u64>,
+    /// How many probes there are around its edge, where there are others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<u32>,
 }
 
 /// A table as its author published it.
@@ -551,6 +560,12 @@ impl Experiment {
         }
         if !quick.cells.is_empty() {
             self.cells.retain(|c| quick.cells.contains(&c.name));
+        }
+        for cell in &mut self.cells {
+            if let Load::Capacity(capacity) = &mut cell.load {
+                capacity.probe = quick.probe_ns.map_or(capacity.probe, Duration::from_nanos);
+                capacity.probes = quick.probes.unwrap_or(capacity.probes);
+            }
         }
         self = self.with_blocks(quick.blocks);
         self.design.spare_blocks = quick.spare_blocks;
@@ -675,6 +690,8 @@ fn walk(table: &Table<'_>, path: &Path) -> Experiment {
         spare_blocks: t.integer("spare_blocks", 0, 100).unwrap_or(1) as u32,
         warmup: t.duration("warmup").unwrap_or(design.warmup / 2),
         measure: t.duration("measure").unwrap_or(design.measure),
+        probe_ns: t.duration("probe").map(|probe| probe.as_nanos() as u64),
+        probes: t.integer("probes", 6, 1000).map(|n| n as u32),
     });
     let experiment = Experiment {
         name,
@@ -767,6 +784,20 @@ fn check(table: &Table<'_>, experiment: &Experiment) {
     if let Some(quick) = &experiment.quick {
         for cell in quick.cells.iter().filter(|c| !cell_names.contains(&c.as_str())) {
             unknown("quick", "[quick] speaks of cell", cell, &mut cell_names.iter().copied());
+        }
+        let quickened = experiment.clone().quickened();
+        let capacities: Vec<&Capacity> = quickened.cells.iter().filter_map(|cell| cell.load.capacity()).collect();
+        if (quick.probe_ns, quick.probes) != (None, None) && capacities.is_empty() {
+            table.problem("quick", "[quick] speaks of probes, and looks for no capacity", "leave out `probe` and `probes`");
+        }
+        if let Some((what, hint)) = capacities.iter().find_map(|capacity| capacity.contradiction()).filter(|_| quick.probe_ns.is_some()) {
+            table.problem("quick", what, hint);
+        }
+        let is_kept = |name: &str| quick.cells.iter().any(|cell| cell == name);
+        for cell in experiment.cells.iter().filter(|cell| is_kept(&cell.name)) {
+            if let Some(before) = cell.after.as_deref().filter(|before| !is_kept(before)) {
+                table.problem("quick", format!("`{}` comes after `{before}`, which is not in [quick]", cell.name), "name that as well");
+            }
         }
         let factor_names: Vec<&str> = experiment.factors.iter().map(|f| f.name.as_str()).collect();
         for factor in quick.factors.iter().filter(|f| !factor_names.contains(&f.as_str())) {
@@ -870,8 +901,18 @@ fn walk_cell(table: &Table<'_>) -> Vec<Cell> {
         with: walk_with(table, &mut axes),
         load,
         timeout: table.duration("timeout").unwrap_or(Duration::from_secs(10)),
+        after: None,
         sweep: None,
     };
+    if let Some(turns) = table.integer("turns", 2, TURNS_MAX) {
+        if cell.load.capacity().is_some() {
+            table.problem("turns", "a capacity is not looked for in turns", "each of its probes begins alike; give the turns another load");
+        }
+        if axes.iter().any(|axis| axis.parameter == TURN) {
+            table.problem("turns", "`turn` is swept as well", "give the workload's parameter another name");
+        }
+        axes.push(Axis { parameter: TURN.to_owned(), levels: (1..=turns).map(|turn| turn as f64).collect(), of_load: true });
+    }
     let count = axes.iter().try_fold(1usize, |count, axis| count.checked_mul(axis.levels.len()));
     if count.is_none_or(|count| count > MOST_CELLS) {
         table.problem("", format!("the levels of `{}` make more than {MOST_CELLS} cells", cell.name), "leave some out");
@@ -1042,6 +1083,9 @@ pub const RATE_MIN: f64 = 0.001;
 
 /// The greatest margin of a claim: a thousand times as much.
 const CLAIM_MARGIN_MAX: f64 = 1000.0;
+
+/// Most turns of a cell.
+const TURNS_MAX: u64 = 20;
 
 /// The greatest rate of arrivals, per second.
 pub const RATE_MAX: f64 = 10_000_000.0;

@@ -50,6 +50,12 @@ pub struct Judgement {
     pub made_again: u32,
     /// One per cell and contender: what a load tester's table shows.
     pub rows: Vec<Row>,
+    /// What the database used, where there was one of ours: one per cell and contender.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub databases: Vec<DatabaseUse>,
+    /// What of the loads that were asked for this machine, or the time, could not offer: sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<String>,
     /// One latency curve per cell and contender.
     pub curves: Vec<Curve>,
     /// Every metric over the levels of every swept parameter.
@@ -365,6 +371,23 @@ pub struct Row {
     pub errors: Vec<(String, u64)>,
 }
 
+/// What the database used in a cell, over the used trials of a contender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DatabaseUse {
+    /// The cell.
+    pub cell: String,
+    /// Who used it.
+    pub contender: ContenderName,
+    /// Share of one CPU, mean over trials.
+    pub cpu_percent: f64,
+    /// CPU time per right answer of the contender.
+    pub cpu_us_per_request: Option<f64>,
+    /// Greatest memory in any trial, in millions of bytes, what is shared counted once.
+    pub memory_mb: f64,
+    /// Most processes in any trial.
+    pub processes: u64,
+}
+
 /// Latency by quantile, pooled over the used trials of a contender in a cell.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Curve {
@@ -393,6 +416,30 @@ pub struct SweepCurves {
     pub lines: Vec<SweepLine>,
     /// Where lines cross, and it is sure that they do.
     pub crossings: Vec<Crossing>,
+    /// What each contender's last turn comes to beside its first, where cells are measured in turns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<Turns>,
+}
+
+/// The last turn of a contender in a cell beside its first, within the same starts, by the rule of every verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Turns {
+    /// Who.
+    pub contender: ContenderName,
+    /// The last turn's number.
+    pub last: f64,
+    /// Better, worse, equivalent or undecided, the last beside the first.
+    pub outcome: Outcome,
+    /// Last over first; `None` where that is not told.
+    pub ratio: Option<f64>,
+    /// The interval that decides.
+    pub interval: Option<Interval>,
+    /// Last less first, of a metric that can be zero.
+    pub difference: Option<f64>,
+    /// Blocks used.
+    pub used: usize,
+    /// The same, for people.
+    pub sentence: String,
 }
 
 /// The capacities of a cell, as curves.

@@ -9,6 +9,7 @@ pub mod article;
 pub mod audit;
 pub mod capacity;
 pub mod catalog;
+mod circumstances;
 pub mod data;
 pub mod database;
 pub mod experiment;

@@ -6,7 +6,8 @@
 
 use crate::article::Article;
 use crate::capacity::Searched;
-use crate::database::Kept;
+pub use crate::circumstances::{Circumstances, CpuTime, Memory, Ports, STEAL_SHARE_MAX, TICK_NS, Tcp};
+use crate::database::{Kept, Used};
 use crate::experiment::{Claim, CpuSets, Design, Experiment};
 use crate::name::ContenderName;
 use crate::problem::Problems;
@@ -405,6 +406,9 @@ pub struct Measurement {
     pub usage: Usage,
     /// CPU time of the upstream's process tree.
     pub upstream_cpu_ns: Option<u64>,
+    /// What the database used, where there is one of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<Used>,
     /// The instrument's own.
     pub generator: Generator,
     /// What the machine did meanwhile; `None` in older records.
@@ -632,99 +636,6 @@ pub struct Descriptors {
     pub open: u64,
     /// How many it may open.
     pub limit: u64,
-}
-
-/// What the machine did from right before a measurement to right after it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Circumstances {
-    /// Time between the two readings.
-    pub wall_ns: u64,
-    /// By CPU, those of contender, generator and upstream.
-    pub cpus: Vec<CpuTime>,
-    /// CPU time of faceoff itself.
-    pub faceoff_cpu_ns: u64,
-    /// Of all TCP connections; `None` where it cannot be read.
-    pub tcp: Option<Tcp>,
-    /// Of the ports that connections are made from.
-    pub ports: Option<Ports>,
-    /// Of the machine.
-    pub memory: Option<Memory>,
-    /// How far the wall clock moved against the monotonic one.
-    pub wall_clock_moved_ns: i64,
-    /// How long the machine slept.
-    pub slept_ns: i64,
-}
-
-/// One of the kernel's ticks, in nanoseconds: USER_HZ is 100 on every Linux that has a stable interface.
-pub const TICK_NS: u64 = 10_000_000;
-
-/// How a CPU spent its time, in ticks of [`TICK_NS`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CpuTime {
-    /// Its number.
-    pub cpu: usize,
-    /// In programs and in the kernel on their behalf; without interrupts.
-    pub busy_ticks: u64,
-    /// Altogether, idle time included.
-    pub ticks: u64,
-    /// Of these, taken by the hypervisor; `None` in older records.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stolen_ticks: Option<u64>,
-}
-
-/// CPU time that the hypervisor may take of a measurement, as a share: beyond it times are longer by as much as the usual margin.
-pub const STEAL_SHARE_MAX: f64 = 0.05;
-
-impl Circumstances {
-    /// The share of the CPU time that the hypervisor took; `None` where it was not read.
-    pub fn steal_share(&self) -> Option<f64> {
-        let (mut stolen, mut all) = (0u64, 0u64);
-        for time in &self.cpus {
-            stolen = stolen.saturating_add(time.stolen_ticks?);
-            all = all.saturating_add(time.ticks);
-        }
-        (all > 0).then(|| stolen as f64 / all as f64)
-    }
-
-    /// Whether that is more than [`STEAL_SHARE_MAX`].
-    pub fn is_robbed(&self) -> bool {
-        self.steal_share().is_some_and(|share| share > STEAL_SHARE_MAX)
-    }
-}
-
-/// What TCP counted meanwhile, on the whole machine (network namespace).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tcp {
-    /// Segments sent.
-    pub segments: u64,
-    /// Of these, sent again.
-    pub retransmitted: u64,
-    /// Connections that found the queue of a listener full.
-    pub listen_overflows: u64,
-    /// Connections that a listener dropped, for that or another reason.
-    pub listen_drops: u64,
-}
-
-/// Ephemeral ports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ports {
-    /// TCP sockets in use or in TIME_WAIT, before.
-    pub taken_before: u64,
-    /// And after, when the generator's connections are closed.
-    pub taken_after: u64,
-    /// How many ports there are (`net.ipv4.ip_local_port_range`).
-    pub range: u64,
-}
-
-/// Memory of the machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Memory {
-    /// What programs could still have, the less of before and after.
-    pub available_bytes: u64,
-    /// All there is.
-    pub total_bytes: u64,
-    /// Pages that were swapped in or out meanwhile.
-    pub swapped_pages: u64,
 }
 
 /// The instrument's own figures.

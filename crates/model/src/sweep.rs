@@ -7,6 +7,9 @@ use std::fmt;
 /// Most cells that one written cell may become.
 pub(crate) const MOST_CELLS: usize = 500;
 
+/// The swept parameter of a cell that is measured several times in a row, each time on the data that the time before left.
+pub const TURN: &str = "turn";
+
 /// Where a cell stands in a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Swept {
@@ -63,6 +66,9 @@ fn at(cell: &Cell, axis: &Axis, value: f64) -> Cell {
         at.with.insert(parameter.clone(), value.to_string());
     }
     at.name = format!("{}-{parameter}-{value}", cell.name);
+    if parameter == TURN && value > 1.0 {
+        at.after = Some(format!("{}-{parameter}-{}", cell.name, value - 1.0));
+    }
     let swept = at.sweep.get_or_insert_with(|| Swept { of: cell.name.clone(), levels: Vec::new() });
     swept.levels.push(Level { parameter: parameter.clone(), value });
     at
@@ -137,6 +143,7 @@ mod tests {
             with: BTreeMap::new(),
             load: Load::closed(1),
             timeout: Duration::from_secs(1),
+            after: None,
             sweep: None,
         }
     }
@@ -165,6 +172,26 @@ mod tests {
             along_first.into_iter().chain(along_second).map(|(title, parameter, first)| (title.to_owned(), parameter, first)).collect();
         assert_eq!(titles, expected);
         assert_eq!(slices(&cells)[0].cells.iter().map(|(level, _)| *level).collect::<Vec<_>>(), [1.0, 6.0]);
+    }
+
+    #[test]
+    fn each_turn_comes_after_the_one_before_at_the_same_levels() {
+        let with_turns = |quick: &str| {
+            let text = EXPERIMENT.replace("workload = \"w\"\nwith", "workload = \"w\"\nturns = 3\nwith").replace("[1, 6]", "6");
+            read(&text.replace("\"open\", \"sized-connections-6-size-128\"", quick))
+        };
+        let experiment = with_turns("\"open\"").unwrap_or_else(|e| panic!("{e}"));
+        let (name, after) = (|at: usize| experiment.cells[at].name.as_str(), |at: usize| experiment.cells[at].after.as_deref());
+        assert_eq!((name(3), after(3)), ("sized-size-128-turn-1", None));
+        assert_eq!((name(5), after(5)), ("sized-size-128-turn-3", Some("sized-size-128-turn-2")));
+        assert_eq!((experiment.cells.len(), experiment.cells[5].asks().as_str()), (7, "w, size 128, word hello"));
+        let slices = slices(&experiment.cells);
+        let turns: Vec<String> = slices.iter().filter(|s| s.parameter == TURN).map(Slice::title).collect();
+        assert_eq!(turns, ["sized, size 7", "sized, size 128"]);
+        // A turn is none without the one before.
+        assert!(with_turns("\"sized-size-7-turn-1\"").is_ok());
+        let said = with_turns("\"sized-size-7-turn-2\"").unwrap_err();
+        assert!(said.contains("`sized-size-7-turn-2` comes after `sized-size-7-turn-1`"), "{said}");
     }
 
     #[test]

@@ -240,6 +240,7 @@ pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
     let header = &record.header;
     let design = &header.experiment.design;
     let mut notes: Vec<String> = not_known(record).into_iter().chain(unsteady(record, judgement)).collect();
+    notes.extend(judgement.offered.iter().cloned());
     if header.quick {
         notes.push(format!(
             "This was the quick form: fewer contenders and cells, and at most {} to warm up. Run it without --quick for the whole answer.",

@@ -4,9 +4,10 @@ use crate::page::{ms, round};
 use model::article::{Article, Figure, Row, Table};
 use model::audit::Audit;
 use model::judgement::{
-    CapacityCurves, ClaimVerdict, FaultAt, Judgement, Noise, Picture, PlannedLook, SweepCurves, Symptom, Verdict, WarmUp,
+    CapacityCurves, ClaimVerdict, DatabaseUse, FaultAt, Judgement, Noise, Picture, PlannedLook, SweepCurves, Symptom, Verdict, WarmUp,
 };
 use model::record::{Record, Warmup};
+use model::units::show_number;
 use serde_json::{Value, json};
 use stats::Interval;
 
@@ -98,7 +99,15 @@ pub fn sweep(s: &SweepCurves) -> Value {
             })).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "crossings": s.crossings.iter().map(|c| json!({"level": c.level, "sentence": c.sentence})).collect::<Vec<_>>(),
+        "turns": s.turns.iter().map(|t| &t.sentence).collect::<Vec<_>>(),
     })
+}
+
+/// What a database used: `412 µs of CPU a request, 31.0 % of a CPU, 96.1 MB, 14 processes`.
+pub fn database_use(used: &DatabaseUse) -> String {
+    let a_request = used.cpu_us_per_request.map_or(String::new(), |us| format!("{} µs of CPU a request, ", show_number(us)));
+    let processes = if used.processes == 1 { "1 process".to_owned() } else { format!("{} processes", used.processes) };
+    format!("{a_request}{} % of a CPU, {} MB, {processes}", show_number(used.cpu_percent), show_number(used.memory_mb))
 }
 
 /// The capacities of a cell.

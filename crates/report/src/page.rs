@@ -83,7 +83,7 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
         "instrument": header.instrument.as_ref().map_or_else(Vec::new, instrument),
         "skipped": header.skipped.iter().map(|s| json!({"contender": s.contender, "reason": s.reason}))
             .chain(record.dropped().map(|(name, f)| json!({"contender": name, "reason": format!("{}: {}", f.stage, f.cause)}))).collect::<Vec<_>>(),
-        "machine": machine(record),
+        "machine": machine(record, judgement),
         "design": experiment.describe_design().into_iter().map(|(name, value)| fact(name, value))
             .chain(header.checks.iter().map(|(workload, checks)| fact("checked", format!("{workload}: {checks}")))).collect::<Vec<_>>(),
         "repeat": [
@@ -121,7 +121,7 @@ fn contender(record: &Record, judgement: &Judgement, p: &Participant) -> Value {
     })
 }
 
-fn machine(record: &Record) -> Vec<Value> {
+fn machine(record: &Record, judgement: &Judgement) -> Vec<Value> {
     let (m, cpus) = (&record.header.machine, &record.header.cpus);
     let show = |set: &[usize]| set.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let mut facts = vec![
@@ -143,6 +143,12 @@ fn machine(record: &Record) -> Vec<Value> {
     if let Some(database) = &record.header.database {
         facts.push(fact("database", format!("{}: {}", database.name, database.summary)));
         facts.extend(record.trials.iter().find_map(|t| t.database.as_ref()).map_or_else(Vec::new, kept));
+        facts.extend(
+            judgement
+                .databases
+                .iter()
+                .map(|used| fact(&format!("database in {}, {}", used.cell, used.contender), judged::database_use(used))),
+        );
     }
     let steal = record.trials.iter().map(|t| t.host.steal_share).fold(0.0, f64::max);
     facts.push(fact("most CPU time stolen in a trial", format!("{} %", show_number(steal * 100.0))));

@@ -29,6 +29,16 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
         let _ = writeln!(text, "\n{}", capacities(curves));
     }
     crossings(&mut text, &judgement.sweeps);
+    turns(&mut text, &judgement.sweeps);
+    if !judgement.databases.is_empty() {
+        let _ = writeln!(text, "\nDatabase");
+    }
+    for used in &judgement.databases {
+        let _ = writeln!(text, "  {}, {}: {}", used.cell, used.contender, crate::judged::database_use(used));
+    }
+    if !judgement.offered.is_empty() {
+        let _ = writeln!(text, "\nOffered\n  {}", judgement.offered.join("\n  "));
+    }
     text += &crate::effects::text(judgement);
     for (at, warmup) in judgement.warmups.iter().enumerate() {
         let _ = writeln!(text, "{}{}", if at == 0 { "\nWarm-up\n" } else { "" }, warmup_line(warmup));
@@ -106,6 +116,14 @@ fn crossings(text: &mut String, sweeps: &[SweepCurves]) {
     }
     if all.len() > SHOWN {
         let _ = writeln!(text, "  and {} more, all on the page", all.len() - SHOWN);
+    }
+}
+
+/// What a cell's last turn came to beside its first.
+fn turns(text: &mut String, sweeps: &[SweepCurves]) {
+    let all: Vec<&str> = sweeps.iter().flat_map(|sweep| &sweep.turns).map(|turns| turns.sentence.as_str()).collect();
+    if !all.is_empty() {
+        let _ = writeln!(text, "\nIn turn\n  {}", all.join("\n  "));
     }
 }
 
@@ -302,6 +320,7 @@ mod tests {
             with: BTreeMap::new(),
             load: Load::closed(connections),
             timeout: Duration::from_secs(1),
+            after: None,
             sweep: Some(Swept { of: "c".into(), levels: vec![level] }),
         }
     }
@@ -324,6 +343,7 @@ mod tests {
                 line("a", vec![point(1.0, value), point(6.0, value * 5.0), point(48.0, value * 7.0)]),
                 line("b:x+y", vec![point(1.0, value / 3.0), point(48.0, value * 9.0)]),
             ],
+            turns: vec![],
             crossings: vec![Crossing {
                 below: "a".parse().unwrap(),
                 above: "b:x+y".parse().unwrap(),

@@ -22,6 +22,7 @@ pub mod process;
 mod procfs;
 mod reset;
 pub mod revision;
+pub mod sessions;
 pub mod signs;
 pub mod start;
 pub mod usage;

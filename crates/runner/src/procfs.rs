@@ -35,9 +35,15 @@ impl Reader {
 
     /// Resident memory in bytes.
     pub fn resident_bytes(&mut self, pid: u32) -> Option<u64> {
+        self.memory_bytes(pid).map(|(resident, _)| resident)
+    }
+
+    /// Resident memory in bytes, and what of it may be shared with others: files and shared memory.
+    pub fn memory_bytes(&mut self, pid: u32) -> Option<(u64, u64)> {
         read(&format!("/proc/{pid}/statm"), &mut self.buffer)?;
         let text = std::str::from_utf8(&self.buffer).ok()?;
-        Some(text.split(' ').nth(1)?.parse::<u64>().ok()? * rustix::param::page_size() as u64)
+        let mut bytes = text.split(' ').skip(1).map_while(|pages| Some(pages.parse::<u64>().ok()? * rustix::param::page_size() as u64));
+        Some((bytes.next()?, bytes.next()?))
     }
 
     /// A `Name:  123 kB` line of `/proc/PID/status` or of a thread's.

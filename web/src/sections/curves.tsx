@@ -36,11 +36,11 @@ export function CurvesSection({ sweeps }: { sweeps: Sweep[] }) {
           ))}
         </ul>
         <Levels of={shown} strong={strong} />
-        {shown.crossings.length > 0 && (
+        {shown.crossings.length + shown.turns.length > 0 && (
           <ul class="crossings">
-            {shown.crossings.map((c, i) => (
+            {[...shown.turns, ...shown.crossings.map((c) => c.sentence)].map((sentence, i) => (
               <li key={i} dir="auto">
-                {unbroken(c.sentence)}
+                {unbroken(sentence)}
               </li>
             ))}
           </ul>

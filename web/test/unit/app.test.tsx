@@ -150,6 +150,11 @@ describe("a whole record", () => {
     press(root.querySelector<HTMLElement>('#curves input[value="generated, 192 connections over size"]')!);
     expect(drawn()).not.toEqual(cpu);
     expect(root.querySelector("#curves .crossings")).toBeNull();
+    show({ ...page, sweeps: [{ ...first!, turns: ["proxy-go-gin, c: CPU per request in turn 2 is 1.40 times that in turn 1: worse."] }] });
+    expect(all("#curves .crossings li").map((e) => e.textContent)).toEqual([expect.stringContaining("proxy-go-gin, c: CPU per request"), first!.crossings[0]!.sentence]);
+    show(page);
+    press(root.querySelector<HTMLElement>('#curves input[value="cpu_per_request"]')!);
+    press(root.querySelector<HTMLElement>('#curves input[value="generated, 192 connections over size"]')!);
     expect(root.querySelector("#curves figure")!.getAttribute("aria-label")).toBe("CPU per request: generated, 192 connections over size");
     show({ ...page, sweeps: [] });
     expect(root.querySelector("#curves")).toBeNull();

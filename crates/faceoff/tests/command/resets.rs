@@ -54,3 +54,51 @@ fn a_reset_that_fails_is_the_contenders_failure() {
         nothing_is_left(&folder);
     }
 }
+
+/// A row of turns is measured on what the turn before left; each probe of a capacity finds the same.
+#[test]
+fn turns_are_reset_once_and_a_capacity_before_each_probe() {
+    let folder = Folder::new();
+    for name in ["a", "b"] {
+        let manifest = format!("systems/{name}/system.toml");
+        folder.system(name, &[]);
+        let text = std::fs::read_to_string(folder.path().join(&manifest)).unwrap();
+        folder.write(&manifest, &format!("{text}[reset]\nrun = [\"sh\", \"-c\", \"echo {name} >> ../../resets\"]\n"));
+    }
+    let experiment = r#"
+name = "x"
+question = "Which?"
+baseline = "a"
+contenders = ["b"]
+[design]
+blocks = 2
+spare_blocks = 0
+warmup = "50ms"
+measure = "100ms"
+[[cell]]
+name = "row"
+workload = "hello"
+turns = 3
+load = { kind = "closed", connections = 2 }
+[[cell]]
+name = "most"
+workload = "hello"
+load = { kind = "capacity", of = "users", service_level = "p95<2s", from = 1, at_most = 2, probe = "200ms", probes = 6 }
+"#;
+    folder.write("experiments/x.toml", experiment);
+    let ran = folder.run(&["run", "x", "--out", "r"]);
+    assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
+    let record = folder.record("r");
+    let mut expected = 0;
+    for trial in &record.trials {
+        let mut at: Vec<(u32, &str)> = trial.measurements.iter().map(|m| (m.position, m.cell.as_str())).collect();
+        at.sort_unstable();
+        let [(first, "row-turn-1"), (second, "row-turn-2"), (third, "row-turn-3")] = at[..] else { panic!("{at:?}") };
+        assert_eq!((second, third), (first + 1, first + 2));
+        expected += 1 + 1 + trial.capacities[0].probes.len();
+    }
+    let resets = std::fs::read_to_string(folder.path().join("resets")).unwrap();
+    assert_eq!(resets.lines().count(), expected, "one before the row, one before the search, one before each of its probes");
+    assert!(ran.out.contains("In turn\n  a, row: "), "{}", ran.out);
+    nothing_is_left(&folder);
+}

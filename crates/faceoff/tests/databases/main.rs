@@ -137,6 +137,46 @@ fn banks_keep_what_they_acknowledge_and_nothing_of_what_they_refuse() {
 }
 
 #[test]
+#[ignore = "fetches PostgreSQL and Go modules; part of `make test-all`"]
+fn a_turn_finds_the_rows_of_the_turn_before_and_a_probe_finds_none() {
+    let folder = Folder::new(1);
+    folder.check(&["postgres", "bank-go"], None);
+    let text = std::fs::read_to_string(folder.path("experiments/chaos.toml")).unwrap();
+    let turns = text.replace("timeout = \"2s\"", "timeout = \"2s\"\nturns = 2");
+    let most = r#"
+[[cell]]
+name = "most"
+workload = "bank-fair"
+load = { kind = "capacity", of = "users", service_level = "p95<2s and errors<0.1%", from = 2, at_most = 4, probe = "500ms", probes = 6 }
+"#;
+    std::fs::write(folder.path("experiments/chaos.toml"), format!("{turns}{most}")).unwrap();
+    let output = folder.faceoff(&["run", "chaos", "--out", "r"]).output().unwrap();
+    let record = Record::read(&folder.path("r")).unwrap_or_else(|e| panic!("{e:?}: {output:?}"));
+    assert_eq!(record.trials.len(), 2, "{output:?}");
+    for trial in &record.trials {
+        let kept = trial.database.as_ref().unwrap();
+        assert!(trial.failure.is_none() && kept.checks.iter().all(|checked| checked.broken().is_empty()), "{trial:?}");
+        let rows = |after: &str| -> Vec<u64> {
+            let of = kept.checks.iter().filter(|checked| checked.after == after);
+            of.map(|checked| checked.tables.iter().map(|table| table.acknowledged).sum()).collect()
+        };
+        let ([first], [both]) = (&rows("fair-turn-1")[..], &rows("fair-turn-2")[..]) else { panic!("{:?}", kept.checks) };
+        assert!(*first > 0 && both > first, "{first} rows after the first turn, {both} after the second");
+        let probes = trial.capacities[0].probes.len();
+        let after_probes = rows("most");
+        // Before the first probe, what made sure that it is quiet; then once for each.
+        assert_eq!(after_probes.len(), probes + 1);
+        assert!(after_probes[1..].iter().all(|rows| (1..5 * first).contains(rows)), "{after_probes:?}");
+        for measured in &trial.measurements {
+            let used = measured.database.as_ref().unwrap();
+            assert!(used.cpu_ns > 0 && used.memory_max_bytes > 5_000_000 && used.processes_max >= 3, "{used:?}");
+        }
+    }
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("\nDatabase\n") && said.contains("of CPU a request") && said.contains("\nIn turn\n"), "{said}");
+}
+
+#[test]
 #[ignore = "fetches PostgreSQL and Go modules, and takes a quarter of an hour; FACEOFF_CHAOS_BLOCKS says how many blocks of two trials; part of `make test-all`"]
 fn every_acknowledged_write_is_there_whoever_is_killed_when() {
     let blocks = std::env::var("FACEOFF_CHAOS_BLOCKS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);

@@ -1,6 +1,7 @@
 //! Whether what broke the levels of a search was the contender. Probes that say nothing are left out one by one; here is what is left.
 
 use super::fault;
+use super::surroundings::END_OTHERS;
 use model::capacity::{Ended, Searched, Unfit};
 use model::record::Fault;
 use model::units::show_share;
@@ -10,7 +11,7 @@ const UNFIT_SHARE_MAX: f64 = 0.5;
 
 /// Share of the probes that were unfit for that reason, of those that might have been.
 fn share(searched: &Searched, unfit: Unfit) -> f64 {
-    let might = searched.probes.iter().filter(|probe| unfit == Unfit::Robbed || probe.kept == Some(false)).count();
+    let might = searched.probes.iter().filter(|probe| unfit != Unfit::Generator || probe.kept == Some(false)).count();
     searched.probes.iter().filter(|probe| probe.unfit() == Some(unfit)).count() as f64 / might.max(1) as f64
 }
 
@@ -34,4 +35,12 @@ pub(super) fn steal(searched: &Searched) -> Option<Fault> {
     }
     let evidence = format!("the hypervisor took too much in {} of the probes", show_share(share));
     fault("steal", evidence, "measure when the host is quieter, or on a machine of your own")
+}
+
+pub(super) fn other_cpu(searched: &Searched) -> Option<Fault> {
+    let share = share(searched, Unfit::Disturbed);
+    if searched.ended != Ended::Unfit(Unfit::Disturbed) && share <= UNFIT_SHARE_MAX {
+        return None;
+    }
+    fault("other-cpu", format!("other processes used too much of the CPUs in {} of the probes", show_share(share)), END_OTHERS)
 }

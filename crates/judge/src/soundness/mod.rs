@@ -94,7 +94,8 @@ impl Faults {
             with_found(&measurement.faults, CHECKS.iter().filter_map(|check| check(&seen)))
         };
         let of_search = |searched: &Searched| {
-            with_found(&searched.faults, [capacity::generator, capacity::steal].iter().filter_map(|check| check(searched)))
+            let checks = [capacity::generator, capacity::steal, capacity::other_cpu];
+            with_found(&searched.faults, checks.iter().filter_map(|check| check(searched)))
         };
         let trials = record.trials.iter().map(|trial| OfTrial {
             own: of_trial(trial),

@@ -1,12 +1,12 @@
 //! Whether the machine let both work.
 
 use super::{Seen, fault};
-use model::record::{Circumstances, CpuTime, Descriptors, Fault, STEAL_SHARE_MAX, TICK_NS, Trial};
+use model::record::{Circumstances, Descriptors, Fault, STEAL_SHARE_MAX, Trial};
 use model::units::{show_duration, show_number, show_share};
 use std::time::Duration;
 
-/// CPU time that others may take of a set of CPUs.
-const OTHER_SHARE_MAX: f64 = 0.05;
+/// What helps against other programs.
+pub(super) const END_OTHERS: &str = "end what else runs (`top` shows it), or choose other CPUs with `cpus` of [place]";
 /// The clock rate may change so much from the first half to the second.
 const FREQUENCY_MAX: f64 = 0.10;
 /// Readings in each half of a measurement, at least.
@@ -49,33 +49,12 @@ fn stolen(kind: &str, share: f64, what: &str) -> Option<Fault> {
 }
 
 pub(super) fn other_cpu(seen: &Seen<'_>) -> Option<Fault> {
-    let (around, sets) = (circumstances(seen)?, seen.cpus);
     // Of a service that ran already nobody knows on which CPUs, and how busy.
     let measurement = Some(seen.measurement).filter(|m| m.usage.is_known())?;
-    let overlaps = |a: &[usize], b: &[usize]| a.iter().any(|cpu| b.contains(cpu));
-    let others = |cpus: &[usize]| {
-        let times = || around.cpus.iter().filter(|time| cpus.contains(&time.cpu));
-        // The kernel looks at even instants who runs, which arrivals at even distances may always meet; how long a CPU is idle it measures.
-        let wall = around.wall_ns as f64 / TICK_NS as f64;
-        let not_idle = |time: &CpuTime| (wall - time.ticks.saturating_sub(time.busy_ticks) as f64).clamp(0.0, time.busy_ticks as f64);
-        let busy: f64 = times().map(not_idle).sum();
-        let all: f64 = times().map(|time| time.ticks as f64).sum();
-        // Whoever may have run there is taken to have done all its work there: nobody is accused in vain.
-        let ours = [
-            (&sets.contender, measurement.usage.cpu_ns),
-            (&sets.upstream, measurement.upstream_cpu_ns.unwrap_or(0)),
-            (&sets.generator, around.faceoff_cpu_ns),
-        ];
-        let ours: f64 = ours.into_iter().filter(|(set, _)| overlaps(set, cpus)).map(|(_, ns)| ns as f64).sum();
-        let other = busy - ours / TICK_NS as f64;
-        // The kernel counts by looking 100 times a second: four standard deviations of that, and a tick at each end.
-        let noise = 2.0 * all.sqrt() + 2.0;
-        (other > noise && other > OTHER_SHARE_MAX * all).then(|| other / all)
-    };
-    let names = [("the contender", &sets.contender), ("the generator", &sets.generator)];
-    let (whose, share) = names.into_iter().find_map(|(whose, cpus)| Some((whose, others(cpus)?)))?;
+    let behind_ns = measurement.upstream_cpu_ns.unwrap_or(0);
+    let (whose, share) = circumstances(seen)?.others(seen.cpus, measurement.usage.cpu_ns, behind_ns)?;
     let evidence = format!("other processes used {} of the CPUs of {whose}", show_share(share));
-    fault("other-cpu", evidence, "end what else runs (`top` shows it), or choose other CPUs with `cpus` of [place]")
+    fault("other-cpu", evidence, END_OTHERS)
 }
 
 pub(super) fn frequency(seen: &Seen<'_>) -> Option<Fault> {

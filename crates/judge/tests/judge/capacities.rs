@@ -36,6 +36,7 @@ fn probe(level: f64, kept: bool) -> Probe {
         generator_busy: 0.1,
         generator_late: false,
         steal_share: Some(0.0),
+        others_share: None,
         recovery: None,
     }
 }
@@ -114,6 +115,23 @@ fn a_hypervisor_that_takes_too_much_is_a_fault() {
     record.trials[0].capacities[0].probes.iter_mut().for_each(|p| p.steal_share = Some(0.3));
     let judgement = judge::judge(&record);
     assert_eq!(judgement.faults.iter().map(|f| (f.kind.as_str(), f.place.as_str())).collect::<Vec<_>>(), [("steal", "block 1, a, cell c")]);
+    assert_eq!(verdicts(&judgement)[0].spoilt, 1);
+}
+
+#[test]
+fn others_on_the_cpus_are_a_fault() {
+    let mut record = record(1.5);
+    // Half of the probes are left out one by one; more than half, and the search says nothing.
+    let probes = |record: &mut Record, n: usize| {
+        record.trials[0].capacities[0].probes.iter_mut().take(n).for_each(|p| p.others_share = Some(0.2));
+    };
+    probes(&mut record, 3);
+    assert!(judge::judge(&record).faults.is_empty());
+    probes(&mut record, 4);
+    let judgement = judge::judge(&record);
+    let fault = &judgement.faults[0];
+    assert_eq!((judgement.faults.len(), fault.kind.as_str(), fault.place.as_str()), (1, "other-cpu", "block 1, a, cell c"));
+    assert!(fault.evidence.contains("66.7 %"), "{}", fault.evidence);
     assert_eq!(verdicts(&judgement)[0].spoilt, 1);
 }
 

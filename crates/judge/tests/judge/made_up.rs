@@ -41,6 +41,7 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
             with: BTreeMap::new(),
             load,
             timeout: Duration::from_secs(1),
+            after: None,
             sweep: None,
         }],
         design: Design {
@@ -137,6 +138,7 @@ pub fn measurement(seconds: u64, service: Histogram) -> Measurement {
         seconds: vec![],
         usage: Usage { cpu_ns: SECOND, wall_ns: seconds * SECOND, rss_max_bytes: 50_000_000, threads_max: 7, ..Usage::default() },
         upstream_cpu_ns: None,
+        database: None,
         generator: Generator {
             lag: None,
             cpu_ns: 1,

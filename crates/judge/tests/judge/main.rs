@@ -5,6 +5,7 @@ mod capacities;
 mod effects;
 mod keeping;
 mod made_up;
+mod offered;
 mod soundness;
 mod sweeps;
 mod symptoms;

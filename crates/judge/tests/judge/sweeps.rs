@@ -2,7 +2,7 @@
 
 use crate::made_up::{self, histogram, measurement, name};
 use model::experiment::{Cell, Load};
-use model::judgement::{Crossing, Judgement, SweepCurves};
+use model::judgement::{Crossing, Judgement, Outcome, SweepCurves};
 use model::metric::Metric;
 use model::record::{Fault, Record};
 use model::sweep::{Level, Swept};
@@ -93,6 +93,36 @@ fn lines_that_surely_cross_are_said_to_with_the_place() {
     assert!((level - 4.0).abs() < 0.05, "{level}");
     assert_eq!(sentence, "By CPU per request, b is better up to about 4 connections, a above (judged at 1 and 16).");
     assert!(judgement.sweeps.iter().filter(|s| s.metric != Metric::CpuPerRequest).all(|s| s.crossings.is_empty()));
+}
+
+/// `b` needs two fifths more CPU time the second time, `a` the same.
+#[test]
+fn the_last_turn_is_compared_with_the_first_of_the_same_contender() {
+    let cpu_time = |contender: &str, turn: f64, block: usize| if contender == "b" && turn == 2.0 { 1.4 * NOISE[block] } else { 1.0 };
+    let mut record = record(&["a", "b"], &[1.0, 2.0], cpu_time);
+    for cell in &mut record.header.experiment.cells {
+        cell.sweep.iter_mut().flat_map(|sweep| &mut sweep.levels).for_each(|level| level.parameter = "turn".into());
+    }
+    let judgement = judge::judge(&record);
+    let [of_a, of_b] = &cpu(&judgement).turns[..] else { panic!("{:?}", cpu(&judgement).turns) };
+    assert_eq!((&of_a.contender, of_a.outcome, of_a.used), (&name("a"), Outcome::Equivalent, 6));
+    assert_eq!((&of_b.contender, of_b.outcome, of_b.last), (&name("b"), Outcome::Worse, 2.0));
+    assert!((of_b.ratio.unwrap() / 1.4 - 1.0).abs() < 1e-3 && of_b.interval.is_some_and(|i| i.low > 1.37 && i.high < 1.43), "{of_b:?}");
+    assert_eq!(
+        of_a.sentence,
+        "a, c: CPU per request in turn 2 is 1.00 times that in turn 1 (95 % interval 1.00 to 1.00): no difference that matters."
+    );
+    let said = &of_b.sentence;
+    assert!(
+        said.starts_with("b, c: CPU per request in turn 2 is 1.40 times that in turn 1 (95 % interval 1.3") && said.ends_with("): worse."),
+        "{said}"
+    );
+    // Of five blocks nothing is decided, and over anything but turns nobody is compared with himself.
+    record.trials.retain(|t| t.block < 6);
+    let short = judge::judge(&record);
+    assert!(cpu(&short).turns[1].sentence.ends_with("): undecided: 5 blocks of the 6 that a verdict needs."), "{:?}", cpu(&short).turns[1]);
+    let other = judge::judge(&self::record(&["a", "b"], &[1.0, 2.0], cpu_time));
+    assert!(other.sweeps.iter().all(|sweep| sweep.turns.is_empty()));
 }
 
 #[test]

@@ -52,6 +52,8 @@ pub struct Reading {
     pub generator_late: bool,
     /// CPU time that the hypervisor took, where that is read.
     pub steal_share: Option<f64>,
+    /// CPU time that other programs used, where that is read and is not too little to be told.
+    pub others_share: Option<f64>,
 }
 
 impl Reading {
@@ -67,6 +69,7 @@ impl Reading {
             generator_busy: busy,
             generator_late: matches!(load, Load::Arrivals { .. }) && is_late && measured.in_flight_max < load.in_flight_max(),
             steal_share: None,
+            others_share: None,
             times: measured.latency,
             counts: measured.counts,
             duration_ns: measured.duration_ns,
@@ -146,6 +149,10 @@ pub fn search(
             None => again = 0,
             Some(unfit) if again < again_max(unfit) => {
                 again += 1;
+                // Whoever takes CPU time mostly does so for seconds.
+                if matches!(unfit, Unfit::Robbed | Unfit::Disturbed) {
+                    subject.rest(duration);
+                }
                 continue;
             }
             Some(Unfit::Generator) if !next.at_edge => {
@@ -202,6 +209,7 @@ fn probe(capacity: &Capacity, next: Next, reading: &Reading, timeout: Duration) 
         generator_busy: reading.generator_busy,
         generator_late: reading.generator_late,
         steal_share: reading.steal_share,
+        others_share: reading.others_share,
         recovery: None,
     }
 }

@@ -81,6 +81,7 @@ fn outcome(probe: &Probe) -> &'static str {
     match (probe.unfit(), probe.kept) {
         (Some(Unfit::TooFew), _) => "too few requests to tell",
         (Some(Unfit::Robbed), _) => "left out: the hypervisor took too much",
+        (Some(Unfit::Disturbed), _) => "left out: other programs used the CPUs",
         (Some(Unfit::Generator), _) => "left out: the generator was at its limit",
         (None, Some(true)) => "kept",
         (None, _) => "broken",
@@ -176,6 +177,7 @@ mod tests {
             generator_busy: 0.1,
             generator_late: false,
             steal_share: None,
+            others_share: None,
             recovery: (!kept).then_some(Recovery { after_ns: 1_200_000_000, how: Recovered::ByItself }),
         }
     }
