@@ -92,12 +92,14 @@ impl Subject for Contender<'_, '_> {
         self.make_alike();
         let Ok(running) = &self.running else { return Ok(None) };
         let cpus = self.setup.cpus;
-        let used = || (tree_cpu_ns(running.process.pid), behind(self.setup, self.keeping).unwrap_or(0));
+        let used = || (running.cpu_ns(), behind(self.setup, self.keeping).unwrap_or(0));
         let before = (circumstances::Reading::now(&cpus.all(), self.setup.awake), used());
         let measured = self.on_cpus(&self.plan(running, load, duration, seed))?;
         let ((contender_ns, behind_ns), around) = (used(), before.0.until_now());
         let (contender_ns, behind_ns) = (contender_ns.saturating_sub(before.1.0), behind_ns.saturating_sub(before.1.1));
-        let others_share = around.others(cpus, contender_ns, behind_ns).map(|(_, share)| share);
+        // Of a service that ran already nobody knows what it used.
+        let others = running.pid().and_then(|_| around.others(cpus, contender_ns, behind_ns));
+        let others_share = others.map(|(_, share)| share);
         Ok((!measured.interrupted).then(|| Reading { steal_share: around.steal_share(), others_share, ..Reading::of(measured, load) }))
     }
 
