@@ -13,20 +13,23 @@ const STANDARD_ERRORS_MAX: f64 = 4.0;
 /// And then the series must be as unlikely as this to have a level.
 const KPSS_P_MAX: f64 = 0.01;
 /// With fewer windows, the test of a level cannot come to that p.
-const WINDOWS_FEWEST: usize = 28;
+pub(super) const WINDOWS_FEWEST: usize = 28;
 /// Throughput and CPU are looked at in tenths of a second.
 const WINDOW_NS: u64 = 100_000_000;
 
-pub(super) fn not_stationary(seen: &Seen<'_>) -> Option<Fault> {
-    let correct = &seen.measurement.generator.correct_per_tenth;
-    let changes_by_design = match &seen.cell.load {
+pub(super) fn changes_by_design(load: &Load) -> bool {
+    match load {
         Load::Arrivals { stages, .. } => !stages.is_empty(),
         Load::Users { ramp, .. } => !ramp.is_zero(),
         Load::Closed { .. } => false,
         // It is many loads, none of which is a measurement.
         Load::Capacity(_) => true,
-    };
-    if changes_by_design {
+    }
+}
+
+pub(super) fn not_stationary(seen: &Seen<'_>) -> Option<Fault> {
+    let correct = &seen.measurement.generator.correct_per_tenth;
+    if changes_by_design(&seen.cell.load) {
         return None;
     }
     let is_closed = matches!(seen.cell.load, Load::Closed { .. });
