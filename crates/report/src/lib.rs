@@ -3,6 +3,7 @@
 
 mod answer;
 mod articles;
+mod believe;
 mod effects;
 mod judged;
 mod page;
