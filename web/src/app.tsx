@@ -5,6 +5,7 @@ import type { Reading } from "./read";
 import { ContendersSection, MethodSection } from "./sections/about";
 import { AnswerSection } from "./sections/answer";
 import { AuditSection } from "./sections/audit";
+import { BelieveSection } from "./sections/believe";
 import { CapacitySection } from "./sections/capacity";
 import { CurvesSection } from "./sections/curves";
 import { DecidedSection } from "./sections/decided";
@@ -16,11 +17,13 @@ import { TimeSection } from "./sections/time";
 import { TrialsSection } from "./sections/trials";
 import { VerdictsSection } from "./sections/verdicts";
 import { WarmUpSection } from "./sections/warmup";
+import { Shown } from "./shown";
 import { useTheme } from "./theme";
 
 /** The sections of a page; curves and the article's tables only where there are some. */
 const places = (page: Page): [id: string, text: string][] => [
   ["answer", "Answer"],
+  ["believe", "Believe it?"],
   ...(page.effects.length > 0 ? [["effects", "Effects"] as [string, string]] : []),
   ...(page.verdicts.length > 0 || page.effects.length === 0 ? [["verdicts", "Verdicts"] as [string, string]] : []),
   ["symptoms", "Symptoms"],
@@ -30,7 +33,7 @@ const places = (page: Page): [id: string, text: string][] => [
   ["summary", "Table"],
   ...(page.audit ? [["audit", "The article"] as [string, string]] : []),
   ["time", "Over time"],
-  ["warmup", "Warm-up"],
+  ["warmup", "Start-up"],
   ["trials", "Trials"],
   ["decided", "Judgement"],
   ["contenders", "Contenders"],
@@ -41,6 +44,9 @@ export function App({ reading }: { reading: Reading }) {
   const [theme, flip] = useTheme();
   return (
     <>
+      <a class="skip" href="#record">
+        Skip to the answer
+      </a>
       <header class="top">
         <b>faceoff</b>
         {"page" in reading && (
@@ -59,7 +65,7 @@ export function App({ reading }: { reading: Reading }) {
       {"page" in reading ? (
         <Record page={reading.page} theme={theme} />
       ) : (
-        <main class="problem">
+        <main class="problem" id="record" tabIndex={-1}>
           <h1>No record</h1>
           <p>{reading.problem}</p>
         </main>
@@ -76,23 +82,26 @@ function Record({ page, theme }: { page: Page; theme: string }) {
   document.title = `${page.question} – faceoff`;
   return (
     <Looks.Provider value={identities}>
-      <main>
-        <AnswerSection page={page} />
-        <EffectsSection effects={page.effects} />
-        {(page.verdicts.length > 0 || page.effects.length === 0) && <VerdictsSection verdicts={page.verdicts} {...choice} />}
-        <SymptomsSection symptoms={page.symptoms} />
-        <CapacitySection capacities={page.capacities} />
-        <CurvesSection sweeps={page.sweeps} />
-        <LatencySection curves={page.curves} {...choice} />
-        <SummarySection table={page.table} cells={page.cells} published={page.published} />
-        {page.audit && <AuditSection audit={page.audit} table={page.table} />}
-        <TimeSection trials={page.trials} contenders={page.contenders} theme={theme} {...choice} />
-        <WarmUpSection warmups={page.warmups} trials={page.trials} />
-        <TrialsSection trials={page.trials} faults={page.faults} fault_counts={page.fault_counts} skipped={page.skipped} />
-        <DecidedSection {...page} />
-        <ContendersSection contenders={page.contenders} />
-        <MethodSection page={page} />
-      </main>
+      <Shown>
+        <main id="record" tabIndex={-1}>
+          <AnswerSection page={page} />
+          <BelieveSection believe={page.believe} checks={page.checks} notes={page.notes} />
+          <EffectsSection effects={page.effects} />
+          {(page.verdicts.length > 0 || page.effects.length === 0) && <VerdictsSection verdicts={page.verdicts} {...choice} />}
+          <SymptomsSection symptoms={page.symptoms} />
+          <CapacitySection capacities={page.capacities} />
+          <CurvesSection sweeps={page.sweeps} />
+          <LatencySection curves={page.curves} {...choice} />
+          <SummarySection table={page.table} cells={page.cells} published={page.published} />
+          {page.audit && <AuditSection audit={page.audit} table={page.table} />}
+          <TimeSection trials={page.trials} contenders={page.contenders} theme={theme} {...choice} />
+          <WarmUpSection warmups={page.warmups} trials={page.trials} contenders={page.contenders} />
+          <TrialsSection trials={page.trials} faults={page.faults} fault_counts={page.fault_counts} skipped={page.skipped} />
+          <DecidedSection {...page} />
+          <ContendersSection contenders={page.contenders} />
+          <MethodSection page={page} />
+        </main>
+      </Shown>
       <footer>
         <bdi>{page.experiment}</bdi>, recorded <bdi>{page.made.recorded_at}</bdi> in <bdi>{page.made.record}</bdi>; faceoff <bdi>{page.made.version}</bdi>
       </footer>

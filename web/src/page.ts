@@ -9,6 +9,10 @@ export interface Page {
   source: Source | null;
   /** The answer in one sentence, and the few that qualify it. */
   answer: Answer;
+  /** What speaks for the answer and against it, in the order in which one would ask. */
+  believe: Ground[];
+  /** every check of the measurement, those that found something first */
+  checks: Check[];
   /** What a reader must know before believing: short warm-up, one core, skipped contenders. */
   notes: string[];
   claims: Claim[];
@@ -57,6 +61,31 @@ export interface Answer {
   outcome: "answered" | "undecided" | "unsound";
   sentence: string;
   details: string[];
+  /** the contender that it speaks of, by these metrics; null where it is not about one */
+  subject: string | null;
+  metrics: string[];
+}
+export interface Ground {
+  /** "noise" */
+  subject: string;
+  /** open: not known, or not whole */
+  standing: "good" | "bad" | "open";
+  sentence: string;
+  more: string[];
+  /** the section that shows it */
+  section: string;
+}
+export interface Check {
+  /** of the faults that it finds: "generator-lag" */
+  kind: string;
+  /** what is so where it finds none */
+  what: string;
+  standing: "held" | "found" | "not_made";
+  /** "measurements" */
+  of: string;
+  all: number;
+  looked_at: number;
+  found: number;
 }
 
 export type Outcome = "better" | "worse" | "equivalent" | "undecided";
@@ -363,15 +392,21 @@ export interface Trial {
   valid: boolean;
   /** why not, when not valid */
   reason: string;
+  /** from the start of the process: the first right answer, and the steady state */
   ready_ms: number | null;
+  steady_ms: number | null;
   /** null in older records */
   warmup: Windows | null;
   stop: string;
+  facts: Fact[];
   measurements: Measurement[];
 }
 export interface Measurement {
   cell: string;
   position: number;
+  /** from the start of the process; null in older records */
+  began_s: number | null;
+  lasted_s: number;
   counts: Record<"scheduled" | "unsent" | "correct" | "wrong" | "declined" | "refused" | "broken" | "timed_out" | "unfinished", number>;
   /** columns, one entry a second */
   seconds: { t_s: number[]; rate_per_s: number[]; p50_ms: (number | null)[]; p99_ms: (number | null)[]; max_ms: (number | null)[] };

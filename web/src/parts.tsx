@@ -1,6 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
+import { Copy } from "./copy";
+import { asCsv, type Value } from "./csv";
+import { sig } from "./format";
 import type { Cell, Fact } from "./page";
+import { asSvg } from "./svg";
 
 export function Section({ id, title, lead, children }: { id: string; title: string; lead?: ComponentChildren; children: ComponentChildren }) {
   return (
@@ -21,29 +25,39 @@ export function Scroll({ label, children }: { label: string; children: Component
   );
 }
 
-export type Value = string | null;
-
 export interface TableProps {
   title: string;
   /** columns after the first `texts` hold numbers */
   columns: string[];
   rows: () => Value[][];
   texts?: number;
+  /** no chart stands above it */
+  alone?: boolean;
 }
 
 const MOST_ROWS = 3000;
 
-/** What a chart shows, as a table; made when it is opened, for it may be long. */
-export function DataTable({ title, columns, rows, texts = 1 }: TableProps) {
+/** What a chart shows, as a table, and both to be copied; made when it is asked for, for it may be long. */
+export function DataTable({ title, columns, rows, texts = 1, alone = false }: TableProps) {
   const [open, setOpen] = useState(false);
   return (
-    <details class="data" onToggle={(e) => setOpen((e.currentTarget as HTMLDetailsElement).open)}>
-      <summary>
-        Table: <bdi>{title}</bdi>
-      </summary>
-      {open && <Rows title={title} columns={columns} rows={rows} texts={texts} />}
-    </details>
+    <div class="beneath">
+      <details class="data" onToggle={(e) => setOpen((e.currentTarget as HTMLDetailsElement).open)}>
+        <summary>
+          Table: <bdi>{title}</bdi>
+        </summary>
+        {open && <Rows title={title} columns={columns} rows={rows} texts={texts} />}
+      </details>
+      <Copy text="Copy CSV" of={title} make={() => asCsv(columns, rows())} />
+      {!alone && <Copy text="Copy SVG" of={title} make={(button) => pictureOf(button)} />}
+    </div>
   );
+}
+
+/** The chart under which a button stands. */
+function pictureOf(button: HTMLElement): string {
+  const chart = button.closest("figure, [data-chart]");
+  return chart ? asSvg(chart) : "";
 }
 
 function Rows({ title, columns, rows, texts = 1 }: TableProps) {
@@ -73,7 +87,7 @@ function Rows({ title, columns, rows, texts = 1 }: TableProps) {
               <tr key={r}>
                 {row.map((value, i) => (
                   <td key={i} class={i < texts ? "" : "number"}>
-                    <bdi>{value ?? "–"}</bdi>
+                    <bdi>{typeof value === "number" ? sig(value) : (value ?? "–")}</bdi>
                   </td>
                 ))}
               </tr>

@@ -81,6 +81,7 @@ pub fn judge(record: &Record) -> Judgement {
     }
     let claims = claims::all(&judge, &judged);
     let sweeps = sweeps::all(&judge, &judged);
+    let checks = soundness::checks(record, &faults, noise.len());
     let failed_trial = record.trials.iter().any(|t| t.failure.is_some());
     let failed_contender = record.dropped().next().is_some() || record.header.skipped.iter().any(|s| s.failed);
     Judgement {
@@ -97,6 +98,7 @@ pub fn judge(record: &Record) -> Judgement {
         disqualified: judge.disqualified.clone(),
         made_again: record.trials.iter().map(|t| t.robbed.len() as u32).sum(),
         faults,
+        checks,
         rows: summary::rows(record),
         databases: summary::databases(record),
         offered: offered::all(record),

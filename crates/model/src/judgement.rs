@@ -6,6 +6,7 @@ use crate::metric::Metric;
 use crate::name::ContenderName;
 use crate::problem::Problems;
 use crate::record::WarmUpClass;
+use crate::soundness::Check;
 use crate::units::show_number;
 use serde::{Deserialize, Serialize};
 use stats::Interval;
@@ -45,6 +46,9 @@ pub struct Judgement {
     pub disqualified: Vec<Disqualified>,
     /// Everything that makes something unfit to judge from, with where it was.
     pub faults: Vec<FaultAt>,
+    /// The checks that find them, also those that found none.
+    #[serde(default)]
+    pub checks: Vec<Check>,
     /// Measurements that were made again, as the hypervisor took too much of the first ones.
     #[serde(default)]
     pub made_again: u32,

@@ -2,7 +2,7 @@
 //!
 //! What people write: [`system`], [`workload`], [`experiment`], found through a
 //! [`catalog::Catalog`]. What a run leaves: [`record`], and what it comes to: [`judgement`]. What is compared: [`metric`]. What is looked for: [`capacity`].
-//! What requests leave in a database: [`database`]. What others published: [`article`], and what that comes to: [`audit`]. What the instrument found of what is known: [`selftest`].
+//! What requests leave in a database: [`database`]. What others published: [`article`], and what that comes to: [`audit`]. What was looked at before believing: [`soundness`]. What the instrument found of what is known: [`selftest`].
 
 pub mod against;
 pub mod article;
@@ -24,6 +24,7 @@ pub mod record;
 pub mod reset;
 pub mod selftest;
 mod settings;
+pub mod soundness;
 pub mod sweep;
 pub mod system;
 pub mod template;

@@ -10,7 +10,7 @@ use model::units::{show_duration, show_number, show_share};
 use serde::Serialize;
 
 /// The answer to the experiment's question.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Answer {
     /// `answered`, `undecided` or `unsound`.
     pub outcome: &'static str,
@@ -18,6 +18,10 @@ pub struct Answer {
     pub sentence: String,
     /// What qualifies it.
     pub details: Vec<String>,
+    /// Whom it speaks of, where it is one contender.
+    pub subject: Option<ContenderName>,
+    /// By which metrics.
+    pub metrics: Vec<&'static str>,
 }
 
 /// Puts the judgement into words; who lost data comes before who is fast.
@@ -33,10 +37,10 @@ fn ranked(record: &Record, judgement: &Judgement) -> Answer {
     if judgement.unsound {
         let kinds = judgement.faults.iter().map(|f| f.kind.as_str()).collect::<std::collections::BTreeSet<_>>();
         let sentence = format!("Nobody is ranked: the measurement is unsound ({}).", kinds.into_iter().collect::<Vec<_>>().join(", "));
-        return Answer { outcome: "unsound", sentence, details };
+        return Answer { outcome: "unsound", sentence, details, ..Answer::default() };
     }
     if let Some(sentence) = crate::effects::sentence(judgement) {
-        return Answer { outcome: "answered", sentence, details };
+        return Answer { outcome: "answered", sentence, details, ..Answer::default() };
     }
     let claimed = judgement.claims.first().map(|c| &c.claim.contender);
     let others = || record.header.contenders.iter().map(|p| &p.name).filter(|n| **n != judgement.baseline && !n.is_twin());
@@ -44,9 +48,9 @@ fn ranked(record: &Record, judgement: &Judgement) -> Answer {
     let Some(subject) = subject else {
         if record.header.experiment.aa && !judgement.noise.is_empty() {
             let sentence = format!("{} was compared with itself: what differs is the noise of this machine.", judgement.baseline);
-            return Answer { outcome: "answered", sentence, details };
+            return Answer { outcome: "answered", sentence, details, ..Answer::default() };
         }
-        return Answer { outcome: "undecided", sentence: "Nobody is left to compare.".into(), details };
+        return Answer { outcome: "undecided", sentence: "Nobody is left to compare.".into(), details, ..Answer::default() };
     };
     let of = |metric: Metric| -> Vec<&Verdict> {
         judgement.verdicts.iter().filter(|v| v.contender == *subject && v.metric == metric && v.cell.is_some()).collect()
@@ -58,7 +62,8 @@ fn ranked(record: &Record, judgement: &Judgement) -> Answer {
         let differing = || crossing(judgement, subject, metric).or_else(|| by_cells(metric, &verdicts, cells));
         across_cells(metric, &verdicts, cells).or_else(differing)
     };
-    let mut parts: Vec<Part> = spoken.into_iter().filter_map(part).collect();
+    let (metrics, mut parts): (Vec<_>, Vec<Part>) =
+        spoken.into_iter().filter_map(|metric| Some((metric.describe().name, part(metric)?))).unzip();
     // Whoever fails requests has that said first.
     parts.splice(0..0, failures(&of(Metric::FailedShare)));
     if parts.is_empty() {
@@ -67,13 +72,13 @@ fn ranked(record: &Record, judgement: &Judgement) -> Answer {
             0 => "Nothing has been measured yet.".to_owned(),
             _ => format!("Whether {subject} beats {} is undecided: {reason}.", judgement.baseline),
         };
-        return Answer { outcome: "undecided", sentence, details };
+        return Answer { outcome: "undecided", sentence, details, subject: Some(subject.clone()), metrics: Vec::new() };
     }
     // One thing can be seen in three seconds; the others stand below it.
     let (first, rest) = parts.split_first().expect("not empty");
     let sentence = format!("{subject} {} {}.", first.verb, first.text);
     let more = rest.iter().map(|part| format!("It {} {}.", part.verb, part.text));
-    Answer { outcome: "answered", sentence, details: more.chain(details).collect() }
+    Answer { outcome: "answered", sentence, details: more.chain(details).collect(), subject: Some(subject.clone()), metrics }
 }
 
 /// `fails 98 % of its requests, nginx 0 %`, where that was judged and anybody failed any.

@@ -3,6 +3,7 @@
 
 mod answer;
 mod articles;
+mod believe;
 mod effects;
 pub mod export;
 mod gate;

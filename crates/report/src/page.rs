@@ -1,13 +1,13 @@
 //! The page: one file, readable offline. Its data has the type of `web/src/page.ts`.
 
 use crate::answer::{answer, notes};
-use crate::{effects, judged};
+use crate::{believe, effects, judged};
 use model::database::Kept;
 use model::experiment::Published;
 use model::judgement::{Judgement, show_confidence};
 use model::record::{Measurement, Participant, Record, Trial};
 use model::selftest::{SelfTest, Truth, TruthOutcome};
-use model::units::{show_bytes, show_number};
+use model::units::{show_bytes, show_number, show_share};
 use serde_json::{Value, json};
 use stats::Interval;
 
@@ -52,6 +52,8 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
         "source": experiment.source,
         "answer": answer(record, judgement),
         "notes": notes(record, judgement),
+        "believe": believe::grounds(record, judgement),
+        "checks": believe::checks(&judgement.checks),
         "claims": judgement.claims.iter().map(judged::claim).collect::<Vec<_>>(),
         "contenders": header.contenders.iter().map(|p| contender(record, judgement, p)).collect::<Vec<_>>(),
         "cells": cells,
@@ -195,11 +197,37 @@ fn trial(judgement: &Judgement, t: &Trial) -> Value {
     json!({
         "contender": t.contender, "block": t.block, "position": t.position,
         "valid": excluded.is_none(), "reason": excluded.map_or("", |e| e.reason.as_str()),
-        "ready_ms": t.ready_after_ns.map(ms),
+        "ready_ms": t.ready_after_ns.map(ms), "steady_ms": steady(t).map(ms),
         "warmup": t.warmup.as_ref().map(judged::windows),
         "stop": t.stop.as_ref().map_or("never started".to_owned(), |s| format!("{} after {} ms", s.status, show_number(s.after_ns as f64 / 1e6))),
+        "facts": trial_facts(t),
         "measurements": t.measurements.iter().map(measurement).collect::<Vec<_>>(),
     })
+}
+
+/// When the steady state began, from the start of the process: the warm-up's load begins with the first right answer.
+fn steady(t: &Trial) -> Option<u64> {
+    t.ready_after_ns?.checked_add(t.warmup.as_ref()?.steady_after_ns?)
+}
+
+/// What stands in no other place of the page.
+fn trial_facts(t: &Trial) -> Vec<Value> {
+    let mut facts = vec![fact("began", t.started_at.clone()), fact("load average before", show_number(t.host.load_average))];
+    facts.push(fact("CPU time that the hypervisor took", show_share(t.host.steal_share)));
+    facts.extend(t.host.start_steal_share.map(|share| fact("of it, while it started", show_share(share))));
+    facts.push(fact("right answers while it warmed up", t.warmed_with.to_string()));
+    if !t.robbed.is_empty() {
+        facts.push(fact("measured again", format!("{} measurements, as the hypervisor took too much of them", t.robbed.len())));
+    }
+    if !t.pauses.is_empty() {
+        let longest = t.pauses.iter().map(|p| p.duration_ns).max().unwrap_or(0);
+        facts.push(fact("pauses of its collector", format!("{}, the longest {} ms", t.pauses.len(), show_number(longest as f64 / 1e6))));
+    }
+    if let Some(failure) = &t.failure {
+        facts.push(fact("failed", format!("{}: {}", failure.stage, failure.cause)));
+        facts.extend((!failure.log.is_empty()).then(|| fact("its last lines", failure.log.join("\n"))));
+    }
+    facts
 }
 
 fn measurement(m: &Measurement) -> Value {
@@ -213,6 +241,7 @@ fn measurement(m: &Measurement) -> Value {
     let opt_ms = |pick: fn(&model::record::Second) -> Option<u64>| seconds.iter().map(|s| pick(s).map(ms)).collect::<Vec<_>>();
     json!({
         "cell": m.cell, "position": m.position, "counts": m.counts,
+        "began_s": (m.began_after_ns > 0).then(|| round(m.began_after_ns as f64 / 1e9)), "lasted_s": round(m.duration_ns as f64 / 1e9),
         "seconds": {
             "t_s": (1..=seconds.len()).collect::<Vec<_>>(),
             "rate_per_s": seconds.iter().map(|s| s.correct).collect::<Vec<_>>(),

@@ -73,9 +73,8 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
     if judgement.faults.len() > SHOWN {
         let _ = writeln!(text, "  and {} more, all on the page", judgement.faults.len() - SHOWN);
     }
-    for line in
-        [not_known(record), made_again(judgement), looks(record, judgement), noise(judgement), audit(judgement)].into_iter().flatten()
-    {
+    let lines = [not_known(record), made_again(judgement), looks(record, judgement), noise(&judgement.noise), audit(judgement)];
+    for line in lines.into_iter().flatten() {
         let _ = writeln!(text, "\n{line}");
     }
     text
@@ -143,9 +142,9 @@ fn looks(record: &Record, judgement: &Judgement) -> Option<String> {
 }
 
 /// `The baseline against itself is at most 1.8 % off: memory in closed-64, interval 0.99 to 1.05.`
-fn noise(judgement: &Judgement) -> Option<String> {
+pub(crate) fn noise(noise: &[Noise]) -> Option<String> {
     let off = |n: &Noise| n.ratio.ln().abs();
-    let most = judgement.noise.iter().max_by(|a, b| off(a).total_cmp(&off(b)))?;
+    let most = noise.iter().max_by(|a, b| off(a).total_cmp(&off(b)))?;
     let cell = most.cell.as_deref().unwrap_or("start");
     let percent = show_number(off(most).exp_m1() * 100.0);
     let (label, low, high) = (most.metric.describe().label, show_number(most.interval.low), show_number(most.interval.high));

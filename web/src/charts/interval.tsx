@@ -23,13 +23,13 @@ function Glyph({ finding }: { finding: Finding }) {
 }
 
 /** The outcome as mark and word. */
-export function Outcome({ finding }: { finding: Finding }) {
+export function Outcome({ finding, word = finding }: { finding: Finding; word?: string }) {
   return (
     <span class={`outcome ${FINDINGS[finding].tone}`}>
       <svg width="14" height="14" viewBox="-7 -7 14 14" aria-hidden="true">
         <Glyph finding={finding} />
       </svg>
-      {finding}
+      {word}
     </span>
   );
 }

@@ -1,8 +1,9 @@
 import { scaleLog } from "d3-scale";
 import { line } from "d3-shape";
-import { short, tick } from "../format";
+import { count, short, tick } from "../format";
 import { Mark, useLook } from "../identity";
 import type { Capacity, CapacityLine } from "../page";
+import { Readout, spoken, useProbe, type Values } from "./probe";
 import { logTicks } from "./scales";
 
 const HEIGHT = 240;
@@ -39,6 +40,10 @@ export function Kept({ of, strong }: { of: Capacity; strong: string | null }) {
     }))
     .filter((l) => l.probes.length > 0);
   const { x, ticks } = levelScale(lines);
+  const levels = [...new Set(lines.flatMap((l) => l.probes.map(([, level]) => level)))].sort((a, b) => a - b);
+  const probe = useProbe(levels.map(x));
+  const spot = probe.at === null ? null : levels[probe.at]!;
+  const there = spot === null ? null : probed(lines, spot, of.unit);
   const rows = lines.length * ROW;
   const y = (share: number) => rows + (1 - share) * HEIGHT;
   const path = line<[number, number]>()
@@ -49,48 +54,62 @@ export function Kept({ of, strong }: { of: Capacity; strong: string | null }) {
   const said = `Share of probes that keep ${of.service_level} over ${of.unit}: ${of.cell}`;
 
   return (
-    <div class="plot">
-      <svg width="100%" height={bottom} overflow="visible" role="img" aria-label={said}>
-        {SHARES.map((share) => (
-          <g key={share}>
-            <line class="grid" x1="0" x2="100%" y1={y(share)} y2={y(share)} />
-            <text class="tick end" x="-8" y={y(share)} dy=".35em">
-              {tick(share * 100)}
-            </text>
-          </g>
-        ))}
-        <text class="axis" x="-44" y="-12">
-          {short(`% of probes that keep ${of.service_level}`, 60)}
-        </text>
-        {ticks.map((level) => (
-          <g key={level}>
-            <line class="grid" x1={pct(x(level))} x2={pct(x(level))} y1="0" y2={bottom} />
-            <text class="tick middle" x={pct(x(level))} y={bottom + 18}>
-              {tick(level)}
-            </text>
-          </g>
-        ))}
-        <text class="axis middle" x="50%" y={bottom + 38}>
-          {of.unit}
-        </text>
-        <svg width="100%" height={bottom} viewBox={`0 0 ${WIDTH} ${bottom}`} preserveAspectRatio="none" overflow="visible">
-          {lines.map((l) => {
-            const { colour, dash, baseline } = look(l.contender);
-            return <path key={l.contender} class={`curve ${faint(l)}`} d={path(l.curve) ?? ""} stroke={colour} stroke-width={baseline ? 2.6 : 1.9} stroke-dasharray={dash} />;
-          })}
+    <>
+      <div class="plot" aria-label={said} aria-valuetext={spoken(there)} {...probe.props}>
+        <svg width="100%" height={bottom} overflow="visible" role="img" aria-label={said}>
+          {SHARES.map((share) => (
+            <g key={share}>
+              <line class="grid" x1="0" x2="100%" y1={y(share)} y2={y(share)} />
+              <text class="tick end" x="-8" y={y(share)} dy=".35em">
+                {tick(share * 100)}
+              </text>
+            </g>
+          ))}
+          <text class="axis" x="-44" y="-12">
+            {short(`% of probes that keep ${of.service_level}`, 60)}
+          </text>
+          {ticks.map((level) => (
+            <g key={level}>
+              <line class="grid" x1={pct(x(level))} x2={pct(x(level))} y1="0" y2={bottom} />
+              <text class="tick middle" x={pct(x(level))} y={bottom + 18}>
+                {tick(level)}
+              </text>
+            </g>
+          ))}
+          <text class="axis middle" x="50%" y={bottom + 38}>
+            {of.unit}
+          </text>
+          <svg width="100%" height={bottom} viewBox={`0 0 ${WIDTH} ${bottom}`} preserveAspectRatio="none" overflow="visible">
+            {lines.map((l) => {
+              const { colour, dash, baseline } = look(l.contender);
+              return <path key={l.contender} class={`curve ${faint(l)}`} d={path(l.curve) ?? ""} stroke={colour} stroke-width={baseline ? 2.6 : 1.9} stroke-dasharray={dash} />;
+            })}
+          </svg>
+          {spot !== null && <line class="probe" x1={pct(x(spot))} x2={pct(x(spot))} y1="0" y2={bottom} />}
+          {lines.map((l, row) => (
+            <g key={l.contender} class={faint(l)}>
+              {l.probes.map(([, level, kept], i) => (
+                <Mark key={i} look={look(l.contender)} x={pct(x(level))} y={kept ? (row + 0.5) * ROW : rows + HEIGHT + (row + 0.5) * ROW} size={0.6} />
+              ))}
+              {drawable(l.low) && drawable(l.high) && (
+                <line class="reach" x1={pct(x(l.low))} x2={pct(x(l.high))} y1={y(0.5)} y2={y(0.5)} stroke={look(l.contender).colour} />
+              )}
+              {drawable(l.value) && <Mark look={look(l.contender)} x={pct(x(l.value))} y={y(0.5)} size={1} />}
+            </g>
+          ))}
         </svg>
-        {lines.map((l, row) => (
-          <g key={l.contender} class={faint(l)}>
-            {l.probes.map(([, level, kept], i) => (
-              <Mark key={i} look={look(l.contender)} x={pct(x(level))} y={kept ? (row + 0.5) * ROW : rows + HEIGHT + (row + 0.5) * ROW} size={0.6} />
-            ))}
-            {drawable(l.low) && drawable(l.high) && (
-              <line class="reach" x1={pct(x(l.low))} x2={pct(x(l.high))} y1={y(0.5)} y2={y(0.5)} stroke={look(l.contender).colour} />
-            )}
-            {drawable(l.value) && <Mark look={look(l.contender)} x={pct(x(l.value))} y={y(0.5)} size={1} />}
-          </g>
-        ))}
-      </svg>
-    </div>
+      </div>
+      <Readout values={there} />
+    </>
   );
+}
+
+/** Who was asked for that level, and how often it was kept. */
+function probed(lines: CapacityLine[], level: number, unit: string): Values {
+  const of = lines.flatMap((l) => {
+    const here = l.probes.filter(([, at]) => at === level);
+    const kept = here.filter(([, , kept]) => kept).length;
+    return here.length === 0 ? [] : [{ name: l.contender, text: `kept ${count(kept)} of ${count(here.length)}` }];
+  });
+  return { at: `${tick(level)} ${unit}`, of };
 }

@@ -1,8 +1,9 @@
 import { scaleLinear, scaleLog } from "d3-scale";
 import { line } from "d3-shape";
-import { short, tick } from "../format";
+import { interval, short, tick } from "../format";
 import { Mark, useLook } from "../identity";
 import type { Sweep, SweepLine, SweepPoint } from "../page";
+import { Readout, spoken, useProbe, type Values } from "./probe";
 import { latencyScale, spread } from "./scales";
 
 const HEIGHT = 320;
@@ -44,9 +45,13 @@ export function Levels({ of, strong }: { of: Sweep; strong: string | null }) {
   const lines = of.lines
     .map((l) => ({ ...l, points: l.points.filter((p) => drawable(p.level) && Number.isFinite(p.value) && p.value >= 0) }))
     .filter((l) => l.points.length > 0);
-  if (lines.length === 0) return <p class="empty">There is nothing to draw.</p>;
   const points = lines.flatMap((l) => l.points);
-  const { x, ticks } = levelScale(points.map((p) => p.level));
+  const levels = [...new Set(points.map((p) => p.level))].sort((a, b) => a - b);
+  const { x, ticks } = levelScale(levels);
+  const probe = useProbe(levels.map(x));
+  if (lines.length === 0) return <p class="empty">There is nothing to draw.</p>;
+  const spot = probe.at === null ? null : x(levels[probe.at]!);
+  const said = probe.at === null ? null : there(of, lines, levels[probe.at]!);
   const { y, ticks: values } = valueScale(points);
   const path = line<SweepPoint>()
     .x((p) => (x(p.level) / 100) * WIDTH)
@@ -55,67 +60,79 @@ export function Levels({ of, strong }: { of: Sweep; strong: string | null }) {
   const labels = lines.length <= MOST_LABELS ? spread(lines.map((l) => y(last(l).value)), 17, HEIGHT) : [];
   const faint = (l: SweepLine) => (strong !== null && strong !== l.contender ? "faint" : "");
   const reach = (p: SweepPoint) => (p.low === null || p.high === null || !Number.isFinite(p.low) || !Number.isFinite(p.high) ? null : [y(p.low), y(p.high)]);
+  const name = `${of.label} over ${of.parameter} in ${of.of}, ${lines.length} contenders`;
   return (
-    <div class={labels.length ? "plot labelled" : "plot"}>
-      <svg width="100%" height={HEIGHT} overflow="visible" role="img" aria-label={`${of.label} over ${of.parameter} in ${of.of}, ${lines.length} contenders`}>
-        {values.map((v) => (
-          <g key={v}>
-            <line class="grid" x1="0" x2="100%" y1={y(v)} y2={y(v)} />
-            <text class="tick end" x="-8" y={y(v)} dy=".35em">
-              {tick(v)}
-            </text>
-          </g>
-        ))}
-        <text class="axis" x="-44" y="-12">
-          {short(of.unit ? `${of.label}, ${of.unit}` : of.label, 40)}
-        </text>
-        {ticks.map((level) => (
-          <g key={level}>
-            <line class="grid" x1={pct(x(level))} x2={pct(x(level))} y1="0" y2={HEIGHT} />
-            <text class="tick middle" x={pct(x(level))} y={HEIGHT + 18}>
-              {tick(level)}
-            </text>
-          </g>
-        ))}
-        <text class="axis middle" x="50%" y={HEIGHT + 38}>
-          {short(of.parameter, 40)}
-        </text>
-        {of.crossings.filter((c) => drawable(c.level)).map((c, i) => (
-          <g key={i} class="pointer">
-            <line x1={pct(x(c.level))} x2={pct(x(c.level))} y1="0" y2={HEIGHT} />
-          </g>
-        ))}
-        <svg width="100%" height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" overflow="visible">
-          {lines.map((l) => {
-            const { colour, dash, baseline } = look(l.contender);
-            return <path key={l.contender} class={`curve ${faint(l)}`} d={path(l.points) ?? ""} stroke={colour} stroke-width={baseline ? 2.6 : 1.9} stroke-dasharray={dash} />;
-          })}
-        </svg>
-        {lines.map((l, i) => (
-          <g key={l.contender} class={faint(l)}>
-            {l.points.map((p, k) => {
-              const ends = reach(p);
-              return (
-                <g key={k}>
-                  {ends && <line class="reach" x1={pct(x(p.level))} x2={pct(x(p.level))} y1={ends[0]} y2={ends[1]} stroke={look(l.contender).colour} />}
-                  <Mark look={look(l.contender)} x={pct(x(p.level))} y={y(p.value)} size={0.8} />
-                </g>
-              );
+    <>
+      <div class={labels.length ? "plot labelled" : "plot"} aria-label={name} aria-valuetext={spoken(said)} {...probe.props}>
+        <svg width="100%" height={HEIGHT} overflow="visible" role="img" aria-label={name}>
+          {values.map((v) => (
+            <g key={v}>
+              <line class="grid" x1="0" x2="100%" y1={y(v)} y2={y(v)} />
+              <text class="tick end" x="-8" y={y(v)} dy=".35em">
+                {tick(v)}
+              </text>
+            </g>
+          ))}
+          <text class="axis" x="-44" y="-12">
+            {short(of.unit ? `${of.label}, ${of.unit}` : of.label, 40)}
+          </text>
+          {ticks.map((level) => (
+            <g key={level}>
+              <line class="grid" x1={pct(x(level))} x2={pct(x(level))} y1="0" y2={HEIGHT} />
+              <text class="tick middle" x={pct(x(level))} y={HEIGHT + 18}>
+                {tick(level)}
+              </text>
+            </g>
+          ))}
+          <text class="axis middle" x="50%" y={HEIGHT + 38}>
+            {short(of.parameter, 40)}
+          </text>
+          {of.crossings.filter((c) => drawable(c.level)).map((c, i) => (
+            <g key={i} class="pointer">
+              <line x1={pct(x(c.level))} x2={pct(x(c.level))} y1="0" y2={HEIGHT} />
+            </g>
+          ))}
+          <svg width="100%" height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" overflow="visible">
+            {lines.map((l) => {
+              const { colour, dash, baseline } = look(l.contender);
+              return <path key={l.contender} class={`curve ${faint(l)}`} d={path(l.points) ?? ""} stroke={colour} stroke-width={baseline ? 2.6 : 1.9} stroke-dasharray={dash} />;
             })}
-            {labels.length > 0 && (
-              <g class="direct">
-                <line x1={pct(x(last(l).level))} y1={y(last(l).value)} x2="100%" y2={y(last(l).value)} stroke={look(l.contender).colour} />
-                <svg x="100%" overflow="visible">
-                  <line x1="0" y1={y(last(l).value)} x2="10" y2={labels[i]} stroke={look(l.contender).colour} />
-                  <text x="14" y={labels[i]} dy=".35em">
-                    {short(l.contender)}
-                  </text>
-                </svg>
-              </g>
-            )}
-          </g>
-        ))}
-      </svg>
-    </div>
+          </svg>
+          {spot !== null && <line class="probe" x1={pct(spot)} x2={pct(spot)} y1="0" y2={HEIGHT} />}
+          {lines.map((l, i) => (
+            <g key={l.contender} class={faint(l)}>
+              {l.points.map((p, k) => {
+                const ends = reach(p);
+                return (
+                  <g key={k}>
+                    {ends && <line class="reach" x1={pct(x(p.level))} x2={pct(x(p.level))} y1={ends[0]} y2={ends[1]} stroke={look(l.contender).colour} />}
+                    <Mark look={look(l.contender)} x={pct(x(p.level))} y={y(p.value)} size={0.8} />
+                  </g>
+                );
+              })}
+              {labels.length > 0 && (
+                <g class="direct">
+                  <line x1={pct(x(last(l).level))} y1={y(last(l).value)} x2="100%" y2={y(last(l).value)} stroke={look(l.contender).colour} />
+                  <svg x="100%" overflow="visible">
+                    <line x1="0" y1={y(last(l).value)} x2="10" y2={labels[i]} stroke={look(l.contender).colour} />
+                    <text x="14" y={labels[i]} dy=".35em">
+                      {short(l.contender)}
+                    </text>
+                  </svg>
+                </g>
+              )}
+            </g>
+          ))}
+        </svg>
+      </div>
+      <Readout values={said} />
+    </>
   );
+}
+
+/** What each line has at a level, most first. */
+function there(of: Sweep, lines: SweepLine[], level: number): Values {
+  const found = lines.flatMap((l) => l.points.filter((p) => p.level === level).map((p) => ({ name: l.contender, point: p })));
+  const text = (p: SweepPoint) => `${interval(p.value, p.low, p.high)} ${of.unit}`.trimEnd();
+  return { at: `${tick(level)} ${of.parameter}`, of: found.sort((a, b) => b.point.value - a.point.value).map(({ name, point }) => ({ name, text: text(point) })) };
 }

@@ -46,10 +46,14 @@ export interface QuantileScale {
 
 const QUANTILE_TICKS = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
 
-export function quantileScale(highest: number): QuantileScale {
-  const top = Math.min(0.999999, Math.max(0.9, highest));
-  const scale = scaleLog().domain([1, 1 / (1 - top)]).range([0, 100]).clamp(true);
-  return { x: (q) => scale(1 / (1 - Math.min(q, top))), ticks: QUANTILE_TICKS.filter((q) => q <= top + 1e-9) };
+/** From `lowest` on, for whoever looks at the tail alone. */
+export function quantileScale(highest: number, lowest = 0): QuantileScale {
+  const top = Math.min(0.999999, Math.max(0.9, highest, 1 - (1 - lowest) / 10));
+  const scale = scaleLog()
+    .domain([1 / (1 - lowest), 1 / (1 - top)])
+    .range([0, 100])
+    .clamp(true);
+  return { x: (q) => scale(1 / (1 - Math.min(q, top))), ticks: QUANTILE_TICKS.filter((q) => q >= lowest && q <= top + 1e-9) };
 }
 
 /** 0.999 → "99.9 %" */

@@ -1,6 +1,9 @@
+import type { TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { tick, withUnit } from "../format";
+import { drawings } from "../svg";
+import { plotted } from "./plotted";
 
 /** One trial's course. */
 export interface Line {
@@ -54,12 +57,70 @@ export interface SeriesProps {
   theme: string;
 }
 
+/** The next place that has a value, if there is one in that direction. */
+export function next(values: ArrayLike<number | null | undefined>, from: number, step: number): number {
+  for (let i = from + step; i >= 0 && i < values.length; i += step) if (values[i] !== null && values[i] !== undefined) return i;
+  return from;
+}
+
+const told = (line: Line, t: number, value: number, unit: string): string => `${line.label}, ${t.toFixed(1)} s: ${withUnit(value, unit)}`;
+
+/** Puts the crosshair there, and the emphasis on a trial, in every chart of the group: what the types leave out is the last argument, which says so. */
+function go(plot: uPlot, to: { left: number; top: number }, series: number | null) {
+  const all = plot as unknown as {
+    setCursor: (to: { left: number; top: number }, fire: boolean, everywhere: boolean) => void;
+    setSeries: (series: number | null, how: { focus: boolean }, fire: boolean, everywhere: boolean) => void;
+  };
+  all.setCursor(to, true, true);
+  all.setSeries(series, { focus: true }, true, true);
+}
+
+/** Nearer, farther, or all of the time; for every chart of the group. */
+function zoom(plot: uPlot, group: string, by: number | null) {
+  const { min, max } = plot.scales.x ?? {};
+  if (min == null || max == null) return;
+  const { left = -1 } = plot.cursor;
+  const at = left >= 0 ? plot.posToVal(left, "x") : (min + max) / 2;
+  for (const each of uPlot.sync(group).plots) {
+    const [first, last] = [each.data[0][0], each.data[0].at(-1)];
+    if (first === undefined || last === undefined || first >= last) continue;
+    const [from, to] = by === null ? [first, last] : [Math.max(first, at - (at - min) * by), Math.min(last, at + (max - at) * by)];
+    if (from < to) each.setScale("x", { min: from, max: to });
+  }
+}
+
 /** Many trials over time, thinly; the one under the pointer stands out in every chart of the group. */
 export function Series({ name, unit, lines, log = false, group, theme }: SeriesProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const inks = useRef(new Map<string, string>());
   const [readout, setReadout] = useState("");
+  /** the trial and the sample that the keys have come to */
+  const place = useRef<[line: number, sample: number]>([0, -1]);
+
+  const key = (e: TargetedKeyboardEvent<HTMLDivElement>) => {
+    const u = plot.current;
+    if (!u || lines.length === 0) return;
+    let [line, sample] = place.current;
+    line = Math.min(line, lines.length - 1);
+    const column = (i: number) => u.data[i + 1] ?? [];
+    if (e.key === "ArrowRight") sample = next(column(line), sample, 1);
+    else if (e.key === "ArrowLeft") sample = next(column(line), sample < 0 ? column(line).length : sample, -1);
+    else if (e.key === "ArrowUp" || e.key === "ArrowDown") {
+      line = (line + (e.key === "ArrowUp" ? lines.length - 1 : 1)) % lines.length;
+      sample = next(column(line), Math.max(0, sample) - 1, 1);
+    } else if (e.key === "+" || e.key === "-" || e.key === "0") {
+      e.preventDefault();
+      return zoom(u, group, e.key === "+" ? 0.5 : e.key === "-" ? 2 : null);
+    } else if (e.key === "Escape") return go(u, { left: -10, top: -10 }, null);
+    else return;
+    e.preventDefault();
+    place.current = [line, sample];
+    const [t, value] = [u.data[0][sample], column(line)[sample]];
+    if (t === undefined || value === null || value === undefined) return;
+    go(u, { left: u.valToPos(t, "x"), top: u.valToPos(value, "y") }, line + 1);
+    setReadout(told(lines[line]!, t, value, unit));
+  };
 
   useLayoutEffect(() => {
     const host = box.current!;
@@ -70,7 +131,7 @@ export function Series({ name, unit, lines, log = false, group, theme }: SeriesP
       const at = focused === null ? null : u.cursor.idxs?.[focused];
       const line = focused === null ? undefined : lines[focused - 1];
       const value = at == null || focused === null ? null : (data[focused]?.[at] ?? null);
-      setReadout(line && at != null && value !== null ? `${line.label}, ${data[0][at]!.toFixed(1)} s: ${withUnit(value, unit)}` : "");
+      setReadout(line && at != null && value !== null ? told(line, data[0][at]!, value, unit) : "");
     };
     const axis: uPlot.Axis = {
       stroke: ink("var(--muted)"),
@@ -120,6 +181,8 @@ export function Series({ name, unit, lines, log = false, group, theme }: SeriesP
       host,
     );
     plot.current = made;
+    place.current = [0, -1];
+    drawings.set(made.ctx.canvas, () => plotted(made, lines, log, (colour) => resolve(colour, host, inks.current)));
     const watch = new ResizeObserver(() => {
       const width = host.clientWidth;
       if (width >= 120 && width !== made.width) made.setSize({ width, height: HEIGHT });
@@ -142,7 +205,17 @@ export function Series({ name, unit, lines, log = false, group, theme }: SeriesP
       <figcaption>
         <b>{unit ? `${name}, ${unit}` : name}</b> <span class="readout">{readout}</span>
       </figcaption>
-      <div ref={box} role="img" aria-label={`${name} over time, ${lines.length} trials`} />
+      <div
+        ref={box}
+        tabIndex={0}
+        role="slider"
+        aria-label={`${name} over time, ${lines.length} trials`}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(0, lines.length - 1)}
+        aria-valuenow={0}
+        aria-valuetext={readout || "no trial chosen"}
+        onKeyDown={key}
+      />
     </figure>
   );
 }

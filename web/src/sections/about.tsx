@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { Copy } from "../copy";
 import { bytes, count, duration } from "../format";
 import { Name } from "../identity";
 import type { Contender, Fact, Page } from "../page";
@@ -74,23 +74,12 @@ export function MethodSection({ page }: { page: Page }) {
 }
 
 function Command({ command }: { command: string }) {
-  const [copied, setCopied] = useState<boolean | null>(null);
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(command);
-      setCopied(true);
-    } catch {
-      setCopied(false);
-    }
-  };
   return (
     <div class="command">
       <pre tabIndex={0}>
         <code>{command}</code>
       </pre>
-      <button type="button" onClick={copy} aria-label={`Copy: ${command}`}>
-        <span aria-live="polite">{copied === null ? "Copy" : copied ? "Copied" : "Select it by hand"}</span>
-      </button>
+      <Copy text="Copy" of={command} make={() => command} />
     </div>
   );
 }

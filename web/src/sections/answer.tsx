@@ -1,6 +1,6 @@
 import { Beside, Ground, grounds, Interval, IntervalKey, other, Outcome, RatioAxis } from "../charts/interval";
 import { band, ratioScale } from "../charts/scales";
-import { interval, percent, probability, unbroken, webAddress } from "../format";
+import { percent, probability, unbroken, webAddress } from "../format";
 import { Name } from "../identity";
 import { DataTable } from "../parts";
 import type { Claim, Page, Source } from "../page";
@@ -28,19 +28,7 @@ export function AnswerSection({ page }: { page: Page }) {
           </ul>
         )}
       </div>
-      <Claims claims={page.claims} />
-      {page.notes.length > 0 && (
-        <aside class="notes" aria-label="Before you believe it">
-          <h2>Before you believe it</h2>
-          <ul>
-            {page.notes.map((n, i) => (
-              <li key={i} dir="auto">
-                {n}
-              </li>
-            ))}
-          </ul>
-        </aside>
-      )}
+      {page.claims.length > 0 ? <Claims claims={page.claims} /> : <Spoken page={page} />}
     </section>
   );
 }
@@ -75,7 +63,6 @@ function Cite({ source }: { source: Source }) {
 
 /** The picture: every claim's interval on one axis. */
 function Claims({ claims }: { claims: Claim[] }) {
-  if (claims.length === 0) return <p class="empty">This experiment states no claims; what was found stands below.</p>;
   const scale = ratioScale(claims.flatMap((c) => c.cells.flatMap((e) => [e.ratio, e.ratio_low, e.ratio_high, ...(other(e) ?? []), ...band(e.margin)])));
   const tested = claims.filter((c) => c.p !== null).length;
   return (
@@ -121,13 +108,53 @@ function Claims({ claims }: { claims: Claim[] }) {
       </IntervalKey>
       <DataTable
         title="claims"
-        columns={["Claim", "Contender", "Metric", "Expects", "Cell", "Outcome", "Ratio (interval)", ...grounds.columns, "Margin", "p", "p, Holm"]}
+        columns={["Claim", "Contender", "Metric", "Expects", "Cell", "Outcome", "Ratio", "Low", "High", ...grounds.columns, "Margin", "p", "p, Holm"]}
         texts={6}
         rows={() =>
           claims.flatMap((c) =>
-            c.cells.map((e) => [c.text, c.contender, c.label, c.expects, e.cell, e.outcome, interval(e.ratio, e.ratio_low, e.ratio_high), ...grounds(e), percent(e.margin), probability(c.p), probability(c.p_adjusted)]),
+            c.cells.map((e) => [c.text, c.contender, c.label, c.expects, e.cell, e.outcome, e.ratio, e.ratio_low, e.ratio_high, ...grounds(e), percent(e.margin), probability(c.p), probability(c.p_adjusted)]),
           )
         }
+      />
+    </figure>
+  );
+}
+
+/** Without claims: the verdicts that the sentence speaks of, on one axis. */
+function Spoken({ page }: { page: Page }) {
+  const { subject, metrics } = page.answer;
+  const spoken = page.verdicts.filter((v) => v.contender === subject && metrics.includes(v.metric) && v.ratio !== null);
+  if (spoken.length === 0) return <p class="empty">This experiment states no claims; what was found stands below.</p>;
+  const scale = ratioScale(spoken.flatMap((v) => [v.ratio, v.ratio_low, v.ratio_high, ...(other(v) ?? []), ...band(v.margin)]));
+  return (
+    <figure class="forest spoken" aria-label="What the answer rests on, each with its ratio to the baseline">
+      <p class="small">
+        <Name name={subject!} /> against <Name name={spoken[0]!.baseline} />
+      </p>
+      <div class="forest-row">
+        <span />
+        <RatioAxis scale={scale} />
+        <span />
+      </div>
+      {spoken.map((v) => (
+        <div class="forest-row" key={`${v.metric} ${v.cell}`}>
+          <span>
+            <bdi>{v.label}</bdi> <bdi class="small">{v.cell}</bdi>
+          </span>
+          <Interval of={{ ...v, other: other(v) }} scale={scale} label={`${v.label} in ${v.cell}: ${v.outcome}. ${v.phrase}`} />
+          <div class="phrase">
+            <Outcome finding={v.outcome} /> <span dir="auto">{unbroken(v.phrase)}</span>
+          </div>
+        </div>
+      ))}
+      <IntervalKey findings={["better", "worse", "equivalent", "undecided"]} confidences={spoken.map((v) => v.confidence)}>
+        <Beside />
+      </IntervalKey>
+      <DataTable
+        title="what the answer rests on"
+        columns={["Metric", "Cell", "Outcome", "Ratio", "Low", "High", ...grounds.columns, "Margin"]}
+        texts={3}
+        rows={() => spoken.map((v) => [v.label, v.cell, v.outcome, v.ratio, v.ratio_low, v.ratio_high, ...grounds(v), percent(v.margin)])}
       />
     </figure>
   );

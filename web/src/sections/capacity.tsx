@@ -1,17 +1,23 @@
 import { useState } from "preact/hooks";
 import { Kept } from "../charts/kept";
-import { confidence, count, sig, tick } from "../format";
+import { confidence, count, tick } from "../format";
 import { Name } from "../identity";
 import type { Capacity } from "../page";
 import { DataTable, Pick, Section } from "../parts";
+import { Legend, useHidden, useStrong } from "../shown";
 
 /** The most that each contender carries, with every probe. */
 export function CapacitySection({ capacities }: { capacities: Capacity[] }) {
   const [chosen, setChosen] = useState<string | null>(null);
-  const [strong, setStrong] = useState<string | null>(null);
+  const hidden = useHidden();
+  const strong = useStrong();
   const of = capacities.find((c) => c.cell === chosen) ?? capacities[0];
   if (!of) return null;
   const title = `Capacity of ${of.cell}`;
+  const carries = (name: string) => {
+    const value = of.lines.find((l) => l.contender === name)?.value ?? null;
+    return value === null ? "unknown" : tick(value);
+  };
   return (
     <Section
       id="capacity"
@@ -22,14 +28,8 @@ export function CapacitySection({ capacities }: { capacities: Capacity[] }) {
         <Pick label="Cell" options={capacities.map((c) => ({ value: c.cell, text: c.cell }))} value={of.cell} onPick={setChosen} />
       </div>
       <figure aria-label={title}>
-        <ul class="plain names">
-          {of.lines.map((l) => (
-            <li key={l.contender} onPointerEnter={() => setStrong(l.contender)} onPointerLeave={() => setStrong(null)}>
-              <Name name={l.contender} /> {l.value === null ? "unknown" : tick(l.value)}
-            </li>
-          ))}
-        </ul>
-        <Kept of={of} strong={strong} />
+        <Legend names={of.lines.map((l) => l.contender)} note={carries} />
+        <Kept of={{ ...of, lines: of.lines.filter((l) => !hidden.has(l.contender)) }} strong={strong} />
         {of.lines.some((l) => l.warnings.length > 0) && (
           <ul class="crossings">
             {of.lines.flatMap((l) =>
@@ -45,14 +45,14 @@ export function CapacitySection({ capacities }: { capacities: Capacity[] }) {
           title={title}
           columns={["Contender", `Capacity, ${of.unit}`, "Low", "High", "Trials used", "Trials", "Probes", "Left out", "Started again"]}
           rows={() =>
-            of.lines.map((l) => [l.contender, sig(l.value), sig(l.low), sig(l.high), count(l.used), count(l.searched), count(l.probes.length), count(l.left_out), count(l.restarts)])
+            of.lines.map((l) => [l.contender, l.value, l.low, l.high, count(l.used), count(l.searched), count(l.probes.length), count(l.left_out), count(l.restarts)])
           }
         />
         <DataTable
           title={`Probes of ${of.cell}`}
           columns={["Contender", "Kept", "Block", of.unit]}
           texts={2}
-          rows={() => of.lines.flatMap((l) => l.probes.map(([block, level, kept]) => [l.contender, kept ? "yes" : "no", count(block), sig(level)]))}
+          rows={() => of.lines.flatMap((l) => l.probes.map(([block, level, kept]) => [l.contender, kept ? "yes" : "no", count(block), level]))}
         />
       </figure>
     </Section>

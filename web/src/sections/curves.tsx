@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import { Levels } from "../charts/levels";
-import { confidence, count, sig, tick, unbroken } from "../format";
-import { Name } from "../identity";
+import { confidence, count, unbroken } from "../format";
 import type { Sweep } from "../page";
 import { DataTable, Pick, Section } from "../parts";
+import { Legend, useHidden, useStrong } from "../shown";
 
 const title = (s: Sweep): string => `${s.of} over ${s.parameter}`;
 
@@ -11,7 +11,8 @@ const title = (s: Sweep): string => `${s.of} over ${s.parameter}`;
 export function CurvesSection({ sweeps }: { sweeps: Sweep[] }) {
   const [chosen, setChosen] = useState<string | null>(null);
   const [metric, setMetric] = useState<string | null>(null);
-  const [strong, setStrong] = useState<string | null>(null);
+  const hidden = useHidden();
+  const strong = useStrong();
   const titles = [...new Set(sweeps.map(title))];
   const of = titles.find((t) => t === chosen) ?? titles[0];
   const here = sweeps.filter((s) => title(s) === of);
@@ -28,14 +29,8 @@ export function CurvesSection({ sweeps }: { sweeps: Sweep[] }) {
         <Pick label="Metric" options={here.map((s) => ({ value: s.metric, text: s.label }))} value={shown.metric} onPick={setMetric} />
       </div>
       <figure aria-label={`${shown.label}: ${of}`}>
-        <ul class="plain names">
-          {shown.lines.map((l) => (
-            <li key={l.contender} onPointerEnter={() => setStrong(l.contender)} onPointerLeave={() => setStrong(null)}>
-              <Name name={l.contender} />
-            </li>
-          ))}
-        </ul>
-        <Levels of={shown} strong={strong} />
+        <Legend names={shown.lines.map((l) => l.contender)} />
+        <Levels of={{ ...shown, lines: shown.lines.filter((l) => !hidden.has(l.contender)) }} strong={strong} />
         {shown.crossings.length + shown.turns.length > 0 && (
           <ul class="crossings">
             {[...shown.turns, ...shown.crossings.map((c) => c.sentence)].map((sentence, i) => (
@@ -48,7 +43,7 @@ export function CurvesSection({ sweeps }: { sweeps: Sweep[] }) {
         <DataTable
           title={`${shown.label}: ${of}`}
           columns={["Contender", shown.parameter, shown.unit ? `${shown.label}, ${shown.unit}` : shown.label, "Low", "High", "Blocks used"]}
-          rows={() => shown.lines.flatMap((l) => l.points.map((p) => [l.contender, tick(p.level), sig(p.value), sig(p.low), sig(p.high), count(p.used)]))}
+          rows={() => shown.lines.flatMap((l) => l.points.map((p) => [l.contender, p.level, p.value, p.low, p.high, count(p.used)]))}
         />
       </figure>
     </Section>

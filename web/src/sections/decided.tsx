@@ -1,7 +1,7 @@
 import { Interval, RatioAxis } from "../charts/interval";
 import { LooksLine } from "../charts/looks";
 import { band, ratioScale } from "../charts/scales";
-import { confidence, count, interval, percent, probability, sig } from "../format";
+import { confidence, count, interval, percent, probability } from "../format";
 import { Name } from "../identity";
 import type { Claim, Noise, Page, Stopping } from "../page";
 import { DataTable, Facts, Scroll, Section } from "../parts";
@@ -128,9 +128,9 @@ function NoisePart({ noise, baseline }: { noise: Noise[]; baseline: string }) {
       ))}
       <DataTable
         title="the baseline against itself"
-        columns={["Cell", "Metric", "Ratio (interval)", "Deviation of a block's log-ratio", "Margin", "Best measured for, s"]}
+        columns={["Cell", "Metric", "Ratio", "Low", "High", "Deviation of a block's log-ratio", "Margin", "Best measured for, s"]}
         texts={2}
-        rows={() => noise.map((n) => [n.cell, n.label, interval(n.ratio, n.ratio_low, n.ratio_high), String(Number(n.log_deviation.toPrecision(3))), percent(n.margin), sig(n.best_seconds)])}
+        rows={() => noise.map((n) => [n.cell, n.label, n.ratio, n.ratio_low, n.ratio_high, n.log_deviation, percent(n.margin), n.best_seconds])}
       />
     </figure>
   );

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { EffectsChart } from "../charts/effects";
-import { count, probability, sig } from "../format";
+import { count, probability } from "../format";
 import type { Effects } from "../page";
 import { DataTable, Pick, Scroll, Section } from "../parts";
 
@@ -35,7 +35,7 @@ export function EffectsSection({ effects }: { effects: Effects[] }) {
           texts={2}
           rows={() =>
             here.flatMap((of) =>
-              of.effects.map((e) => [e.name, of.unit ? `${of.label}, ${of.unit}` : of.label, sig(e.value), sig(e.low), sig(e.high), sig(e.share * 100), e.p === null ? null : probability(e.p)]),
+              of.effects.map((e) => [e.name, of.unit ? `${of.label}, ${of.unit}` : of.label, e.value, e.low, e.high, e.share * 100, e.p === null ? null : probability(e.p)]),
             )
           }
         />

@@ -1,23 +1,25 @@
 import { useState } from "preact/hooks";
 import { Curves } from "../charts/curves";
 import { quantileName } from "../charts/scales";
-import { count, sig } from "../format";
-import { Name } from "../identity";
+import { count } from "../format";
 import type { Curve } from "../page";
-import { among, CellPicker, DataTable, latencyWord, Section, type CellChoice } from "../parts";
+import { among, CellPicker, DataTable, latencyWord, Pick, Section, type CellChoice } from "../parts";
+import { Legend, useHidden, useStrong } from "../shown";
+
+/** Where the axis may begin: the whole curve, or its tail alone. */
+const FROM = [0, 0.5, 0.9, 0.99];
 
 export function LatencySection({ curves, ...all }: { curves: Curve[] } & CellChoice) {
   const choice = among(all, curves.map((c) => c.cell));
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
-  const [strong, setStrong] = useState<string | null>(null);
+  const hidden = useHidden();
+  const strong = useStrong();
+  const [chosen, setFrom] = useState(0);
   const here = curves.filter((c) => c.cell === choice.cell?.name);
   const shown = here.filter((c) => !hidden.has(c.contender));
   const word = latencyWord(choice.cell);
-  const toggle = (name: string) => {
-    const next = new Set(hidden);
-    if (!next.delete(name)) next.add(name);
-    setHidden(next);
-  };
+  const top = here.reduce((most, c) => c.points.reduce((a, [q]) => Math.max(a, q), most), 0);
+  const reached = FROM.filter((q) => q === 0 || top > q);
+  const from = reached.includes(chosen) ? chosen : 0;
   return (
     <Section
       id="latency"
@@ -33,33 +35,18 @@ export function LatencySection({ curves, ...all }: { curves: Curve[] } & CellCho
         <p class="empty">No latency was recorded for this cell.</p>
       ) : (
         <figure>
-          <div class="legend" role="group" aria-label="Show or hide a contender">
-            {here.map((c) => (
-              <button
-                key={c.contender}
-                type="button"
-                aria-pressed={!hidden.has(c.contender)}
-                onClick={() => toggle(c.contender)}
-                onPointerEnter={() => setStrong(c.contender)}
-                onPointerLeave={() => setStrong(null)}
-                onFocus={() => setStrong(c.contender)}
-                onBlur={() => setStrong(null)}
-              >
-                <Name name={c.contender} />
-              </button>
-            ))}
-          </div>
-          <Curves
-            curves={shown}
-            strong={strong !== null && !hidden.has(strong) ? strong : null}
-            name={`${word} by quantile in cell ${choice.cell?.name}, ${shown.length} contenders`}
-            axis={`${word}, ms`}
-          />
+          {reached.length > 1 && (
+            <div class="picks">
+              <Pick label="From" value={String(from)} onPick={(q) => setFrom(Number(q))} options={reached.map((q) => ({ value: String(q), text: q === 0 ? "the shortest" : quantileName(q) }))} />
+            </div>
+          )}
+          <Legend names={here.map((c) => c.contender)} />
+          <Curves curves={shown} from={from} strong={strong} name={`${word} by quantile in cell ${choice.cell?.name}, ${shown.length} contenders`} axis={`${word}, ms`} />
           <DataTable
             title={`${word.toLowerCase()} by quantile in ${choice.cell?.name}`}
             columns={["Contender", "Quantile", `${word}, ms`, "Samples of the curve"]}
             texts={1}
-            rows={() => here.flatMap((c) => c.points.map(([q, ms]) => [c.contender, quantileName(q), sig(ms), count(c.samples)]))}
+            rows={() => here.flatMap((c) => c.points.map(([q, ms]) => [c.contender, quantileName(q), ms, count(c.samples)]))}
           />
         </figure>
       )}

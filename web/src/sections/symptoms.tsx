@@ -1,5 +1,5 @@
 import { SmallPicture } from "../charts/picture";
-import { sig, unbroken } from "../format";
+import { unbroken } from "../format";
 import { Name } from "../identity";
 import type { Symptom } from "../page";
 import { DataTable, Section } from "../parts";
@@ -12,7 +12,7 @@ export function SymptomsSection({ symptoms }: { symptoms: Symptom[] }) {
       ) : (
         <div class="symptoms">
           {symptoms.map((s, i) => (
-            <article key={i}>
+            <article key={i} data-chart>
               <h3>
                 <bdi>{s.kind}</bdi>
               </h3>
@@ -35,7 +35,7 @@ export function SymptomsSection({ symptoms }: { symptoms: Symptom[] }) {
               <DataTable
                 title={s.picture.title}
                 columns={["Series", s.picture.x, s.picture.y]}
-                rows={() => s.picture.series.flatMap((line) => line.points.map(([x, y]) => [line.name, sig(x), sig(y)]))}
+                rows={() => s.picture.series.flatMap((line) => line.points.map(([x, y]) => [line.name, x, y]))}
               />
             </article>
           ))}

@@ -2,14 +2,17 @@ import { count, duration } from "../format";
 import { Name, Swatch } from "../identity";
 import type { Fault, Page, Trial } from "../page";
 import { DataTable, Scroll, Section } from "../parts";
+import { address, OneTrial, useTrial } from "./trial";
 
 type Props = Pick<Page, "trials" | "faults" | "fault_counts" | "skipped">;
 
 export function TrialsSection({ trials, faults, fault_counts, skipped }: Props) {
   const excluded = trials.filter((t) => !t.valid);
+  const chosen = useTrial(trials);
   return (
-    <Section id="trials" title="Trials and faults" lead="All trials in the order they ran: one row a block, its trials from left to right, each with its start-up time.">
-      <Strip trials={trials} />
+    <Section id="trials" title="Trials and faults" lead="All trials in the order they ran: one row a block, its trials from left to right, each with its start-up time. Each leads to all that is recorded of it.">
+      <Strip trials={trials} chosen={chosen} />
+      {chosen && <OneTrial trial={chosen} trials={trials} faults={faults} />}
       <div class="columns">
         <div>
           <h3>Faults</h3>
@@ -97,7 +100,7 @@ function FaultList({ faults }: { faults: Fault[] }) {
 }
 
 /** Block by position: the interleaving, seen. */
-function Strip({ trials }: { trials: Trial[] }) {
+function Strip({ trials, chosen }: { trials: Trial[]; chosen: Trial | null }) {
   if (trials.length === 0) return <p class="empty">No trial was run.</p>;
   const blocks = [...new Set(trials.map((t) => t.block))].sort((a, b) => a - b);
   const most = trials.reduce((all, t) => Math.max(all, t.position), 0);
@@ -114,10 +117,10 @@ function Strip({ trials }: { trials: Trial[] }) {
                   .sort((a, b) => a.position - b.position)
                   .map((t) => (
                     <td key={t.position} class={t.valid ? "" : "excluded"} title={t.valid ? t.contender : `${t.contender}: excluded, ${t.reason}`}>
-                      <span class="who">
+                      <a class="who" href={`#${address(t)}`} aria-current={t === chosen ? "true" : undefined} aria-label={`${t.contender}, block ${t.block}${t.valid ? "" : ", excluded"}`}>
                         <Swatch name={t.contender} />
                         <bdi>{t.contender}</bdi>
-                      </span>
+                      </a>
                       <span class="small">
                         {duration(t.ready_ms)}
                         {!t.valid && <b> ✕ excluded</b>}

@@ -1,6 +1,6 @@
 import { Beside, Ground, grounds, Interval, IntervalKey, other, Outcome, RatioAxis } from "../charts/interval";
 import { band, ratioScale } from "../charts/scales";
-import { count, interval, percent, unbroken, withUnit } from "../format";
+import { count, percent, unbroken, withUnit } from "../format";
 import { Name } from "../identity";
 import type { Verdict } from "../page";
 import { CellPicker, DataTable, Section, type CellChoice } from "../parts";
@@ -23,7 +23,7 @@ export function VerdictsSection({ verdicts, ...choice }: { verdicts: Verdict[] }
           </IntervalKey>
           <DataTable
             title={`verdicts in ${choice.cell?.name}`}
-            columns={["Metric", "Contender", "Outcome", "Verdict", "Why undecided", "Ratio (interval)", ...grounds.columns, "Value", "Baseline", "Margin", "Blocks used", "Excluded"]}
+            columns={["Metric", "Contender", "Outcome", "Verdict", "Why undecided", "Ratio", "Low", "High", ...grounds.columns, "Value", "Baseline", "Unit", "Margin", "Blocks used", "Excluded"]}
             texts={5}
             rows={() =>
               here.map((v) => [
@@ -32,10 +32,13 @@ export function VerdictsSection({ verdicts, ...choice }: { verdicts: Verdict[] }
                 v.outcome,
                 v.phrase,
                 v.reason || null,
-                interval(v.ratio, v.ratio_low, v.ratio_high),
+                v.ratio,
+                v.ratio_low,
+                v.ratio_high,
                 ...grounds(v),
-                withUnit(v.value, v.unit),
-                withUnit(v.baseline_value, v.unit),
+                v.value,
+                v.baseline_value,
+                v.unit,
                 percent(v.margin),
                 count(v.used),
                 count(v.excluded),

@@ -1,9 +1,11 @@
 import { useMemo, useState } from "preact/hooks";
+import { Starts } from "../charts/starts";
 import { common, Course } from "../charts/windows";
 import { count, sig, withUnit } from "../format";
 import { Name, useLook } from "../identity";
-import type { Trial, WarmUp, WarmUpClass, Windows } from "../page";
+import type { Contender, Trial, WarmUp, WarmUpClass, Windows } from "../page";
 import { DataTable, Pick, Scroll, Section } from "../parts";
+import { useHidden } from "../shown";
 
 const CLASSES: Record<WarmUpClass, string> = {
   flat: "flat",
@@ -30,17 +32,29 @@ interface Start {
   windows: Windows;
 }
 
-export function WarmUpSection({ warmups, trials }: { warmups: WarmUp[]; trials: Trial[] }) {
+export function WarmUpSection({ warmups, trials, contenders }: { warmups: WarmUp[]; trials: Trial[]; contenders: Contender[] }) {
+  const hidden = useHidden();
   const [measure, setMeasure] = useState<Measure>("cpu_us");
   const starts = useMemo(() => trials.flatMap((trial): Start[] => (trial.warmup && trial.warmup.t_s.length > 0 ? [{ trial, windows: trial.warmup }] : [])), [trials]);
-  const names = [...new Set([...warmups.map((w) => w.contender), ...starts.map((s) => s.trial.contender)])].filter((name) => starts.some((s) => s.trial.contender === name));
+  const names = [...new Set([...warmups.map((w) => w.contender), ...starts.map((s) => s.trial.contender)])].filter((name) => !hidden.has(name) && starts.some((s) => s.trial.contender === name));
   const { unit } = MEASURES.find((m) => m.value === measure)!;
   return (
     <Section
       id="warmup"
-      title="Warm-up"
+      title="Start-up and warm-up"
       lead="Each start is loaded below saturation, second by second, until it keeps a level; only then is it measured. Cold is the first second of load, steady the level that was kept: medians over starts."
     >
+      {trials.length > 0 && (
+        <figure class="forest timeline" aria-label="Every start, from the start of its process">
+          <Starts trials={trials} contenders={contenders.filter((c) => !hidden.has(c.name))} />
+          <DataTable
+            title="every start"
+            columns={["Contender", "Valid", "Block", "First right answer, ms", "Steady, ms"]}
+            texts={2}
+            rows={() => trials.map((t) => [t.contender, t.valid ? "yes" : "no", String(t.block), t.ready_ms, t.steady_ms])}
+          />
+        </figure>
+      )}
       {warmups.length === 0 && starts.length === 0 && <p class="empty">The record keeps nothing of the warm-up.</p>}
       {warmups.length > 0 && <Cold warmups={warmups} />}
       {starts.length > 0 && (
@@ -62,12 +76,12 @@ export function WarmUpSection({ warmups, trials }: { warmups: WarmUp[]; trials: 
                   trial.contender,
                   word(w.class),
                   String(trial.block),
-                  sig(w.steady_after_s),
-                  sig(t),
-                  sig(w.rate_per_s[i] ?? null),
-                  sig(w.cpu_us[i] ?? null),
-                  sig(w.p50_ms[i] ?? null),
-                  sig(w.max_ms[i] ?? null),
+                  w.steady_after_s,
+                  t,
+                  w.rate_per_s[i],
+                  w.cpu_us[i],
+                  w.p50_ms[i],
+                  w.max_ms[i],
                 ]),
               )
             }

@@ -2,10 +2,12 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { App } from "../../src/app";
+import { phases } from "../../src/charts/trial";
 import { unbroken } from "../../src/format";
 import type { Page } from "../../src/page";
 import { read } from "../../src/read";
-import { ATTACK, bare, hostile, realistic } from "../fixture";
+import { crowd, realistic } from "../fixture";
+import { ATTACK, bare, hostile } from "../hostile";
 
 // a canvas is the browser's: test/browser draws on one
 vi.mock("uplot", () => ({
@@ -14,6 +16,7 @@ vi.mock("uplot", () => ({
     static destroyed = 0;
     width = 0;
     cursor = {};
+    ctx = { canvas: document.createElement("canvas") };
     constructor() {
       (this.constructor as unknown as { made: number }).made += 1;
     }
@@ -114,7 +117,7 @@ describe("a whole record", () => {
   test("draws one curve a contender; a legend button hides it", () => {
     show(realistic());
     expect(all("#latency path.curve")).toHaveLength(6);
-    const [first] = all(".legend button");
+    const [first] = all("#latency .legend button");
     expect(first!.getAttribute("aria-pressed")).toBe("true");
     press(first!);
     expect(first!.getAttribute("aria-pressed")).toBe("false");
@@ -168,7 +171,7 @@ describe("a whole record", () => {
     expect(all("#capacity path.curve")).toHaveLength(users!.lines.length);
     expect(all("#capacity .reach")).toHaveLength(users!.lines.filter((l) => l.low !== null).length);
     expect(root.querySelector("#capacity .crossings")!.textContent).toContain("it did not come back");
-    expect(root.querySelector("#capacity .names")!.textContent).toContain("unknown");
+    expect(root.querySelector("#capacity .legend")!.textContent).toContain("unknown");
     press(root.querySelector<HTMLElement>('#capacity input[value="highest-rate"]')!);
     expect(root.querySelector("#capacity figure")!.getAttribute("aria-label")).toBe("Capacity of highest-rate");
     expect(all("#capacity .reach")).toHaveLength(rates!.lines.length);
@@ -218,6 +221,186 @@ describe("a whole record", () => {
     expect(counts.made).toBeGreaterThanOrEqual(12);
     expect(counts.destroyed).toBe(counts.made);
   });
+});
+
+describe("the charts together", () => {
+  test("a contender hidden at one chart is hidden in all, and comes back", () => {
+    const page = realistic();
+    show(page);
+    const drawn = () => ["#capacity path.curve", "#curves path.curve", "#latency path.curve", "#warmup .courses", "#warmup .strip-of-starts", "#time .heat-row"].map((s) => all(s).length);
+    const before = drawn();
+    expect(before).toEqual([6, 6, 6, 6, 6, 6]);
+    press(all("#latency .legend button")[1]!);
+    expect(drawn()).toEqual([5, 5, 5, 5, 5, 5]);
+    expect(all("#capacity .legend button")[1]!.getAttribute("aria-pressed")).toBe("false");
+    const [showAll, hideAll] = all("#curves .legend-all button");
+    press(hideAll!);
+    expect(drawn()).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(all("#verdicts svg.interval")).toHaveLength(page.verdicts.filter((v) => v.cell === "arrivals-200").length);
+    press(showAll!);
+    expect(drawn()).toEqual(before);
+  });
+
+  const key = (element: Element, name: string) => act(() => void element.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true })));
+
+  test("values are read by keyboard, and said in words", () => {
+    const page = realistic();
+    show(page);
+    for (const [section, unit] of [["#latency", "ms"], ["#curves", "/s"]] as const) {
+      const plot = root.querySelector(`${section} [role="slider"]`)!;
+      expect(plot.getAttribute("aria-valuetext")).toBe("no place chosen");
+      key(plot, "Home");
+      expect(all(`${section} line.probe`)).toHaveLength(1);
+      const text = root.querySelector(`${section} .values`)!.textContent!;
+      for (const { name } of page.contenders) expect(text).toContain(name);
+      expect(text).toContain(unit);
+      expect(plot.getAttribute("aria-valuetext")).toContain(page.contenders[0]!.name);
+      key(plot, "ArrowRight");
+      expect(root.querySelector(`${section} .values`)!.textContent).not.toBe(text);
+      key(plot, "End");
+      expect(plot.getAttribute("aria-valuenow")).toBe(plot.getAttribute("aria-valuemax"));
+      key(plot, "Escape");
+      expect(all(`${section} line.probe`)).toHaveLength(0);
+    }
+  });
+
+  test("the tail of the quantiles can be looked at alone", () => {
+    show(realistic());
+    const ticks = () => all("#latency .tick.middle").map((e) => e.textContent);
+    expect(ticks()[0]).toBe("50\u00a0%");
+    press(root.querySelector<HTMLElement>('#latency input[value="0.99"]')!);
+    expect(ticks()[0]).toBe("99\u00a0%");
+    expect(all("#latency path.curve")).toHaveLength(6);
+  });
+
+  test("a table is copied with all its digits, and shown where it cannot be", async () => {
+    const page = realistic();
+    const written: string[] = [];
+    const clipboard = { writeText: (text: string) => (written.push(text), Promise.resolve()) };
+    vi.stubGlobal("navigator", { clipboard });
+    try {
+      show(page);
+      const button = () => all("#latency .copy button").find((b) => b.textContent === "Copy CSV")!;
+      const pressed = () =>
+        act(async () => {
+          button().click();
+          await new Promise((done) => setTimeout(done));
+        });
+      await pressed();
+      const [head, first] = written[0]!.split("\r\n");
+      expect(head).toBe('Contender,Quantile,"Latency, ms",Samples of the curve');
+      const curve = page.curves[0]!;
+      expect(first).toBe(`${curve.contender},0 %,${curve.points[0]![1]},${curve.samples}`);
+      expect(root.querySelector("#latency .copy")!.textContent).toContain("copied");
+      clipboard.writeText = () => Promise.reject(new Error("not allowed"));
+      await pressed();
+      expect(root.querySelector<HTMLTextAreaElement>("#latency .copy textarea")!.value).toBe(written[0]);
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+
+  test("every second of every trial has its colour", () => {
+    const page = realistic();
+    show(page);
+    const here = page.trials.flatMap((t) => t.measurements.filter((m) => m.cell === "arrivals-200"));
+    const coloured = all("#time .heat svg[role=img] path").reduce((sum, p) => sum + (p.getAttribute("d")!.match(/M/g)?.length ?? 0), 0);
+    expect(coloured).toBe(here.reduce((sum, m) => sum + m.seconds.p99_ms.filter((v) => v !== null).length, 0));
+  });
+});
+
+describe("believing", () => {
+  test("what speaks for the answer and against it stands under it, with where it is shown", () => {
+    const page = realistic();
+    show(page);
+    expect(all("main > section").slice(0, 2).map((e) => e.id)).toEqual(["answer", "believe"]);
+    const rows = all("#believe .grounds > li");
+    expect(rows.map((r) => r.querySelector(".outcome")!.textContent)).toEqual(["in order", "unknown or in part", "unknown or in part", "in order"]);
+    page.believe.forEach((g, i) => {
+      expect(rows[i]!.textContent!.replaceAll("\u00a0", " ")).toContain(g.sentence);
+      expect(root.querySelector(rows[i]!.querySelector("a")!.getAttribute("href")!)).not.toBeNull();
+    });
+    for (const n of page.notes) expect(root.querySelector("#believe .notes")!.textContent!.replaceAll("\u00a0", " ")).toContain(n);
+  });
+
+  test("every check is listed, also one that could not look", () => {
+    show(realistic());
+    const details = root.querySelector<HTMLDetailsElement>("#believe details.data")!;
+    act(() => {
+      details.open = true;
+      details.dispatchEvent(new Event("toggle"));
+    });
+    const rows = [...details.querySelectorAll("tbody tr")].map((r) => r.textContent);
+    expect(rows).toHaveLength(3);
+    expect(rows[2]).toContain("could not look");
+  });
+
+  test("without claims the picture is that of the verdicts the sentence speaks of", () => {
+    const page = realistic();
+    show({ ...page, claims: [] });
+    const spoken = page.verdicts.filter((v) => v.contender === "proxy-go-gin" && ["cpu_us_per_request", "memory_mb"].includes(v.metric));
+    expect(all("#answer svg.interval")).toHaveLength(spoken.length);
+    show({ ...page, claims: [], answer: { ...page.answer, subject: null } });
+    expect(root.querySelector("#answer")!.textContent).toContain("states no claims");
+  });
+});
+
+describe("one trial", () => {
+  const go = (hash: string) =>
+    act(() => {
+      location.hash = hash;
+      dispatchEvent(new Event("hashchange"));
+    });
+  afterEach(() => void (location.hash = ""));
+
+  test("each is reached by its place among all, and has an address of its own", () => {
+    const page = realistic();
+    show(page);
+    const links = all(".strip a.who").map((e) => e.getAttribute("href"));
+    expect(new Set(links).size).toBe(page.trials.length);
+    expect(root.querySelector(".one-trial")).toBeNull();
+    const trial = page.trials.find((t) => !t.valid)!;
+    go(`#trial-${trial.block}-${trial.position}`);
+    const shown = root.querySelector(".one-trial")!;
+    expect(shown.querySelector("h3")!.textContent).toContain(trial.contender);
+    expect(shown.textContent).toContain(trial.reason);
+    expect(shown.querySelectorAll(".phase.start, .phase.warmup")).toHaveLength(2);
+    expect(shown.querySelectorAll(".phase.cell")).toHaveLength(trial.measurements.length);
+    expect(shown.textContent).toContain(page.faults.find((f) => f.where.includes(trial.contender))!.evidence);
+    expect(all(".strip [aria-current]")).toHaveLength(1);
+    go("#trial-99-1");
+    expect(root.querySelector(".one-trial")).toBeNull();
+  });
+
+  test("its parts follow each other also where an older record does not say when they began", () => {
+    const [trial] = realistic().trials;
+    const older = { ...trial!, measurements: trial!.measurements.map((m) => ({ ...m, began_s: null })) };
+    for (const t of [trial!, older]) {
+      const all = phases(t, "rate_per_s");
+      expect(all.map((p) => p.kind)).toEqual(["start", "warmup", "cell", "cell", "cell", "cell"]);
+      all.slice(1).forEach((p, i) => expect(p.from).toBeGreaterThanOrEqual(all[i]!.to - 1e-9));
+    }
+    expect(phases({ ...trial!, ready_ms: null }, "rate_per_s")).toEqual([]);
+  });
+
+  test("of a record not to be trusted, every one can be opened", () => {
+    const page = hostile();
+    show(page);
+    for (const t of page.trials.slice(0, 30)) {
+      go(`#trial-${t.block}-${t.position}`);
+      expect(all(".one-trial")).toHaveLength(1);
+      expect(root.querySelector(".one-trial")!.innerHTML).not.toMatch(/="[^"]*(NaN|Infinity)[^"]*"/);
+    }
+  });
+});
+
+test("a hundred contenders are all there, and each can be alone", () => {
+  show(crowd(100));
+  expect(all("#latency path.curve")).toHaveLength(100);
+  expect(all("#contenders article")).toHaveLength(100);
+  press(all("#latency .legend-all button")[1]!);
+  press(all("#latency .legend button")[7]!);
+  expect(all("#latency path.curve")).toHaveLength(1);
 });
 
 describe("how it was judged", () => {

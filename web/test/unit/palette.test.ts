@@ -60,4 +60,10 @@ describe.each([["light", 0], ["dark", 1]] as const)("in the %s scheme", (_, sche
     // 0.02 is about what can just be noticed
     expect(Math.min(...distances)).toBeGreaterThan(0.08);
   });
+
+  test("steps of a heat map go one way in lightness, and the first is told from paper", () => {
+    const steps = ["paper", "h0", "h1", "h2", "h3", "h4", "h5", "h6"].map((name) => oklab(colour(name), VISIONS.common!)[0]);
+    const apart = steps.slice(1).map((l, i) => (scheme === 0 ? steps[i]! - l : l - steps[i]!));
+    expect(Math.min(...apart)).toBeGreaterThan(0.04);
+  });
 });

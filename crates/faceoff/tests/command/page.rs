@@ -42,4 +42,19 @@ fn an_experiment_carries_the_tables_of_its_article_and_what_they_come_to() {
     let finding = &table["rows"][1]["findings"][0];
     assert_eq!(finding["wording"], "contradicts-itself");
     assert!(finding["factor"].as_f64().is_some_and(|f| (1.9..2.1).contains(&f)), "{finding}");
+    whether_to_believe(&page);
+}
+
+/// What stands beside every answer: what was checked, what is known of the noise and of the instrument, and where each trial is.
+fn whether_to_believe(page: &Value) {
+    let subjects: Vec<&str> = page["believe"].as_array().unwrap().iter().map(|ground| ground["subject"].as_str().unwrap()).collect();
+    assert_eq!(subjects, ["answers", "checks", "blocks", "trials", "noise", "instrument"]);
+    let checks = page["checks"].as_array().unwrap();
+    let check = |kind: &str| checks.iter().find(|check| check["kind"] == kind).unwrap_or_else(|| panic!("no {kind}: {checks:#?}"));
+    assert_eq!((check("counts")["standing"].as_str(), check("counts")["looked_at"].as_u64()), (Some("held"), Some(2)));
+    let trial = &page["trials"][0];
+    let (ready, began) = (trial["ready_ms"].as_f64().unwrap(), trial["measurements"][0]["began_s"].as_f64().unwrap());
+    assert!(began * 1e3 >= ready, "a cell begins after the first right answer: {ready} ms, {began} s");
+    assert!(trial["measurements"][0]["lasted_s"].as_f64().is_some_and(|lasted| lasted > 0.0), "{trial}");
+    assert_eq!(trial["facts"][0]["name"], "began");
 }

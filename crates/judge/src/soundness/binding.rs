@@ -46,6 +46,11 @@ pub(super) fn ties(record: &Record) -> Vec<(String, Fault)> {
     closed.filter_map(|cell| Some((cell.name.clone(), tie(record, &cell.name)?))).collect()
 }
 
+/// Whether so many take part that a tie would say something; the baseline a second time is no other contender.
+pub(super) fn may_tie(record: &Record) -> bool {
+    record.header.contenders.iter().filter(|participant| !participant.name.is_twin()).count() >= TIE_FEWEST
+}
+
 fn tie(record: &Record, cell: &str) -> Option<Fault> {
     let (mut throughputs, mut busiest) = (Vec::new(), 0.0f64);
     for participant in &record.header.contenders {

@@ -22,13 +22,13 @@ const SENT_SHARE_MIN: f64 = 0.99;
 /// Anderson and Darling's statistic of arrivals as scheduled: beyond it lies one of a million.
 const ARRIVALS_STATISTIC_MAX: f64 = 13.0;
 /// Fewer instants say little about a distribution.
-const ARRIVALS_FEWEST: usize = 20;
+pub(super) const ARRIVALS_FEWEST: usize = 20;
 /// Requests under way may differ so much from rate times service time.
 const LITTLE_MAX: f64 = 0.05;
 /// Little's law is looked at where fewer requests failed than this.
 const LITTLE_FAILED_MAX: f64 = 0.001;
 /// And where there were so many: the first and the last are cut off by the ends.
-const LITTLE_FEWEST: u64 = 200;
+pub(super) const LITTLE_FEWEST: u64 = 200;
 
 /// Waiting for a free place is the contender's doing, not the generator's.
 fn is_at_limit(seen: &Seen<'_>) -> bool {

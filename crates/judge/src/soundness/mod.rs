@@ -3,6 +3,7 @@
 
 mod binding;
 mod capacity;
+mod checks;
 mod generator;
 mod series;
 mod surroundings;
@@ -14,6 +15,8 @@ use model::metric::Metric;
 use model::record::{Fault, Measurement, Record, Trial};
 use std::borrow::Cow;
 
+pub(crate) use checks::checks;
+
 /// One measurement, with what it was meant to be.
 struct Seen<'a> {
     measurement: &'a Measurement,
@@ -22,32 +25,14 @@ struct Seen<'a> {
     cpus: &'a CpuSets,
 }
 
-type Check = fn(&Seen<'_>) -> Option<Fault>;
-
-/// Every check of a measurement, in reading order.
-const CHECKS: [Check; 21] = [
-    generator::counts,
-    generator::cpu,
-    generator::lag,
-    generator::lag_of_tail,
-    generator::rate,
-    generator::in_flight_limit,
-    generator::arrivals,
-    generator::littles_law,
-    series::not_stationary,
-    binding::upstream,
-    surroundings::steal,
-    surroundings::other_cpu,
-    surroundings::frequency,
-    surroundings::descriptors,
-    surroundings::ports,
-    surroundings::backlog,
-    surroundings::retransmits,
-    surroundings::memory,
-    surroundings::clock_step,
-    surroundings::suspended,
-    surroundings::left_cpu_set,
-];
+impl<'a> Seen<'a> {
+    /// `None` where the experiment has no such cell.
+    fn of(record: &'a Record, measurement: &'a Measurement) -> Option<Seen<'a>> {
+        let experiment = &record.header.experiment;
+        let cell = experiment.cells.iter().find(|c| c.name == measurement.cell)?;
+        Some(Seen { measurement, cell, experiment, cpus: &record.header.cpus })
+    }
+}
 
 /// What a fault of a kind spoils. Memory and threads are the contender's own, whoever else was busy; so is CPU per request, save where
 /// the clock rate or the state changed under it, or a neighbour shared the caches.
@@ -87,11 +72,9 @@ pub(crate) struct Faults {
 
 impl Faults {
     pub fn of(record: &Record) -> Faults {
-        let experiment = &record.header.experiment;
         let of_measurement = |measurement: &Measurement| {
-            let Some(cell) = experiment.cells.iter().find(|c| c.name == measurement.cell) else { return measurement.faults.clone() };
-            let seen = Seen { measurement, cell, experiment, cpus: &record.header.cpus };
-            with_found(&measurement.faults, CHECKS.iter().filter_map(|check| check(&seen)))
+            let Some(seen) = Seen::of(record, measurement) else { return measurement.faults.clone() };
+            with_found(&measurement.faults, checks::OF_MEASUREMENT.iter().filter_map(|check| (check.find)(&seen)))
         };
         let of_search = |searched: &Searched| {
             let checks = [capacity::generator, capacity::steal, capacity::other_cpu];

@@ -13,13 +13,23 @@ const STANDARD_ERRORS_MAX: f64 = 4.0;
 /// And then the series must be as unlikely as this to have a level.
 const KPSS_P_MAX: f64 = 0.01;
 /// With fewer windows, the test of a level cannot come to that p.
-const WINDOWS_FEWEST: usize = 28;
+pub(super) const WINDOWS_FEWEST: usize = 28;
 /// CPU per request that changes comes from the contender where so many of its measurements of a cell show it, the same way;
 const ALIKE_FEWEST: usize = 2;
 /// and where they are this share of them. What shows once is the machine's, and a part of the spread between blocks.
 const ALIKE_SHARE: f64 = 0.5;
 /// Throughput and CPU are looked at in tenths of a second.
 const WINDOW_NS: u64 = 100_000_000;
+
+pub(super) fn changes_by_design(load: &Load) -> bool {
+    match load {
+        Load::Arrivals { stages, .. } => !stages.is_empty(),
+        Load::Users { ramp, .. } => !ramp.is_zero(),
+        Load::Closed { .. } => false,
+        // It is many loads, none of which is a measurement.
+        Load::Capacity(_) => true,
+    }
+}
 
 /// Throughput of a closed load that went to another level.
 pub(super) fn not_stationary(seen: &Seen<'_>) -> Option<Fault> {
@@ -53,14 +63,7 @@ struct Change {
 
 impl Change {
     fn of(measurement: &Measurement, cell: &Cell) -> Option<Change> {
-        let changes_by_design = match &cell.load {
-            Load::Arrivals { stages, .. } => !stages.is_empty(),
-            Load::Users { ramp, .. } => !ramp.is_zero(),
-            Load::Closed { .. } => false,
-            // It is many loads, none of which is a measurement.
-            Load::Capacity(_) => true,
-        };
-        if changes_by_design {
+        if changes_by_design(&cell.load) {
             return None;
         }
         let correct = &measurement.generator.correct_per_tenth;

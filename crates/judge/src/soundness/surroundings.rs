@@ -10,7 +10,7 @@ pub(super) const END_OTHERS: &str = "end what else runs (`top` shows it), or cho
 /// The clock rate may change so much from the first half to the second.
 const FREQUENCY_MAX: f64 = 0.10;
 /// Readings in each half of a measurement, at least.
-const READINGS_FEWEST: usize = 2;
+pub(super) const READINGS_FEWEST: usize = 2;
 /// Descriptors and ports may be used up to this share.
 const DESCRIPTORS_SHARE_MAX: f64 = 0.95;
 const PORTS_SHARE_MAX: f64 = 0.90;

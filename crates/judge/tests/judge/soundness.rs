@@ -7,6 +7,7 @@ use model::metric::Metric;
 use model::record::{
     Circumstances, Counts, CpuTime, Descriptors, Fault, Generator, Host, Measurement, Memory, Ports, Record, Tcp, Trial, Usage,
 };
+use model::soundness::Standing;
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -64,11 +65,16 @@ fn open() -> Load {
     Load::arrivals(100.0, 10)
 }
 
-/// What a change of the first trial's measurement brings to light.
-fn after(load: Load, change: impl Fn(&mut Measurement)) -> Vec<FaultAt> {
+/// What a change of the first trial's measurement comes to.
+fn judged(load: Load, change: impl Fn(&mut Measurement)) -> Judgement {
     let mut record = record(&["a", "b"], load);
     change(&mut record.trials[0].measurements[0]);
-    judge::judge(&record).faults
+    judge::judge(&record)
+}
+
+/// What it brings to light.
+fn after(load: Load, change: impl Fn(&mut Measurement)) -> Vec<FaultAt> {
+    judged(load, change).faults
 }
 
 fn around(change: impl Fn(&mut Circumstances)) -> Vec<FaultAt> {
@@ -309,6 +315,31 @@ fn a_measurement_of_an_older_record_is_read_and_has_fewer_checks() {
     assert!(after(open(), |m| *m = older.clone()).is_empty());
 }
 
+#[test]
+fn checks_are_told_also_where_they_find_nothing_and_where_they_cannot_look() {
+    let busy = |m: &mut Measurement| {
+        m.generator.cpu_ns = 9_100_000_000;
+        m.circumstances = None;
+    };
+    let checks = judged(open(), busy).checks;
+    let of = |kind: &str| checks.iter().find(|c| c.kind == kind).unwrap_or_else(|| panic!("no {kind}: {checks:#?}"));
+    let seen = |kind: &str| (of(kind).looked_at, of(kind).all, of(kind).found, of(kind).standing());
+    assert_eq!(checks[0].kind, "generator-cpu", "what found something comes first");
+    assert_eq!(seen("generator-cpu"), (12, 12, 1, Standing::Found));
+    assert_eq!(seen("steal"), (11, 12, 0, Standing::Held));
+    assert_eq!(seen("upstream-binds"), (0, 12, 0, Standing::NotMade));
+    assert_eq!(seen("start-steal"), (12, 12, 0, Standing::Held));
+    assert!(checks.iter().all(|c| !c.what.is_empty() && c.all > 0), "{checks:#?}");
+    assert!(
+        checks.iter().all(|c| !matches!(c.kind.as_str(), "all-tie" | "aa-differs" | "lost-write")),
+        "nothing is said of what is not there"
+    );
+    let closed = judge::judge(&record(&["a", "b", "c"], Load::closed(4))).checks;
+    let tie = closed.iter().find(|c| c.kind == "all-tie").unwrap();
+    assert_eq!((tie.of.as_str(), tie.all, tie.looked_at), ("cells", 1, 1));
+    assert!(closed.iter().any(|c| c.kind == "rate-not-achieved" && c.standing() == Standing::NotMade), "a closed load has no rate");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
@@ -321,7 +352,7 @@ proptest! {
         closed in any::<bool>(),
     ) {
         let load = if closed { Load::closed(4) } else { open() };
-        after(load, |m| {
+        let judgement = judged(load, |m| {
             m.duration_ns = numbers[0];
             m.generator.sent_in_time = Some(numbers[1]);
             m.generator.in_flight_mean = Some(numbers[2] as f64);
@@ -344,5 +375,11 @@ proptest! {
                 slept_ns: moved.1,
             });
         });
+        for check in &judgement.checks {
+            prop_assert!(check.found <= check.looked_at && check.looked_at <= check.all, "{:?}", check);
+        }
+        for fault in &judgement.faults {
+            prop_assert!(judgement.checks.iter().any(|check| check.kind == fault.kind && check.found > 0), "{:?}", fault);
+        }
     }
 }

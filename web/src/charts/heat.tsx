@@ -1,0 +1,124 @@
+import type { TargetedPointerEvent } from "preact";
+import { useState } from "preact/hooks";
+import { sig, withUnit } from "../format";
+import { Name } from "../identity";
+
+/** One trial's row. */
+export interface HeatRow {
+  contender: string;
+  label: string;
+  valid: boolean;
+  t_s: number[];
+  values: (number | null)[];
+}
+
+const STEPS = 7;
+const USABLE = 1e300; // what a ratio of two of them can still be told of
+const MOST_HEIGHT = 120; // pixels of one contender's rows together
+const MOST_ROW = 14;
+
+const coloured = (v: number | null | undefined): v is number => v != null && v > 1 / USABLE && v < USABLE;
+
+/** Limits of the steps, even on a log scale: `STEPS` + 1 of them; null where there is nothing to colour. */
+export function steps(values: readonly (number | null)[]): number[] | null {
+  const shown = values.filter(coloured);
+  if (shown.length === 0) return null;
+  const low = shown.reduce((a, b) => Math.min(a, b));
+  const high = Math.max(
+    low * 1.5,
+    shown.reduce((a, b) => Math.max(a, b)),
+  );
+  const [from, to] = [Math.log(low), Math.log(high)];
+  return Array.from({ length: STEPS + 1 }, (_, i) => Math.exp(from + ((to - from) * i) / STEPS));
+}
+
+/** The step that a value falls into, from 0. */
+export function stepOf(value: number, limits: readonly number[]): number {
+  const [low, high] = [Math.log(limits[0]!), Math.log(limits.at(-1)!)];
+  const place = Math.floor((STEPS * (Math.log(value) - low)) / (high - low));
+  return Math.min(STEPS - 1, Math.max(0, place));
+}
+
+/** A value for each trial and second by its colour: what drifts, and which second stands out, in one look. */
+export function Heat({ rows, name, unit }: { rows: HeatRow[]; name: string; unit: string }) {
+  const [said, say] = useState("");
+  const limits = steps(rows.flatMap((r) => r.values));
+  if (limits === null) return <p class="empty">Nothing was recorded by the second.</p>;
+  const names = [...new Set(rows.map((r) => r.contender))];
+  const seconds = rows.reduce((most, r) => Math.max(most, r.values.length), 0);
+  return (
+    <figure class="heat" aria-label={`${name} by second and trial`}>
+      <figcaption>
+        <b>
+          {name}, {unit}
+        </b>{" "}
+        <span class="readout">{said}</span>
+      </figcaption>
+      {names.map((contender) => (
+        <Strip key={contender} contender={contender} rows={rows.filter((r) => r.contender === contender)} seconds={seconds} limits={limits} say={say} unit={unit} name={name} />
+      ))}
+      <p class="key">
+        {limits.slice(0, -1).map((low, i) => (
+          <span key={i}>
+            <svg width="14" height="14" aria-hidden="true">
+              <rect class={`h${i}`} width="14" height="14" />
+            </svg>
+            {sig(low)} to {withUnit(limits[i + 1]!, unit)}
+          </span>
+        ))}
+        <span>Blank: too few samples in that second. Faint: an excluded trial.</span>
+      </p>
+    </figure>
+  );
+}
+
+interface StripProps {
+  contender: string;
+  rows: HeatRow[];
+  seconds: number;
+  limits: readonly number[];
+  say: (text: string) => void;
+  unit: string;
+  name: string;
+}
+
+function Strip({ contender, rows, seconds, limits, say, unit, name }: StripProps) {
+  const high = Math.min(MOST_ROW, MOST_HEIGHT / Math.max(1, rows.length));
+  const height = high * rows.length;
+  const drawn = (valid: boolean) => {
+    const paths = Array.from({ length: STEPS }, () => "");
+    rows.forEach((row, r) => {
+      if (row.valid !== valid) return;
+      row.values.forEach((value, s) => {
+        if (coloured(value)) paths[stepOf(value, limits)] += `M${s},${r}h1v1h-1z`;
+      });
+    });
+    return paths.map((d, i) => d !== "" && <path key={i} class={`h${i}`} d={d} />);
+  };
+  const point = (e: TargetedPointerEvent<SVGSVGElement>) => {
+    const box = e.currentTarget.getBoundingClientRect();
+    const row = rows[Math.floor(((e.clientY - box.top) / box.height) * rows.length)];
+    const second = Math.floor(((e.clientX - box.left) / box.width) * seconds);
+    const value = row?.values[second] ?? null;
+    say(row && value !== null ? `${row.label}, ${sig(row.t_s[second] ?? null)} s: ${withUnit(value, unit)}` : "");
+  };
+  return (
+    <div class="heat-row">
+      <Name name={contender} />
+      <svg
+        width="100%"
+        height={height}
+        viewBox={`0 0 ${Math.max(1, seconds)} ${Math.max(1, rows.length)}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${name} of ${contender}, ${rows.length} trials over ${seconds} s; the values stand in the table`}
+        onPointerMove={point}
+        onPointerLeave={() => say("")}
+      >
+        <rect class="nothing" width="100%" height="100%" />
+        {drawn(true)}
+        <g class="faint">{drawn(false)}</g>
+      </svg>
+    </div>
+  );
+}

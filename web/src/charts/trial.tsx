@@ -1,0 +1,116 @@
+import { scaleLinear } from "d3-scale";
+import { line } from "d3-shape";
+import { duration, short, tick, withUnit } from "../format";
+import { useLook } from "../identity";
+import type { Trial } from "../page";
+import { Readout, spoken, useProbe, type Values } from "./probe";
+import { latencyScale } from "./scales";
+
+const HEIGHT = 200;
+const BAND = 22; // of the phases above the curve
+const WIDTH = 1000; // of the stretched box that holds the lines
+const pct = (x: number) => `${x.toFixed(3)}%`;
+
+export type Measure = "rate_per_s" | "p50_ms" | "p99_ms" | "max_ms";
+
+/** A stretch of a trial, in seconds from the start of the process. */
+export interface Phase {
+  name: string;
+  kind: "start" | "warmup" | "cell";
+  from: number;
+  to: number;
+  t_s: number[];
+  values: (number | null)[];
+}
+
+/** What a trial went through. Older records do not say when a cell began: there each follows the one before. */
+export function phases(trial: Trial, measure: Measure): Phase[] {
+  const finite = (v: number | null): v is number => v !== null && Number.isFinite(v) && v >= 0;
+  if (!finite(trial.ready_ms)) return [];
+  const ready = trial.ready_ms / 1000;
+  const found: Phase[] = [{ name: "start", kind: "start", from: 0, to: ready, t_s: [], values: [] }];
+  let now = ready;
+  const { warmup } = trial;
+  if (warmup && warmup.t_s.length > 0) {
+    const t_s = warmup.t_s.filter(Number.isFinite).map((t) => ready + t);
+    const step = t_s.length > 1 ? t_s[1]! - t_s[0]! : 1;
+    now = (t_s.at(-1) ?? ready) + Math.max(0, step);
+    found.push({ name: "warm-up", kind: "warmup", from: ready, to: now, t_s, values: measure === "p99_ms" ? [] : warmup[measure] });
+  }
+  for (const m of [...trial.measurements].sort((a, b) => a.position - b.position)) {
+    const from = finite(m.began_s) ? m.began_s : now;
+    const last = m.seconds.t_s.at(-1) ?? 0;
+    now = from + (finite(m.lasted_s) && m.lasted_s > 0 ? m.lasted_s : last);
+    found.push({ name: m.cell, kind: "cell", from, to: now, t_s: m.seconds.t_s.map((t) => from + t), values: m.seconds[measure] });
+  }
+  return found.filter((p) => Number.isFinite(p.from) && Number.isFinite(p.to) && p.to < 1e9);
+}
+
+/** One trial from the start of its process to its end: start-up, warm-up and each cell on one axis. */
+export function WholeTrial({ trial, measure, word, unit }: { trial: Trial; measure: Measure; word: string; unit: string }) {
+  const { colour } = useLook()(trial.contender);
+  const all = phases(trial, measure);
+  const end = all.reduce((most, p) => Math.max(most, p.to), 0);
+  const points = (p: Phase): [number, number][] => p.t_s.flatMap((t, i): [number, number][] => (p.values[i] != null && p.values[i]! > 0 && t <= end ? [[t, p.values[i]!]] : []));
+  const drawn = all.map((p) => ({ ...p, points: points(p) }));
+  const x = scaleLinear()
+    .domain([0, end || 1])
+    .range([0, 100])
+    .clamp(true);
+  const stops = drawn.flatMap((p) => p.points.map(([t, v]) => ({ t, v, phase: p.name }))).sort((a, b) => a.t - b.t);
+  const probe = useProbe(stops.map((s) => x(s.t)));
+  if (end === 0) return <p class="empty">It never answered rightly: there is nothing to draw.</p>;
+  const { y, ticks } = latencyScale(drawn.flatMap((p) => p.points.map(([, v]) => v)), HEIGHT);
+  const path = line<[number, number]>()
+    .x(([t]) => (x(t) / 100) * WIDTH)
+    .y(([, v]) => BAND + y(v));
+  const steady = trial.steady_ms !== null && Number.isFinite(trial.steady_ms) && trial.steady_ms / 1000 <= end ? x(trial.steady_ms / 1000) : null;
+  const here = probe.at === null ? null : stops[probe.at]!;
+  const values: Values | null = here && { at: `${duration(here.t * 1000)} after the start`, of: [{ name: here.phase, text: withUnit(here.v, unit) }] };
+  const bottom = BAND + HEIGHT;
+  const name = `${word} over the whole trial of ${trial.contender} in block ${trial.block}`;
+  return (
+    <>
+      <div class="plot" aria-label={name} aria-valuetext={spoken(values)} {...probe.props}>
+        <svg width="100%" height={bottom} overflow="visible" role="img" aria-label={name}>
+          {all.map((p, i) => (
+            <g key={i} class={`phase ${p.kind}`}>
+              <rect x={pct(x(p.from))} width={pct(Math.max(0, x(p.to) - x(p.from)))} y="0" height={bottom} />
+              {x(p.to) - x(p.from) > 8 && (
+                <svg x={pct((x(p.from) + x(p.to)) / 2)} overflow="visible">
+                  <text class="middle" y="15">
+                    {short(p.name, Math.max(4, Math.floor((x(p.to) - x(p.from)) * 0.9)))}
+                  </text>
+                </svg>
+              )}
+            </g>
+          ))}
+          {ticks.map((v) => (
+            <g key={v}>
+              <line class="grid" x1="0" x2="100%" y1={BAND + y(v)} y2={BAND + y(v)} />
+              <text class="tick end" x="-8" y={BAND + y(v)} dy=".35em">
+                {tick(v)}
+              </text>
+            </g>
+          ))}
+          {x.ticks(6).map((t) => (
+            <text key={t} class="tick middle" x={pct(x(t))} y={bottom + 18}>
+              {tick(t)}
+            </text>
+          ))}
+          <text class="axis middle" x="50%" y={bottom + 38}>
+            s from the start of the process
+          </text>
+          <svg width="100%" height={bottom} viewBox={`0 0 ${WIDTH} ${bottom}`} preserveAspectRatio="none" overflow="visible">
+            {drawn.map((p, i) => (
+              <path key={i} class="curve" d={path(p.points) ?? ""} stroke={colour} stroke-width="1.8" />
+            ))}
+          </svg>
+          {steady !== null && <line class="steady" x1={pct(steady)} x2={pct(steady)} y1="0" y2={bottom} />}
+          {here && <line class="probe" x1={pct(x(here.t))} x2={pct(x(here.t))} y1={BAND} y2={bottom} />}
+        </svg>
+      </div>
+      <Readout values={values} />
+    </>
+  );
+}

@@ -1,0 +1,113 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium, type BrowserContext, type Page as Tab } from "playwright-core";
+import { expect, test } from "vitest";
+import type { Page } from "../../src/page";
+import { filled } from "../fixture";
+
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+export const found = existsSync(executablePath);
+const built = join(import.meta.dirname, "../../dist/index.html");
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+/** where to leave pictures to look at, if anywhere */
+export const pictures = process.env.PICTURES;
+
+if (!found && process.env.CI) test("Chromium is there", () => expect.fail(`no Chromium at ${executablePath}; set CHROMIUM`));
+if (!found && !process.env.CI) console.warn(`SKIPPED: the page was not opened in a browser, for there is none at ${executablePath}. Set CHROMIUM.`);
+
+export interface Opened {
+  tab: Tab;
+  /** what the console said, what was thrown, what was asked of the network, which dialogs opened */
+  complaints: string[];
+}
+
+/** Chromium with a folder of its own, and pages opened from files in it. */
+export class Browser {
+  private folder = "";
+  private context: BrowserContext | null = null;
+
+  async start() {
+    this.folder = mkdtempSync(join(tmpdir(), "page-"));
+    this.context = await chromium.launchPersistentContext(join(this.folder, "user"), {
+      executablePath,
+      headless: true,
+      args: ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    });
+  }
+
+  async stop() {
+    await this.context?.close();
+    if (this.folder) rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  /** Bytes of the page of a record. */
+  size(page: Page): number {
+    return Buffer.byteLength(filled(readFileSync(built, "utf8"), page));
+  }
+
+  /** A page: of a record, without one, or as it was made. */
+  async open(page: Page | string | null, width = 1280, colorScheme: "light" | "dark" = "light", hash = ""): Promise<Opened> {
+    const html = readFileSync(built, "utf8");
+    const file = join(this.folder, "page.html");
+    writeFileSync(file, typeof page === "string" ? page : page ? filled(html, page) : html);
+    const tab = await this.context!.newPage();
+    const complaints: string[] = [];
+    tab.on("console", (m) => complaints.push(`${m.type()}: ${m.text()}`));
+    tab.on("pageerror", (e) => complaints.push(`thrown: ${e.message}`));
+    tab.on("dialog", (d) => (complaints.push(`dialog: ${d.message()}`), void d.dismiss()));
+    const url = pathToFileURL(file).href;
+    tab.on("request", (r) => r.url().split("#")[0] !== url && complaints.push(`request: ${r.url()}`));
+    await tab.setViewportSize({ width, height: 900 });
+    await tab.emulateMedia({ colorScheme });
+    await tab.goto(url + hash);
+    await tab.waitForSelector("main");
+    await settled(tab);
+    return { tab, complaints };
+  }
+
+  /** What a browser makes of an SVG by itself. */
+  async picture(svg: string): Promise<{ root: string; errors: number; texts: number; shapes: number }> {
+    const file = join(this.folder, "picture.svg");
+    writeFileSync(file, svg);
+    const tab = await this.context!.newPage();
+    await tab.goto(pathToFileURL(file).href);
+    const shown = await tab.evaluate(() => {
+      const drawn = [...document.querySelectorAll("path, rect, line, circle")].filter((e) => {
+        const box = e.getBoundingClientRect();
+        return box.width + box.height > 0;
+      });
+      const root = document.documentElement.nodeName;
+      return { root, errors: document.querySelectorAll("parsererror").length, texts: document.querySelectorAll("text").length, shapes: drawn.length };
+    });
+    await tab.close();
+    return shown;
+  }
+}
+
+/** two frames: the resize observers and the canvases have had their turn */
+export const settled = (tab: Tab) => tab.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+export const overflow = (tab: Tab) => tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+/** How many colours each canvas has. */
+export const inked = (tab: Tab) =>
+  tab.$$eval("canvas", (all) =>
+    all.map((c) => {
+      const { data } = c.getContext("2d")!.getImageData(0, 0, c.width, c.height);
+      const colours = new Set<number>();
+      for (let i = 0; i < data.length; i += 4) if (data[i + 3]! > 200) colours.add((data[i]! << 16) | (data[i + 1]! << 8) | data[i + 2]!);
+      return colours.size;
+    }),
+  );
+
+/** What axe finds that WCAG 2.1 AA, or good practice, would not have. */
+export async function violations(tab: Tab): Promise<string[]> {
+  await tab.evaluate(axe);
+  return tab.evaluate(async () => {
+    const { violations } = await (globalThis as unknown as { axe: typeof import("axe-core") }).axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] });
+    return violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(" | ")}`);
+  });
+}
