@@ -10,7 +10,6 @@ use model::experiment::{Cell, Load};
 use model::record::{Failure, Fault};
 use runner::circumstances;
 use runner::start::{Running, Surroundings, start};
-use runner::usage::tree_cpu_ns;
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -8,8 +8,11 @@ use nom_openmetrics::parser::openmetrics;
 use nom_openmetrics::{Family, Sample};
 use report::export::{self, Source};
 
+/// A name, a value, labels and a time in seconds.
+type Told = (String, f64, Vec<(String, String)>, f64);
+
 /// What stands in OpenMetrics text, each sample with its time: the parser knows of none, and so it is cut off first.
-pub fn read(text: &str) -> Vec<(String, f64, Vec<(String, String)>, f64)> {
+pub fn read(text: &str) -> Vec<Told> {
     let (mut times, mut without) = (Vec::new(), String::new());
     for line in text.lines() {
         let sample = (!line.starts_with('#')).then(|| line.rsplit_once(' ').unwrap());
