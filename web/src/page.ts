@@ -249,10 +249,11 @@ export interface Row {
   max_ms: number;
   received_kb_per_s: number;
   average_bytes: number;
-  cpu_percent: number;
+  /** null, with threads and memory, of a service that ran already: its process is not known */
+  cpu_percent: number | null;
   cpu_us_per_request: number | null;
-  threads: number;
-  memory_mb: number;
+  threads: number | null;
+  memory_mb: number | null;
   /** requests that did not get the right answer, by kind; kinds that are zero are left out */
   errors: { kind: string; count: number }[];
 }

@@ -51,6 +51,8 @@ enum Command {
     Wrk(commands::load::wrk::Options),
     /// Show what the claims of the articles came to, from records, as a Markdown document
     Articles(commands::articles::Options),
+    /// Compare two services that already run, interleaved, by the same rule
+    Vs(commands::vs::Options),
     /// Check published tables and outputs of load generators for what cannot be
     Audit(commands::audit::Options),
     /// Make a workload and a load of a JMeter plan, a wrk script, a recording, a curl command line or an OpenAPI description
@@ -102,6 +104,7 @@ fn main() -> ExitCode {
         Command::Load(options) => commands::load::run(options),
         Command::Wrk(options) => commands::load::wrk::run(options),
         Command::Articles(options) => catalog().map_err(Into::into).and_then(|c| commands::articles::run(&c, options)),
+        Command::Vs(options) => commands::vs::run(cli.dir.as_deref(), catalog().ok().as_ref(), options),
         Command::Audit(options) => commands::audit::run(&catalog, options),
         Command::Import(options) => commands::import::run(options),
         Command::Init(options) => commands::init::run(cli.dir.as_deref(), options),

@@ -66,8 +66,8 @@ impl Show {
             Progress::Proving(name) => self.now(format!("proving the answers of {name}")),
             Progress::Proved(answers) => match &answers.failure {
                 None => {
-                    let after = answers.ready_after_ns.map(|ns| show_duration(Duration::from_nanos(ns))).unwrap_or_default();
-                    self.say(&format!("answers rightly: {} (first after {after})", answers.contender));
+                    let after = answers.ready_after_ns.map(|ns| format!(" (first after {})", show_duration(Duration::from_nanos(ns))));
+                    self.say(&format!("answers rightly: {}{}", answers.contender, after.unwrap_or_default()));
                 }
                 Some(failure) => self.say(&format!("out: {} ({}): {}", answers.contender, failure.stage, failure.cause)),
             },

@@ -58,7 +58,8 @@ pub(crate) fn rows(record: &Record) -> Vec<Row> {
                 received_kb_per_s: average(&|m| m.received_bytes as f64 / 1e3 / seconds(m)),
                 average_bytes: sum(&|m| m.received_bytes) as f64 / correct.max(1) as f64,
                 cpu_percent: average(&|m| 100.0 * m.usage.cpus_used()),
-                cpu_us_per_request: (correct > 0).then(|| sum(&|m| m.usage.cpu_ns) as f64 / 1e3 / correct as f64),
+                cpu_us_per_request: (correct > 0 && all.iter().all(|m| m.usage.is_known()))
+                    .then(|| sum(&|m| m.usage.cpu_ns) as f64 / 1e3 / correct as f64),
                 threads: all.iter().map(|m| m.usage.threads_max).max().unwrap_or(0),
                 memory_mb: all.iter().map(|m| m.usage.rss_max_bytes).max().unwrap_or(0) as f64 / 1e6,
                 errors,
@@ -119,6 +120,6 @@ fn warmup(record: &Record, name: &ContenderName) -> Option<WarmUp> {
 }
 
 fn cpu_us(windows: &[WarmUpWindow]) -> Option<f64> {
-    let correct = windows.iter().map(|w| w.correct).sum::<u64>();
-    (correct > 0).then(|| windows.iter().map(|w| w.cpu_ns).sum::<u64>() as f64 / 1e3 / correct as f64)
+    let (correct, cpu_ns) = windows.iter().fold((0, 0), |(correct, cpu_ns), w| (correct + w.correct, cpu_ns + w.cpu_ns));
+    (correct > 0 && cpu_ns > 0).then(|| cpu_ns as f64 / 1e3 / correct as f64)
 }

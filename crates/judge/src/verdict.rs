@@ -33,6 +33,7 @@ pub fn value(metric: Metric, trial: &Trial, measurement: Option<&Measurement>) -
         Metric::LatencyP95 => quantile(0.95),
         Metric::LatencyP99 => quantile(0.99),
         Metric::LatencyMax => with_all(times.max_ns() as f64 / 1e6),
+        Metric::CpuPerRequest if !m.usage.is_known() => None,
         Metric::CpuPerRequest => with_samples(m.usage.cpu_ns as f64 / 1e3 / m.counts.correct as f64),
         Metric::Memory => Some(m.usage.rss_max_bytes as f64 / 1e6).filter(|v| *v > 0.0),
         Metric::Threads => Some(m.usage.threads_max as f64).filter(|v| *v > 0.0),
@@ -155,11 +156,17 @@ impl<'r> Judge<'r> {
             .flat_map(|c| Metric::ALL.into_iter().filter(move |m| m.is_of(c)).map(move |m| (Some(c.name.as_str()), m)))
             .chain(of_trial.map(|m| (None, m)));
         for (cell, metric) in places {
-            for contender in &others {
+            for contender in others.iter().filter(|name| !(metric.is_of_process() && self.is_reached(name))) {
                 verdicts.push(self.one(contender, metric, cell, experiment.design.margin));
             }
         }
         verdicts
+    }
+
+    /// Whether a contender or the baseline ran already, so that nothing is known of its process.
+    fn is_reached(&self, contender: &ContenderName) -> bool {
+        let header = &self.record.header;
+        header.contenders.iter().any(|p| p.reached.is_some() && (p.name == *contender || p.name == header.experiment.baseline))
     }
 
     /// Compares one contender with the baseline.

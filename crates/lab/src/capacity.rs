@@ -52,7 +52,7 @@ impl Contender<'_, '_> {
             timeout: self.cell.timeout,
             seed,
             threads: 1,
-            wait: waits(self.setup.cpus),
+            wait: waits(self.setup.cpus, running),
             stop: self.around.stop,
             progress: None,
         }

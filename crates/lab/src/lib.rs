@@ -362,7 +362,7 @@ impl<'a> Lab<'a> {
         };
         let warmup = warmup::run(&mut running, &given, &mut |_| ());
         let warmed_with = warmup.iter().flat_map(|w| &w.windows).map(|w| w.correct).sum();
-        let line = Upstream { name: name.clone(), ready_after_ns: running.ready_after_ns, warmed_with, warmup };
+        let line = Upstream { name: name.clone(), ready_after_ns: running.ready_after_ns.unwrap_or(0), warmed_with, warmup };
         self.running_upstream = Some(running);
         self.write(&Line::Upstream(line.clone()))?;
         self.record.upstreams.push(line);
@@ -385,7 +385,7 @@ impl<'a> Lab<'a> {
             let keeping = self.database.as_ref().map(|source| source.start(&workloads, &self.cpus().upstream, &work, self.means()));
             let keeping = keeping.transpose()?;
             let around = self.around(&work, &self.cpus().contender);
-            let upstream = self.running_upstream.as_ref().map(|u| u.process.pid);
+            let upstream = self.running_upstream.as_ref().and_then(Running::pid);
             let setup = trial::Setup {
                 ready: &self.ready[at],
                 experiment: self.experiment(),
@@ -402,7 +402,7 @@ impl<'a> Lab<'a> {
             return Err(LabError::Interrupted);
         }
         let mut trial = trial;
-        let lost = self.running_upstream.as_mut().and_then(|u| u.process.ended().map(|e| e.status.clone()));
+        let lost = self.running_upstream.as_mut().and_then(|u| u.ended().map(str::to_owned));
         if let Some(status) = &lost {
             trial.faults.push(upstream_lost(status));
         }

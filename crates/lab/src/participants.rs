@@ -59,6 +59,10 @@ pub(crate) fn gather_all(
         )
         .into());
     }
+    if let Some(upstream) = upstream.as_ref().filter(|upstream| upstream.system.reached.is_some()) {
+        let hint = "name one that is started: what serves all contenders is warmed and watched";
+        return Err(Problems::plain(format!("the upstream {} is only reached", upstream.name), hint).into());
+    }
     if let (Some(proxy), None) = (contenders.iter().find(|c| c.system.kind == Kind::Proxy), &upstream) {
         return Err(Problems::plain(
             format!("{} is a proxy, and the experiment names no upstream", proxy.name),
@@ -131,6 +135,7 @@ pub fn provide_database(
             facts: BTreeMap::new(),
             versions: BTreeMap::new(),
             artifacts: vec![],
+            reached: None,
         };
         return Ok(Source { name, databases, participant });
     }
@@ -193,6 +198,7 @@ pub fn gather(
         },
         versions: found.into_iter().filter_map(|f| Some((f.tool, f.version?))).collect(),
         artifacts: built.artifacts,
+        reached: contender.system.reached.as_ref().map(|reached| reached.url.clone()),
     };
     Ok(Ok(Ready { contender, participant }))
 }
@@ -221,7 +227,7 @@ pub fn prove(
             return Ok(answers);
         }
     };
-    answers.ready_after_ns = Some(running.ready_after_ns);
+    answers.ready_after_ns = running.ready_after_ns;
     if let Some(keeping) = &mut keeping {
         keeping.doubt(first, running.asked_in_vain);
     }
@@ -232,7 +238,7 @@ pub fn prove(
         }
         if let Err(wrong) = ask(running.address, &running.target, workload, Duration::from_secs(10)) {
             let cause = format!("workload {}: {wrong}", workload.name);
-            answers.failure = Some(Failure { stage: "answers".into(), cause, log: running.process.last_lines(20) });
+            answers.failure = Some(Failure { stage: "answers".into(), cause, log: running.last_lines(20) });
             break;
         }
         if let Some(keeping) = &mut keeping {

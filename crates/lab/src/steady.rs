@@ -31,6 +31,8 @@ pub(crate) enum Decides {
     Cpu,
     /// Time under load per right answer as well.
     CpuAndThroughput,
+    /// Time under load per right answer alone: of a service that ran already no CPU time is known.
+    Throughput,
 }
 
 /// A steady state.
@@ -51,19 +53,22 @@ pub(crate) fn find(windows: &[WarmUpWindow], decides: Decides) -> Option<Steady>
     if median(&answers)? == 0.0 || works_unasked(windows)? {
         return None;
     }
-    let cpu = steady(&per_answer(&|w| w.cpu_ns))?;
+    let cpu = match decides {
+        Decides::Throughput => None,
+        _ => Some(steady(&per_answer(&|w| w.cpu_ns))?),
+    };
     // More connections alone may make it faster or slower.
     let alike = windows.windows(2).rposition(|pair| pair[0].connections != pair[1].connections).map_or(0, |at| at + 1);
     let throughput = steady(&per_answer(&|w| w.load_ns)[alike..]).map(|found| Steady { since: found.since + alike, ..found });
-    let (first, second) = match decides {
-        Decides::Cpu => (cpu, throughput),
-        Decides::CpuAndThroughput => (throughput?, Some(cpu)),
+    let (first, second) = match (decides, cpu) {
+        (Decides::Cpu, Some(cpu)) => (cpu, throughput),
+        _ => (throughput?, cpu),
     };
     let class = match (first.class, second) {
         (WarmUpClass::Flat, Some(second)) => second.class,
         (class, _) => class,
     };
-    let since = if decides == Decides::Cpu { first.since } else { first.since.max(cpu.since) };
+    let since = if decides == Decides::Cpu { first.since } else { first.since.max(cpu.map_or(0, |cpu| cpu.since)) };
     Some(Steady { class, since })
 }
 
@@ -261,6 +266,8 @@ mod tests {
         assert_eq!(find(&both[..12], Decides::CpuAndThroughput), None);
         both.iter_mut().zip(1..).for_each(|(w, at)| w.cpu_ns *= at);
         assert_eq!(find(&both, Decides::CpuAndThroughput), None);
+        both.iter_mut().for_each(|w| w.cpu_ns = 0);
+        assert_eq!(find(&both, Decides::Throughput), Some(Steady { class: WarmUp, since: 10 }), "nothing is known of its process");
     }
 
     #[test]

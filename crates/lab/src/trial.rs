@@ -9,7 +9,7 @@ use crate::steady::Decides;
 use crate::{Progress, Watcher, capacity, warmup};
 use load::{Plan, Wait};
 use model::experiment::{Cell, CpuSets, Experiment};
-use model::record::{Circumstances, Failure, Fault, Generator, Host, Measurement, Trial};
+use model::record::{Circumstances, Failure, Fault, Generator, Host, Measurement, Trial, Usage};
 use model::workload::Workload;
 use runner::awake::Awake;
 use runner::circumstances;
@@ -18,6 +18,7 @@ use runner::start::{Running, Surroundings, start};
 use runner::usage::{Sampler, tree_cpu_ns};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -113,12 +114,12 @@ fn measure_all(
             return;
         }
     };
-    trial.ready_after_ns = Some(running.ready_after_ns);
+    trial.ready_after_ns = running.ready_after_ns;
     trial.command = running.command.clone();
     trial.host.start_steal_share = Some(steal_share(begun));
     let given = warmup::Given {
         workloads: &distinct(experiment, setup.workloads),
-        decides: decides(experiment),
+        decides: decides(experiment, &running),
         at_most: experiment.design.warmup,
         cpus: &setup.cpus.generator,
         stop: around.stop,
@@ -170,7 +171,7 @@ fn measure_all(
             let mut made = measure(setup, cell, position, &running, keeping, around.stop);
             let first = Instant::now();
             for again in 1..=AGAIN_MAX {
-                let is_over = first.elapsed() > AGAIN_WITHIN || around.stop.load(Ordering::Relaxed) || running.process.ended().is_some();
+                let is_over = first.elapsed() > AGAIN_WITHIN || around.stop.load(Ordering::Relaxed) || running.ended().is_some();
                 match made {
                     Ok(robbed) if !is_over && robbed.circumstances.as_ref().is_some_and(Circumstances::is_robbed) => {
                         trial.robbed.push(robbed)
@@ -191,10 +192,10 @@ fn measure_all(
             }
         }
     }
-    let (log, started_ns) = (running.process.log().to_owned(), running.process.started_ns);
+    let (log, began_ns) = (running.log().map(Path::to_owned), running.began_ns);
     let (stopped, failure) = running.stop(contender);
-    trial.pauses = pauses::of_log(&log, started_ns);
-    trial.stop = Some(stopped);
+    trial.pauses = log.map(|log| pauses::of_log(&log, began_ns)).unwrap_or_default();
+    trial.stop = stopped;
     trial.failure = trial.failure.take().or(failure);
     trial.host.steal_share = steal_share(begun);
 }
@@ -219,9 +220,13 @@ pub(crate) fn distinct<'w>(experiment: &Experiment, workloads: &'w BTreeMap<Stri
 
 /// CPU time shows a compiler at work that a low rate would not; where every cell asks as fast as it is
 /// answered, throughput is compared as well.
-fn decides(experiment: &Experiment) -> Decides {
+fn decides(experiment: &Experiment, running: &Running) -> Decides {
     let all_closed = experiment.cells.iter().all(|c| !c.load.has_schedule());
-    if all_closed { Decides::CpuAndThroughput } else { Decides::Cpu }
+    match (running.pid(), all_closed) {
+        (None, _) => Decides::Throughput,
+        (_, true) => Decides::CpuAndThroughput,
+        (_, false) => Decides::Cpu,
+    }
 }
 
 /// A load could not be made.
@@ -230,8 +235,8 @@ pub(crate) fn not_made(cell: &Cell, cause: &str) -> Fault {
 }
 
 fn died(running: &mut Running, stage: &str) -> Option<Failure> {
-    let status = running.process.ended()?.status.clone();
-    Some(Failure { stage: stage.into(), cause: format!("it ended with {status}"), log: running.process.last_lines(20) })
+    let status = running.ended()?.to_owned();
+    Some(Failure { stage: stage.into(), cause: format!("it ended with {status}"), log: running.last_lines(20) })
 }
 
 /// Does something with the database, where there is one.
@@ -241,10 +246,11 @@ pub(crate) fn with(keeping: &RefCell<Option<Keeping>>, does: impl FnOnce(&mut Ke
     }
 }
 
-/// How the generator waits: looking for an answer on the CPU that must make it would only delay it.
-pub(crate) fn waits(cpus: &CpuSets) -> Wait {
+/// How the generator waits: looking for an answer on the CPU that must make it would only delay it. Where a service that ran already
+/// works, nobody knows.
+pub(crate) fn waits(cpus: &CpuSets, running: &Running) -> Wait {
     let has_own_cpu = |others: &[usize]| !others.iter().any(|cpu| cpus.generator.contains(cpu));
-    if has_own_cpu(&cpus.contender) && has_own_cpu(&cpus.upstream) { Wait::Near } else { Wait::Asleep }
+    if running.pid().is_some() && has_own_cpu(&cpus.contender) && has_own_cpu(&cpus.upstream) { Wait::Near } else { Wait::Asleep }
 }
 
 fn measure(
@@ -268,7 +274,7 @@ fn measure(
         // The same arrivals and data for every contender of a block.
         seed: setup.experiment.design.seed.wrapping_add(u64::from(setup.block)),
         threads: 1,
-        wait: waits(cpus),
+        wait: waits(cpus, running),
         stop,
         progress: None,
     };
@@ -279,11 +285,13 @@ fn measure(
         (upstream.is_some() || database.is_some()).then(|| upstream.unwrap_or(0) + database.unwrap_or(0))
     };
     let upstream_before = behind();
-    let tree_before = signs::Reading::take(running.process.pid, running.process.log());
-    let sampler = Sampler::start(running.process.pid, &setup.cpus.generator);
+    let watched =
+        running.pid().zip(running.log()).map(|(pid, log)| (signs::Reading::take(pid, log), Sampler::start(pid, &setup.cpus.generator)));
     let measured = warmup::on_cpus(&plan, &setup.cpus.generator);
-    let mut usage = sampler.stop();
-    usage.signs = tree_before.until_now();
+    let usage = watched.map_or_else(Usage::default, |(before, sampler)| {
+        let usage = sampler.stop();
+        Usage { signs: before.until_now(), ..usage }
+    });
     let upstream_after = behind();
     let circumstances = machine_before.until_now();
     let measured = measured?;
@@ -296,7 +304,7 @@ fn measure(
     Ok(Measurement {
         cell: cell.name.clone(),
         position,
-        began_after_ns: measured.began_ns.saturating_sub(running.process.started_ns),
+        began_after_ns: measured.began_ns.saturating_sub(running.began_ns),
         duration_ns: measured.duration_ns,
         latency: has_schedule.then_some(measured.latency),
         service: measured.service,

@@ -6,7 +6,6 @@ use model::experiment::Load;
 use model::record::{WarmUpClass, WarmUpWindow, Warmup};
 use model::workload::Workload;
 use runner::start::Running;
-use runner::usage::tree_cpu_ns;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -51,13 +50,13 @@ pub(crate) fn run(running: &mut Running, given: &Given<'_>, tell: &mut dyn FnMut
     let mut windows: Vec<WarmUpWindow> = Vec::new();
     let mut steady = None;
     let (mut begin, mut connections) = (None, CONNECTIONS_FIRST);
-    while steady.is_none() && windows.len() < count as usize && !given.stop.load(Ordering::Relaxed) && running.process.ended().is_none() {
+    while steady.is_none() && windows.len() < count as usize && !given.stop.load(Ordering::Relaxed) && running.ended().is_none() {
         let now = load::clock::now_ns();
         let at_ns = now - *begin.get_or_insert(now);
         tell(Duration::from_nanos(at_ns));
         // A load that cannot be made is said by the measurement.
         let Ok(window) = self::window(running, given, at_ns, windows.len() as u64, long, connections) else { break };
-        connections = next_connections(&window);
+        connections = next_connections(&window, given.decides);
         windows.push(window);
         steady = steady::find(&windows, given.decides);
     }
@@ -71,10 +70,11 @@ pub(crate) fn run(running: &mut Running, given: &Given<'_>, tell: &mut dyn FnMut
 }
 
 /// Fewer while a compiler fills the pauses, more where they are quiet.
-fn next_connections(window: &WarmUpWindow) -> u32 {
+fn next_connections(window: &WarmUpWindow, decides: Decides) -> u32 {
     let asked = window.cpu_ns.saturating_sub(window.pause_cpu_ns) as f64 / window.load_ns.max(1) as f64;
     let unasked = window.unasked();
-    let most = if asked < HALF { CONNECTIONS_MOST } else { CONNECTIONS_USUAL };
+    // Of whom no CPU time is known, nothing says that it waits.
+    let most = if asked < HALF && decides != Decides::Throughput { CONNECTIONS_MOST } else { CONNECTIONS_USUAL };
     match () {
         () if unasked > HALF => (window.connections / 2).max(CONNECTIONS_FIRST),
         () if unasked <= UNASKED_MAX && window.connections < most => 2 * window.connections,
@@ -84,7 +84,7 @@ fn next_connections(window: &WarmUpWindow) -> u32 {
 
 fn window(running: &Running, given: &Given<'_>, at_ns: u64, number: u64, long: Duration, connections: u32) -> Result<WarmUpWindow, String> {
     let pause = long.mul_f64(PAUSE_SHARE);
-    let cpu_before = tree_cpu_ns(running.process.pid);
+    let cpu_before = running.cpu_ns();
     let mut window =
         WarmUpWindow { at_ns, load_ns: 0, connections, correct: 0, cpu_ns: 0, pause_ns: 0, pause_cpu_ns: 0, p50_ns: None, max_ns: None };
     let mut service = stats::Histogram::new();
@@ -109,11 +109,11 @@ fn window(running: &Running, given: &Given<'_>, at_ns: u64, number: u64, long: D
         window.correct += measured.counts.correct;
         service.merge(&measured.service);
     }
-    let (cpu_loaded, paused_at) = (tree_cpu_ns(running.process.pid), load::clock::now_ns());
+    let (cpu_loaded, paused_at) = (running.cpu_ns(), load::clock::now_ns());
     if !given.stop.load(Ordering::Relaxed) {
         std::thread::sleep(pause);
     }
-    let cpu_after = tree_cpu_ns(running.process.pid);
+    let cpu_after = running.cpu_ns();
     window.pause_ns = load::clock::now_ns() - paused_at;
     window.pause_cpu_ns = cpu_after.saturating_sub(cpu_loaded);
     window.cpu_ns = cpu_after.saturating_sub(cpu_before);
@@ -150,9 +150,11 @@ mod tests {
             p50_ns: None,
             max_ns: None,
         };
-        assert_eq!((next_connections(&window(700, 0, 2)), next_connections(&window(700, 0, 8))), (4, 8), "it works");
-        assert_eq!((next_connections(&window(700, 290, 8)), next_connections(&window(700, 290, 2))), (4, 2), "its compiler works");
-        assert_eq!((next_connections(&window(100, 10, 8)), next_connections(&window(100, 10, 64))), (16, 64), "it waits");
-        assert_eq!(next_connections(&window(700, 100, 4)), 4);
+        let next = |window: WarmUpWindow| next_connections(&window, Decides::Cpu);
+        assert_eq!((next(window(700, 0, 2)), next(window(700, 0, 8))), (4, 8), "it works");
+        assert_eq!((next(window(700, 290, 8)), next(window(700, 290, 2))), (4, 2), "its compiler works");
+        assert_eq!((next(window(100, 10, 8)), next(window(100, 10, 64))), (16, 64), "it waits");
+        assert_eq!(next(window(700, 100, 4)), 4);
+        assert_eq!(next_connections(&window(0, 0, 8), Decides::Throughput), 8, "nothing is known");
     }
 }

@@ -21,6 +21,7 @@ pub mod request;
 pub mod schedule;
 pub mod tally;
 pub mod tls;
+pub mod url;
 
 mod answer;
 mod connection;

@@ -107,6 +107,11 @@ impl Metric {
         Metric::ALL.into_iter().find(|m| m.describe().name == name)
     }
 
+    /// Whether it is of the contender's process, and so not known of one that ran already and was only reached.
+    pub fn is_of_process(self) -> bool {
+        matches!(self, Metric::CpuPerRequest | Metric::Memory | Metric::Threads | Metric::StartUp)
+    }
+
     /// Whether it is a latency, and so spoilt by a generator that lags.
     pub fn is_latency(self) -> bool {
         matches!(

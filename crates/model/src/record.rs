@@ -97,6 +97,9 @@ pub struct Participant {
     pub versions: BTreeMap<String, String>,
     /// What its build made.
     pub artifacts: Vec<Artifact>,
+    /// Where it was, when it ran already and was not started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reached: Option<String>,
 }
 
 /// A file that a build made, or a folder with all that is in it.
@@ -207,7 +210,7 @@ pub struct Trial {
     pub command: Vec<String>,
     /// SHA-256 of each artefact, as it was when this trial began.
     pub artifact_sha256: Vec<String>,
-    /// From start to the first right answer; `None` when it never came.
+    /// From start to the first right answer; `None` when it never came, and where nothing was started.
     pub ready_after_ns: Option<u64>,
     /// Requests answered rightly during warm-up.
     pub warmed_with: u64,
@@ -341,7 +344,7 @@ pub struct Stopped {
 /// A system that failed to build, start, answer rightly, live or stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// When: `start`, `ready`, `answers`, `warm-up`, `reset`, `measure`, `stop`.
+    /// When: `start`, `reach`, `ready`, `answers`, `warm-up`, `reset`, `measure`, `stop`.
     pub stage: String,
     /// What happened.
     pub cause: String,
@@ -567,6 +570,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Whether there was a process to watch: of a service that ran already nothing is known.
+    pub fn is_known(&self) -> bool {
+        self.wall_ns > 0
+    }
+
     /// How many CPUs were used, on average.
     pub fn cpus_used(&self) -> f64 {
         self.cpu_ns as f64 / self.wall_ns.max(1) as f64

@@ -89,6 +89,15 @@ pub struct Start {
     pub protocol: Protocol,
 }
 
+/// A service that runs already.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reached {
+    /// `http://host:port`
+    pub url: String,
+    /// Whether it may be on another machine.
+    pub remote: bool,
+}
+
 /// How it is ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stop {
@@ -171,6 +180,8 @@ pub struct System {
     pub make: Vec<String>,
     /// How it starts.
     pub start: Start,
+    /// Where it is, when it runs already and is not started: [`System::start`] is empty then.
+    pub reached: Option<Reached>,
     /// Deadline for the first right answer.
     pub ready_within: Duration,
     /// What prepares or cleans it before each cell.
@@ -328,8 +339,22 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
             Kind::Service
         }
     };
+    let reached = table.table("reached", walk_reached);
+    if let Some(key) = reached.as_ref().and_then(|_| ["start", "build", "data", "stop", "variants"].into_iter().find(|key| table.has(key)))
+    {
+        table.problem(key, format!("[{key}] is of no use to a system that is only reached"), "leave it out, or leave [reached] out");
+    }
+    if reached.is_some() && kind == Kind::Database {
+        table.problem(
+            "reached",
+            "a database is fresh for each trial, so it cannot only be reached",
+            "FACEOFF_DATABASE names a server of your own",
+        );
+    }
     let start = table.table("start", walk_start).unwrap_or_else(|| {
-        table.problem("start", "the table [start] is missing", "say how the program starts: `[start]` with `run` and `ports`");
+        if reached.is_none() {
+            table.problem("start", "the table [start] is missing", "say how the program starts: `[start]` with `run` and `ports`");
+        }
         Start {
             run: Vec::new(),
             env: BTreeMap::new(),
@@ -346,7 +371,7 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
         make
     });
     match (kind, make.as_deref()) {
-        (Kind::Database, None | Some([])) => {
+        (Kind::Database, None | Some([])) if reached.is_none() => {
             let hint = "write [data] with `make`, the command that makes an empty `{data}` folder";
             table.problem("data", "a database does not say how its data folder is made", hint);
         }
@@ -367,6 +392,8 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
         };
         Stop { signal, within: t.duration("within").unwrap_or(DEFAULT_STOP) }
     });
+    // Whoever runs already answers at once or not at all.
+    let usual_s = if reached.is_some() { 5 } else { 60 };
     System {
         name,
         summary: table.required_string("summary"),
@@ -379,8 +406,9 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
         build: table.table("build", walk_build),
         make: make.unwrap_or_default(),
         start,
-        ready_within: table.table("ready", |t| t.duration("within")).flatten().unwrap_or(Duration::from_secs(60)),
-        reset: table.table("reset", reset::walk).flatten().inspect(|reset| check_reset(table, reset, &ports)),
+        reset: table.table("reset", reset::walk).flatten().inspect(|reset| check_reset(table, reset, &ports, reached.is_some())),
+        ready_within: table.table("ready", |t| t.duration("within")).flatten().unwrap_or(Duration::from_secs(usual_s)),
+        reached,
         stop: stop.unwrap_or(Stop { signal: StopSignal::Term, within: DEFAULT_STOP }),
         variants: table.named_tables("variants", |name, t| {
             if !is_name(name) {
@@ -420,8 +448,11 @@ fn walk_folder(table: &Table<'_>, own: &Path, given: &str) -> PathBuf {
     })
 }
 
-fn check_reset(table: &Table<'_>, reset: &Reset, ports: &[String]) {
+fn check_reset(table: &Table<'_>, reset: &Reset, ports: &[String], is_reached: bool) {
     if let ResetStep::Command(command) = &reset.step {
+        if is_reached {
+            table.problem("reset", "a system that is only reached is reset by a request", "write `request = \"POST /reset\"`");
+        }
         check_placeholders(table, "reset", command, ports, true);
     }
 }
@@ -455,6 +486,15 @@ fn walk_start(table: &Table<'_>) -> Start {
         }
     }
     start
+}
+
+fn walk_reached(table: &Table<'_>) -> Reached {
+    let url = table.required_string("url");
+    let authority = ["http://", "https://"].into_iter().find_map(|scheme| url.strip_prefix(scheme)).map(|rest| rest.trim_end_matches('/'));
+    if table.has("url") && authority.is_none_or(|authority| authority.is_empty() || authority.contains(['/', '?', '#', '@'])) {
+        table.problem("url", format!("`{url}` is no place of a service"), "write it like http://127.0.0.1:8080; the path stands in the workload");
+    }
+    Reached { url, remote: table.flag("remote").unwrap_or(false) }
 }
 
 fn walk_need(table: &Table<'_>) -> Need {
@@ -611,6 +651,29 @@ run = ["target/app", "{variant.args}"]
         let program = top.path().join("program").canonicalize().unwrap();
         assert_eq!(read("folder = \"../../program\""), Ok((own.clone(), program)));
         assert!(read("folder = \"../program\"").unwrap_err().contains("`../program` is no folder"));
+    }
+
+    #[test]
+    fn a_system_that_runs_already_is_only_reached() {
+        let read = |more: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let own = folder.path().join("r");
+            std::fs::create_dir(&own).unwrap();
+            std::fs::write(own.join("system.toml"), format!("name = \"r\"\nsummary = \"s\"\nkind = \"service\"\n{more}")).unwrap();
+            System::read(&own).map(|system| system.reached).map_err(|problems| problems.to_string())
+        };
+        let found = read("[reached]\nurl = \"https://h:8\"\nremote = true").unwrap();
+        assert_eq!(found, Some(Reached { url: "https://h:8".into(), remote: true }));
+        for (more, said) in [
+            ("[reached]\nurl = \"http://h/x\"", "`http://h/x` is no place of a service"),
+            ("[reached]\nurl = \"h:80\"", "`h:80` is no place of a service"),
+            ("[reached]\nurl = \"http://h\"\n[stop]\nwithin = \"1s\"", "[stop] is of no use"),
+            ("[reached]\nurl = \"http://h\"\n[reset]\nrun = [\"x\"]", "is reset by a request"),
+            ("", "the table [start] is missing"),
+        ] {
+            let problems = read(more).unwrap_err();
+            assert!(problems.contains(said), "{said}\n{problems}");
+        }
     }
 
     #[test]

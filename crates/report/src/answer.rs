@@ -219,11 +219,27 @@ pub(crate) fn made_again(judgement: &Judgement) -> Option<String> {
     (judgement.made_again > 0).then(|| format!("Measured again, as {why}: {}.", judgement.made_again))
 }
 
+/// What cannot be known of whoever ran already.
+pub(crate) fn not_known(record: &Record) -> Option<String> {
+    let reached: Vec<String> = record.header.contenders.iter().filter(|p| p.reached.is_some()).map(|p| p.name.to_string()).collect();
+    let (who, it) = match reached.as_slice() {
+        [] => return None,
+        [one] => (one.clone(), "It"),
+        several => (several.join(" and "), "They"),
+    };
+    Some(format!(
+        "{who} ran already and {} only reached: start-up, CPU time, memory and threads are not known, nor on which CPUs {} worked, nor what else did there. \
+         What changes from one start of a program to the next is in no interval: this speaks of these processes as they were, not of their programs.",
+        if it == "It" { "was" } else { "were" },
+        it.to_lowercase()
+    ))
+}
+
 /// What a reader must know before believing.
 pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
     let header = &record.header;
     let design = &header.experiment.design;
-    let mut notes = unsteady(record, judgement);
+    let mut notes: Vec<String> = not_known(record).into_iter().chain(unsteady(record, judgement)).collect();
     if header.quick {
         notes.push(format!(
             "This was the quick form: fewer contenders and cells, and at most {} to warm up. Run it without --quick for the whole answer.",

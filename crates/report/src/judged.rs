@@ -127,7 +127,8 @@ pub fn warm_up(w: &WarmUp) -> Value {
 
 /// A start's windows, in columns.
 pub fn windows(w: &Warmup) -> Value {
-    let per = |time_ns: u64, count: u64| (count > 0).then(|| round(time_ns as f64 / 1e3 / count as f64));
+    // Nothing is known of a process that was not started.
+    let per = |time_ns: u64, count: u64| (count > 0 && time_ns > 0).then(|| round(time_ns as f64 / 1e3 / count as f64));
     json!({
         "class": w.class, "steady_after_s": w.steady_after_ns.map(|ns| round(ns as f64 / 1e9)),
         "t_s": w.windows.iter().map(|x| round(x.at_ns as f64 / 1e9)).collect::<Vec<_>>(),

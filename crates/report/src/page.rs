@@ -59,6 +59,9 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
         "table": judgement.rows.iter().map(|row| {
             let mut value = serde_json::to_value(row).expect("a row is plain data");
             value["errors"] = row.errors.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect();
+            if header.contenders.iter().any(|p| p.name == row.contender && p.reached.is_some()) {
+                ["cpu_percent", "threads", "memory_mb"].into_iter().for_each(|unknown| value[unknown] = Value::Null);
+            }
             value
         }).collect::<Vec<_>>(),
         "published": experiment.published.as_ref().map(published),

@@ -1,6 +1,6 @@
 //! What the terminal shows at the end of a run.
 
-use crate::answer::{answer, made_again};
+use crate::answer::{answer, made_again, not_known};
 use crate::judged::fault_counts;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use model::judgement::{
@@ -70,7 +70,9 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
     if judgement.faults.len() > SHOWN {
         let _ = writeln!(text, "  and {} more, all on the page", judgement.faults.len() - SHOWN);
     }
-    for line in [made_again(judgement), looks(record, judgement), noise(judgement), audit(judgement)].into_iter().flatten() {
+    for line in
+        [not_known(record), made_again(judgement), looks(record, judgement), noise(judgement), audit(judgement)].into_iter().flatten()
+    {
         let _ = writeln!(text, "\n{line}");
     }
     text

@@ -20,9 +20,9 @@ pub fn reset(contender: &Contender, running: &Running, around: &Surroundings<'_>
     if let Some(workload) = reset.step.workload() {
         return ask(running.address, &running.target, &workload, reset.within)
             .map(drop)
-            .map_err(|wrong| fail(wrong.to_string(), running.process.last_lines(LOG_LINES)));
+            .map_err(|wrong| fail(wrong.to_string(), running.last_lines(LOG_LINES)));
     }
-    let log = running.process.log().with_file_name("reset.log");
+    let log = running.log().unwrap_or(around.work).with_file_name("reset.log");
     let (folder, command) = (&contender.system.runs_in, &running.reset.words);
     let spec =
         Spec { command, folder, env: &running.reset.env, cpus: around.cpus, descriptors: None, log: &log, user: None, run: around.run };

@@ -4,11 +4,13 @@ use crate::build::values;
 use crate::needs::Tools;
 use crate::ports;
 use crate::process::{Process, Spec, Stop};
+use crate::usage::tree_cpu_ns;
 use load::tls::TlsOptions;
-use load::{Protocol as Framing, Target, WrongAnswer, ask};
+use load::url::{self, Access};
+use load::{Address, Protocol as Framing, Target, WrongAnswer, ask};
 use model::record::{Failure, Stopped};
 use model::reset::ResetStep;
-use model::system::{Contender, Protocol};
+use model::system::{Contender, Protocol, Reached};
 use model::workload::Workload;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -47,16 +49,18 @@ pub struct Surroundings<'a> {
 
 /// A system that answers.
 pub struct Running {
-    /// The process.
-    pub process: Process,
+    /// The process; `None` of a service that ran already.
+    process: Option<Process>,
+    /// When it was started or, of a service that ran already, reached (CLOCK_MONOTONIC, ns).
+    pub began_ns: u64,
     /// Where it listens.
     pub address: SocketAddr,
     /// Where requests go, and how they are spoken.
     pub target: Target,
     /// The command, as it was run.
     pub command: Vec<String>,
-    /// From its start to the first right answer.
-    pub ready_after_ns: u64,
+    /// From its start to the first right answer; `None` where nothing was started.
+    pub ready_after_ns: Option<u64>,
     /// How often it was asked before, and gave no right answer.
     pub asked_in_vain: u64,
     /// What resets it, where that is a command.
@@ -82,6 +86,9 @@ pub fn usual_descriptors() -> u64 {
 /// # Errors
 /// The failure: what could not be started, ended early, or answered wrongly until the deadline.
 pub fn start(contender: &Contender, ready: &Workload, around: &Surroundings<'_>) -> Result<Running, (Failure, Vec<String>)> {
+    if let Some(reached) = &contender.system.reached {
+        return reach(contender, reached, ready, around).map_err(|failure| (failure, vec![reached.url.clone()]));
+    }
     // A port can be taken by somebody else between the choice and the start.
     for _ in 0..2 {
         match start_once(contender, ready, around) {
@@ -125,9 +132,10 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
         let left = deadline.saturating_sub(load::clock::now_ns());
         let cause = match ask(address, &target, ready, Duration::from_nanos(left.clamp(1_000_000, 2_000_000_000))) {
             Ok(at_ns) => {
-                let ready_after_ns = at_ns - process.started_ns;
+                let (began_ns, ready_after_ns) = (process.started_ns, Some(at_ns - process.started_ns));
                 let reset = Command { words: prepared.reset, env: prepared.env };
-                return Ok(Running { process, address, target, command: prepared.command, ready_after_ns, asked_in_vain, reset });
+                let process = Some(process);
+                return Ok(Running { process, began_ns, address, target, command: prepared.command, ready_after_ns, asked_in_vain, reset });
             }
             Err(WrongAnswer::NobodyThere(cause)) => cause,
             Err(WrongAnswer::NoAnswer(cause)) => {
@@ -157,6 +165,48 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
         }
         let passed = Duration::from_nanos(load::clock::now_ns() - process.started_ns);
         std::thread::sleep(passed.mul_f64(ASK_AGAIN_SHARE).clamp(*ASK_AGAIN.start(), *ASK_AGAIN.end()));
+    }
+}
+
+/// Finds a service that runs already, and asks it until its first right answer.
+fn reach(contender: &Contender, reached: &Reached, ready: &Workload, around: &Surroundings<'_>) -> Result<Running, Failure> {
+    let fail = |cause: String| Failure { stage: "reach".into(), cause, log: vec![] };
+    let began_ns = load::clock::now_ns();
+    let deadline = began_ns + contender.system.ready_within.as_nanos() as u64;
+    let tls = TlsOptions { insecure: true, ..TlsOptions::default() };
+    let access = Access { tls, protocol: Framing::Http1 { keep_alive: true }, unix: None, allow_remote: reached.remote };
+    let found = url::parse(&reached.url).and_then(|url| url::resolve(&url, &access));
+    // One line: what to do about it stands in the manifest.
+    let found = found.map_err(|problems| fail(problems.list().iter().map(|p| p.message.clone()).collect::<Vec<_>>().join("; ")))?;
+    let addresses: Vec<SocketAddr> =
+        found.addresses.iter().filter_map(|a| if let Address::Tcp(address) = a { Some(*address) } else { None }).collect();
+    let (mut asked_in_vain, mut cause) = (0, "its name has no address".to_owned());
+    loop {
+        // A name may have addresses at which nobody listens.
+        for address in &addresses {
+            let left = Duration::from_nanos(deadline.saturating_sub(load::clock::now_ns()).clamp(1_000_000, 2_000_000_000));
+            cause = match ask(*address, &found, ready, left) {
+                Ok(_) => {
+                    let target = Target { addresses: vec![Address::Tcp(*address)], ..found };
+                    let (command, reset) = (vec![reached.url.clone()], Command::default());
+                    let (process, ready_after_ns) = (None, None);
+                    return Ok(Running { process, began_ns, address: *address, target, command, ready_after_ns, asked_in_vain, reset });
+                }
+                Err(WrongAnswer::NobodyThere(cause)) => cause,
+                Err(WrongAnswer::NoAnswer(cause) | WrongAnswer::Wrong(cause)) => {
+                    asked_in_vain += 1;
+                    cause
+                }
+            };
+        }
+        if around.stop.load(Ordering::Relaxed) {
+            return Err(fail("interrupted".into()));
+        }
+        if load::clock::now_ns() >= deadline {
+            let within = model::units::show_duration(contender.system.ready_within);
+            return Err(fail(format!("no right answer from {} within {within}; the last was: {cause}", reached.url)));
+        }
+        std::thread::sleep(*ASK_AGAIN.end());
     }
 }
 
@@ -232,10 +282,35 @@ fn prepare(contender: &Contender, around: &Surroundings<'_>) -> Result<Prepared,
 }
 
 impl Running {
-    /// Stops it in order. The failure, if any, is that it had to be killed, or had ended before.
-    pub fn stop(self, contender: &Contender) -> (Stopped, Option<Failure>) {
+    /// Its process id, where it was started.
+    pub fn pid(&self) -> Option<u32> {
+        self.process.as_ref().map(|process| process.pid)
+    }
+
+    /// CPU time of its processes so far; nothing where they are not ours.
+    pub fn cpu_ns(&self) -> u64 {
+        self.pid().map_or(0, tree_cpu_ns)
+    }
+
+    /// How its process ended, if it has.
+    pub fn ended(&mut self) -> Option<&str> {
+        Some(self.process.as_mut()?.ended()?.status.as_str())
+    }
+
+    /// Where its output goes.
+    pub fn log(&self) -> Option<&Path> {
+        self.process.as_ref().map(Process::log)
+    }
+
+    /// The last lines it wrote.
+    pub fn last_lines(&self, most: usize) -> Vec<String> {
+        self.process.as_ref().map(|process| process.last_lines(most)).unwrap_or_default()
+    }
+
+    /// Stops it in order; a service that ran already goes on. The failure, if any, is that it had to be killed, or had ended before.
+    pub fn stop(self, contender: &Contender) -> (Option<Stopped>, Option<Failure>) {
         let rule = &contender.system.stop;
-        let mut process = self.process;
+        let Some(mut process) = self.process else { return (None, None) };
         let ended_before = process.ended().map(|e| e.status.clone());
         let log = process.last_lines(LOG_LINES);
         let Stop { ended, took_ns: after_ns, killed, orphans } = process.stop(rule.signal, rule.within);
@@ -250,6 +325,6 @@ impl Running {
             _ => None,
         };
         let stopped = Stopped { after_ns, clean: failure.is_none(), status: ended.status };
-        (stopped, failure.map(|cause| Failure { stage: "stop".into(), cause, log }))
+        (Some(stopped), failure.map(|cause| Failure { stage: "stop".into(), cause, log }))
     }
 }

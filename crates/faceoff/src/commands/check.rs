@@ -38,7 +38,8 @@ pub struct Options {
 }
 
 enum Outcome {
-    Right(u64),
+    /// After so long; `None` where it ran already.
+    Right(Option<u64>),
     Skipped(String),
     Failed(Failure),
 }
@@ -103,7 +104,8 @@ pub fn prove(
 
 fn describe(name: &ContenderName, outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Right(ns) => format!("right    {name} (first answer after {})", show_duration(Duration::from_nanos(*ns))),
+        Outcome::Right(Some(ns)) => format!("right    {name} (first answer after {})", show_duration(Duration::from_nanos(*ns))),
+        Outcome::Right(None) => format!("right    {name} (it ran already)"),
         Outcome::Skipped(reason) => format!("skipped  {name}: {reason}"),
         Outcome::Failed(failure) => {
             let log: String = failure.log.iter().map(|l| format!("\n         | {l}")).collect();
@@ -176,7 +178,7 @@ impl Checks<'_> {
         }
         Ok(match answers.failure {
             Some(failure) => Outcome::Failed(failure),
-            None => Outcome::Right(answers.ready_after_ns.unwrap_or(0)),
+            None => Outcome::Right(answers.ready_after_ns),
         })
     }
 
@@ -213,7 +215,7 @@ impl Checks<'_> {
         let work = self.work.join(name.to_string().replace(':', "_"));
         let means = Means { tools: &self.tools, run: "check", stop: self.place.stop };
         match self.database.as_ref().map(|database| database.prove(&self.cpus, &work, means)) {
-            Some(Ok(ns)) => Ok(Outcome::Right(ns)),
+            Some(Ok(ns)) => Ok(Outcome::Right(Some(ns))),
             Some(Err(LabError::Database(_, failure))) => Ok(Outcome::Failed(*failure)),
             Some(Err(error)) => Err(error.into()),
             None => Ok(Outcome::Skipped("there is none at hand".into())),

@@ -14,6 +14,7 @@ pub mod load;
 pub mod report;
 pub mod run;
 pub mod selftest;
+pub mod vs;
 
 use crate::exit::Error;
 use crate::output;

@@ -51,8 +51,8 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let stop = signals::stop_flag();
     let cache = cache(catalog);
     let place = Place { catalog, cache: &cache, version: VERSION, stop: &stop };
-    let mut show = Show::default();
     if let Some(path) = &options.resume {
+        let mut show = Show::default();
         let record = Record::read(path)?;
         if record.is_settled() && record.missing().is_empty() {
             message(&format!("{}: every claim is settled, nothing is missing", path.display()));
@@ -77,26 +77,33 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     if options.plan {
         return Ok(ExitCode::SUCCESS);
     }
-    let folder = options.out.clone().unwrap_or_else(|| default_folder(catalog, name));
+    let folder = options.out.clone().unwrap_or_else(|| default_folder(catalog.dir(), name));
+    begin(&place, experiment, options.quick, &folder, options.strict)
+}
+
+/// Runs an experiment into a new folder, judges, and leaves the page.
+pub fn begin(place: &Place<'_>, experiment: Experiment, quick: bool, folder: &Path, strict: bool) -> Result<ExitCode, Error> {
+    let mut show = Show::default();
     if folder.join(model::record::FILE_NAME).exists() {
         return Err(Error::Failed(format!(
             "{} holds a record already\nhint: name another folder, or go on with --resume",
             folder.display()
         )));
     }
-    let lock = lock(&stop)?;
-    let lab = Lab::open(&place, experiment, options.quick, &folder, &mut |p| show.take(p))?;
+    let lock = lock(place.stop)?;
+    let lab = Lab::open(place, experiment, quick, folder, &mut |p| show.take(p))?;
     message(&format!("record: {}", folder.display()));
-    go_on(lab, lock, show, options.strict)
+    go_on(lab, lock, show, strict)
 }
 
-fn default_folder(catalog: &Catalog, name: &str) -> PathBuf {
+/// Where a record goes that is given no folder.
+pub fn default_folder(dir: &Path, name: &str) -> PathBuf {
     let stamp = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
-    catalog.dir().join("records").join(format!("{name}-{stamp}"))
+    dir.join("records").join(format!("{name}-{stamp}"))
 }
 
 /// What will be done, and about how long it takes.
-fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error> {
+pub fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error> {
     let cpus = runner::cpus::choose(experiment.place.cpus.as_ref())?;
     let mut text = format!("{}\n", experiment.question);
     let mut block = Duration::ZERO;

@@ -20,4 +20,5 @@ mod run;
 mod selftest;
 mod stopping;
 mod sweeps;
+mod vs;
 mod witness;

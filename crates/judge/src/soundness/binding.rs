@@ -59,7 +59,9 @@ fn tie(record: &Record, cell: &str) -> Option<Fault> {
         // Whoever took no part ties with nobody.
         let Some(throughput) = stats::mean(&rates) else { continue };
         throughputs.push(throughput);
-        let shares: Vec<f64> = all.iter().map(|m| own_share(m, &record.header.cpus)).collect();
+        // Whoever is not watched may be what limits.
+        let share = |m: &Measurement| if m.usage.is_known() { own_share(m, &record.header.cpus) } else { 1.0 };
+        let shares: Vec<f64> = all.iter().map(|m| share(m)).collect();
         busiest = busiest.max(stats::mean(&shares)?);
     }
     let (low, high) = throughputs.iter().fold((f64::INFINITY, 0.0f64), |(low, high), t| (low.min(*t), high.max(*t)));

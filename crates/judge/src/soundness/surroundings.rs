@@ -50,7 +50,8 @@ fn stolen(kind: &str, share: f64, what: &str) -> Option<Fault> {
 
 pub(super) fn other_cpu(seen: &Seen<'_>) -> Option<Fault> {
     let (around, sets) = (circumstances(seen)?, seen.cpus);
-    let measurement = seen.measurement;
+    // Of a service that ran already nobody knows on which CPUs, and how busy.
+    let measurement = Some(seen.measurement).filter(|m| m.usage.is_known())?;
     let overlaps = |a: &[usize], b: &[usize]| a.iter().any(|cpu| b.contains(cpu));
     let others = |cpus: &[usize]| {
         let times = || around.cpus.iter().filter(|time| cpus.contains(&time.cpu));

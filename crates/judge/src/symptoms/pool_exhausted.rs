@@ -100,7 +100,7 @@ fn pool(seen: &Seen<'_>, (trial, m): Measured<'_>, elsewhere: Option<f64>) -> Op
     let cpu_share = m.usage.cpus_used() / seen.cpus() as f64;
     // Where the instrument or the upstream held it back, nothing is known of the contender. That all places were taken is what a pool does.
     let is_held_back_by_others = trial.faults.iter().chain(&m.faults).any(|fault| fault.kind != "in-flight-limit");
-    if is_held_back_by_others || cpu_share > CPU_MAX || times.len() < REQUESTS_MIN {
+    if is_held_back_by_others || !m.usage.is_known() || cpu_share > CPU_MAX || times.len() < REQUESTS_MIN {
         return None;
     }
     let connections = m.generator.in_flight_max;

@@ -65,6 +65,7 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
         facts: BTreeMap::new(),
         versions: BTreeMap::new(),
         artifacts: vec![],
+        reached: None,
     };
     Record {
         folder: "r".into(),

@@ -1,9 +1,11 @@
 //! The files that are written, and what stands in them.
 
-use crate::commands::import::{quoted, time};
+use crate::commands::import::Requests;
+pub use crate::commands::import::{quoted, time};
 use crate::exit::Error;
 use load::Heard;
 use model::problem::Problems;
+use model::workload::Statuses;
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -38,7 +40,8 @@ impl Service {
     /// Why it cannot be asked.
     pub fn failed(&self, what: &str, log: &[String]) -> Error {
         let log: String = log.iter().map(|line| format!("\n  | {line}")).collect();
-        Error::Failed(format!("{} {what}{log}\nhint: mend its command, or give another; no file was left behind", self.name))
+        let told = if self.names_port() { String::new() } else { format!(" (its port is told in {})", self.port_in) };
+        Error::Failed(format!("{} {what}{log}\nhint: mend its command{told}, or give another; no file was left behind", self.name))
     }
 
     /// Its `system.toml`, for a folder with `systems/`.
@@ -169,18 +172,39 @@ pub fn right(heard: &[Heard; 2], workload: &str) -> Right {
     }
 }
 
-/// The experiment that compares both.
-pub fn experiment(name: &str, first: &Service, second: &Service, workload: &str) -> String {
-    let (one, other) = (quoted(&first.name), quoted(&second.name));
-    format!(
-        "name       = {}\nquestion   = {}\nbaseline   = {one}\ncontenders = [{other}]\n\n\
-         # As much as many users ask for: what a request takes, and costs.\n[[cell]]\nname     = \"arrivals-100\"\nworkload = \"{workload}\"\nload     = {{ kind = \"arrivals\", rate = 100 }}\n\n\
-         # As fast as answered: the most that each can do.\n[[cell]]\nname     = \"closed-8\"\nworkload = \"{workload}\"\nload     = {{ kind = \"closed\", connections = 8 }}\n\n\
-         [design]\nblocks  = 12\nmargin  = 0.05\nwarmup  = \"30s\"\nmeasure = \"5s\"\n\n\
-         [quick]\nblocks  = 6\nwarmup  = \"10s\"\nmeasure = \"3s\"\n",
+/// What an experiment measures and how often: the text of its cells and its design.
+pub struct Means {
+    /// Arrivals a second, where there shall be any.
+    pub rate: Option<f64>,
+    /// Connections of a closed load, where there shall be one.
+    pub connections: Option<u32>,
+    /// What follows the cells.
+    pub design: String,
+}
+
+/// The experiment that compares two, the first of them the baseline.
+pub fn experiment(name: &str, [one, other]: [&str; 2], workload: &str, means: &Means) -> String {
+    let mut text = format!(
+        "name       = {}\nquestion   = {}\nbaseline   = {}\ncontenders = [{}]\n",
         quoted(name),
-        quoted(&format!("Which is better, {} or {}?", first.name, second.name)),
-    )
+        quoted(&format!("Which is better, {one} or {other}?")),
+        quoted(one),
+        quoted(other)
+    );
+    let mut cell = |why: &str, name: String, load: String| {
+        text += &format!("\n# {why}\n[[cell]]\nname     = {}\nworkload = {}\nload     = {{ {load} }}\n", quoted(&name), quoted(workload));
+    };
+    if let Some(rate) = means.rate {
+        cell(
+            "As much as is asked for, whatever the answers do.",
+            format!("arrivals-{rate}"),
+            format!("kind = \"arrivals\", rate = {rate}"),
+        );
+    }
+    if let Some(connections) = means.connections {
+        cell("As fast as answered.", format!("closed-{connections}"), format!("kind = \"closed\", connections = {connections}"));
+    }
+    format!("{text}\n{}", means.design)
 }
 
 /// Files below a folder, which can be taken back.
@@ -207,13 +231,10 @@ impl Files {
     }
 
     /// Refuses where one of them is there, unless it may be written over.
-    pub fn must_be_new<'p>(&self, paths: impl Iterator<Item = &'p String>) -> Result<(), Error> {
+    pub fn must_be_new<'p>(&self, paths: impl Iterator<Item = &'p String>, hint: &str) -> Result<(), Error> {
         let mut there = paths.filter(|path| !self.force && self.dir.join(path).exists());
         match there.next() {
-            Some(path) => {
-                let hint = "name other services, or write over what is there with --force";
-                Err(Problems::plain(format!("{} is there already", self.dir.join(path).display()), hint).into())
-            }
+            Some(path) => Err(Problems::plain(format!("{} is there already", self.dir.join(path).display()), hint).into()),
             None => Ok(()),
         }
     }
@@ -226,6 +247,19 @@ impl Files {
         self.written.push(path.to_owned());
         self.new.extend(is_new.then_some(to));
         Ok(())
+    }
+
+    /// Writes what is asked, with what was heard as its right answer; says in words what that is.
+    pub fn write_workload(&mut self, requests: &mut Requests, name: &str, heard: &[Heard; 2]) -> Result<String, Error> {
+        if let Some(last) = requests.workload().steps.last_mut() {
+            last.answer.status = Statuses::one(heard[0].status);
+        }
+        let right = right(heard, name);
+        if let Some((beside, bytes)) = &right.file {
+            self.write(&format!("workloads/{beside}"), bytes)?;
+        }
+        self.write(&format!("workloads/{name}.toml"), (requests.text(name) + &right.lines).as_bytes())?;
+        Ok(right.said)
     }
 
     /// Removes what was not there before, and folders that are empty then.

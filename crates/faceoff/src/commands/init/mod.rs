@@ -1,7 +1,7 @@
 //! `faceoff init`: manifests for two services of one's own, a request that both are asked, and an experiment; proved at once.
 
 mod ask;
-mod files;
+pub mod files;
 
 use super::import::Requests;
 use super::import::words;
@@ -13,7 +13,7 @@ use crate::progress::Show;
 use crate::signals;
 use ask::Questions;
 use clap::Args;
-use files::{Build, Files, Service};
+use files::{Build, Files, Means, Service};
 use lab::Place;
 use load::{Heard, hear};
 use model::catalog::Catalog;
@@ -64,7 +64,10 @@ pub struct Options {
 }
 
 /// What the workload is called.
-const WORKLOAD: &str = "request";
+pub const WORKLOAD: &str = "request";
+/// How the experiment is designed, to begin with.
+const DESIGN: &str = "[design]\nblocks  = 12\nmargin  = 0.05\nwarmup  = \"30s\"\nmeasure = \"5s\"\n\n\
+                      [quick]\nblocks  = 6\nwarmup  = \"10s\"\nmeasure = \"3s\"\n";
 /// How long a service may take to be ready where nothing is said.
 const READY: &str = "60s";
 
@@ -109,7 +112,8 @@ fn make(files: &mut Files, services: [&Service; 2], mut requests: Requests, read
     let experiment = format!("{}-or-{}", first.name, second.name);
     let manifests = services.map(|service| format!("systems/{}/system.toml", service.name));
     let (workload, question) = (format!("workloads/{WORKLOAD}.toml"), format!("experiments/{experiment}.toml"));
-    files.must_be_new(manifests.iter().chain([&workload, &question]))?;
+    let hint = "name other services, or write over what is there with --force";
+    files.must_be_new(manifests.iter().chain([&workload, &question]), hint)?;
     for (path, service) in manifests.iter().zip(services) {
         let text = service.manifest(files.dir(), WORKLOAD, ready);
         files.write(path, text.as_bytes())?;
@@ -123,21 +127,15 @@ fn make(files: &mut Files, services: [&Service; 2], mut requests: Requests, read
         // Readiness is the first answer that can be meant: what the service itself calls a failure is none.
         last.answer.status = Statuses { from: 200, to: 399 };
     }
-    let heard = listen(&catalog, first, requests.workload(), &stop)?;
-    if let Some(last) = requests.workload().steps.last_mut() {
-        last.answer.status = Statuses::one(heard[0].status);
-    }
-    let right = files::right(&heard, WORKLOAD);
-    if let Some((name, bytes)) = &right.file {
-        files.write(&format!("workloads/{name}"), bytes)?;
-    }
-    files.write(&workload, (requests.text(WORKLOAD) + &right.lines).as_bytes())?;
-    files.write(&question, files::experiment(&experiment, first, second, WORKLOAD).as_bytes())?;
+    let heard = listen(&catalog, &first.name, requests.workload(), &stop, &|what, log| first.failed(what, log))?;
+    let right = files.write_workload(&mut requests, WORKLOAD, &heard)?;
+    let means = Means { rate: Some(100.0), connections: Some(8), design: DESIGN.into() };
+    files.write(&question, files::experiment(&experiment, [&first.name, &second.name], WORKLOAD, &means).as_bytes())?;
     // What reads them has the last word.
     catalog.experiment(&experiment)?;
     catalog.workload(WORKLOAD)?;
     message(&format!("wrote {}", files.list()));
-    message(&format!("the right answer is what {} gave: {}{}", first.name, right.said, requests.lost()));
+    message(&format!("the right answer is what {} gave: {right}{}", first.name, requests.lost()));
     let contenders = services.map(|service| catalog.contender(&ContenderName { system: service.name.clone(), variants: vec![] }));
     let contenders = contenders.into_iter().collect::<Result<Vec<_>, _>>()?;
     let code = check::prove(&catalog, contenders, None, Format::Text, &stop)?;
@@ -152,29 +150,36 @@ fn make(files: &mut Files, services: [&Service; 2], mut requests: Requests, read
     Ok(code)
 }
 
-/// Builds a service, and asks each of two starts of it: what one start alone says is no right answer.
-fn listen(catalog: &Catalog, service: &Service, workload: &Workload, stop: &AtomicBool) -> Result<[Heard; 2], Error> {
+/// Builds a system, and asks each of two starts of it: what one start alone says is no right answer. One that runs already is asked twice.
+///
+/// # Errors
+/// As `failed` says it, given what happened and the last lines of its log.
+pub fn listen(
+    catalog: &Catalog,
+    name: &str,
+    workload: &Workload,
+    stop: &AtomicBool,
+    failed: &dyn Fn(&str, &[String]) -> Error,
+) -> Result<[Heard; 2], Error> {
     let cache = cache(catalog);
     let place = Place { catalog, cache: &cache, version: VERSION, stop };
     let (tools, mut show) = (Tools::default(), Show::default());
-    let contender = catalog.contender(&ContenderName { system: service.name.clone(), variants: vec![] })?;
+    let contender = catalog.contender(&ContenderName { system: name.to_owned(), variants: vec![] })?;
     let ready = match lab::gather(&place, &tools, contender, "init", &mut |p| show.take(p))? {
         Ok(ready) => ready,
-        Err(skipped) => return Err(service.failed(&format!("cannot start: {}", skipped.reason), &[])),
+        Err(skipped) => return Err(failed(&format!("cannot start: {}", skipped.reason), &[])),
     };
     show.done();
     let (cpus, work) = (runner::cpus::usable(), cache.join("init").join(std::process::id().to_string()));
     let around =
         Surroundings { tools: &tools, upstream: None, database: None, cpus: &cpus, descriptors: None, work: &work, run: "init", stop };
     let once = || -> Result<Heard, Error> {
-        let running = start(&ready.contender, workload, &around).map_err(|(failure, _)| {
-            let told = if service.names_port() { String::new() } else { format!(" (its port is told in {})", service.port_in) };
-            service.failed(&format!("does not answer ({}): {}{told}", failure.stage, failure.cause), &failure.log)
-        })?;
+        let running = start(&ready.contender, workload, &around)
+            .map_err(|(failure, _)| failed(&format!("does not answer ({}): {}", failure.stage, failure.cause), &failure.log))?;
         let heard = hear(running.address, &running.target, workload, Duration::from_secs(10));
         // That it does not end in order is said by the proof that follows.
         let _ = running.stop(&ready.contender);
-        heard.map_err(|wrong| service.failed(&format!("answers once and not again: {wrong}"), &[]))
+        heard.map_err(|wrong| failed(&format!("answers once and not again: {wrong}"), &[]))
     };
     let heard = once().and_then(|first| Ok([first, once()?]));
     let _ = std::fs::remove_dir_all(&work);
@@ -293,7 +298,7 @@ fn commands(text: &str) -> Result<Vec<Vec<String>>, Error> {
 }
 
 /// What is asked, from `/path`, `POST /path BODY` or a command line of curl.
-fn requests(text: &str) -> Result<Requests, Error> {
+pub fn requests(text: &str) -> Result<Requests, Error> {
     let text = text.trim();
     if let Some(line) = text.strip_prefix("curl ") {
         return Ok(Requests::of_curl(words::lines(line).first().map_or(&[][..], Vec::as_slice))?);

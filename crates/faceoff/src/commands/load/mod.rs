@@ -6,7 +6,6 @@ mod live;
 mod made_up;
 mod options;
 mod output;
-mod target;
 mod witness;
 pub mod wrk;
 

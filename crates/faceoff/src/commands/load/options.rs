@@ -1,10 +1,10 @@
 //! What `faceoff load` is asked, and what that adds up to.
 
-use super::target::{self, Access};
 use super::witness::{Driver, Task};
 use super::{Format, Run};
 use clap::{Args, ValueEnum};
 use load::tls::TlsOptions;
+use load::url::{self, Access};
 use load::{Protocol, Wait};
 use model::capacity::{Capacity, Of, USUAL_FROM, USUAL_PROBE};
 use model::experiment::{Load, Overflow, Pause, RATE_MAX, RATE_MIN, Spacing, Stage, in_flight_for};
@@ -201,7 +201,7 @@ impl Options {
     /// What contradicts itself, and what to do.
     pub fn to_run(&self) -> Result<Run, Problems> {
         self.contradictions()?;
-        let url = target::parse(&self.url)?;
+        let url = url::parse(&self.url)?;
         let load = self.load()?;
         let protocol = if self.http2 { Protocol::Http2 } else { Protocol::Http1 { keep_alive: !self.close } };
         let tls = TlsOptions {
@@ -221,7 +221,7 @@ impl Options {
         };
         Ok(Run {
             url: self.url.clone(),
-            target: target::resolve(&url, &access)?,
+            target: url::resolve(&url, &access)?,
             workload,
             duration: self.duration()?,
             requests: self.requests,
@@ -252,7 +252,7 @@ impl Options {
             return Err(Problems::plain(format!("--driver with {what} is not done"), hint));
         }
         Ok(Task {
-            server: target::parse(&self.url)?.server(),
+            server: url::parse(&self.url)?.server(),
             workload: &run.workload,
             load: &run.load,
             duration: run.duration,

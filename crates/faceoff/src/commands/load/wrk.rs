@@ -1,12 +1,12 @@
 //! `faceoff wrk`: the command lines of wrk and wrk2, and their words for what was measured.
 
 use super::options::{count, one_step, rate_in_range};
-use super::target::{self, Access};
 use super::{FAILED, Run};
 use crate::exit::Error;
 use crate::output::print;
 use clap::Args;
 use load::tls::TlsOptions;
+use load::url::{self, Access};
 use load::{Measured, Progress, Protocol, Wait};
 use model::experiment::{Load, Overflow, Spacing};
 use model::problem::Problems;
@@ -93,7 +93,7 @@ impl Options {
         if self.duration.is_zero() || self.timeout.is_zero() {
             return Err(Problems::plain("a time is zero", "say how long, such as -d 10s and --timeout 2s"));
         }
-        let url = target::parse(&self.url)?;
+        let url = url::parse(&self.url)?;
         let tls = TlsOptions { ca: None, insecure: true, certificate: None, http2: false };
         let access = Access { tls, protocol: Protocol::Http1 { keep_alive: true }, unix: None, allow_remote: self.allow_remote };
         let load = match self.rate {
@@ -108,7 +108,7 @@ impl Options {
         };
         Ok(Run {
             url: self.url.clone(),
-            target: target::resolve(&url, &access)?,
+            target: url::resolve(&url, &access)?,
             workload: one_step(&self.url, "GET", &url.path, &self.headers, None, Statuses { from: 200, to: 399 })?,
             load,
             duration: self.duration,

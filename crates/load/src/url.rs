@@ -1,16 +1,20 @@
 //! A URL, resolved once.
 
-use load::tls::TlsOptions;
-use load::{Address, Protocol, Target};
+use crate::plan::{Address, Protocol, Target};
+use crate::tls::TlsOptions;
 use model::problem::Problems;
 use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 
 /// How the place of a URL is reached.
 pub struct Access {
+    /// For `https://`.
     pub tls: TlsOptions,
+    /// How requests are framed.
     pub protocol: Protocol,
+    /// A Unix socket in place of the address that the name has.
     pub unix: Option<PathBuf>,
+    /// Whether it may lie elsewhere than on this machine.
     pub allow_remote: bool,
 }
 
@@ -27,6 +31,9 @@ pub struct Url<'a> {
     pub path: String,
 }
 
+/// How a URL is written, for hints.
+pub const FORM: &str = "write it like http://127.0.0.1:8080/path or https://[::1]:8443/";
+
 impl Url<'_> {
     /// Without the path: `http://host:port`.
     pub fn server(&self) -> String {
@@ -39,7 +46,7 @@ impl Url<'_> {
 /// # Errors
 /// What it lacks.
 pub fn parse(url: &str) -> Result<Url<'_>, Problems> {
-    let wrong = |why: String| Problems::plain(why, "write it like http://127.0.0.1:8080/path or https://[::1]:8443/");
+    let wrong = |why: String| Problems::plain(why, FORM);
     let (is_tls, rest) = match (url.strip_prefix("http://"), url.strip_prefix("https://")) {
         (Some(rest), _) => (false, rest),
         (_, Some(rest)) => (true, rest),

@@ -1,0 +1,108 @@
+//! Two services that run already.
+
+use crate::folder::{Folder, control};
+use model::judgement::Outcome;
+use model::metric::Metric;
+use std::io::BufRead;
+use std::process::{Child, Command, Stdio};
+
+/// The control server, run by somebody else than faceoff.
+struct Server {
+    process: Child,
+    url: String,
+}
+
+impl Server {
+    fn start(flags: &[&str]) -> Server {
+        let mut process = Command::new(control()).args(["--port", "0"]).args(flags).stdout(Stdio::piped()).spawn().unwrap();
+        let mut port = String::new();
+        std::io::BufReader::new(process.stdout.take().unwrap()).read_line(&mut port).unwrap();
+        Server { process, url: format!("http://127.0.0.1:{}", port.trim()) }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill().and_then(|()| self.process.wait());
+    }
+}
+
+/// Short, and yet as many blocks as a verdict needs.
+const SHORT: [&str; 8] = ["--blocks", "6", "-d", "300ms", "--warmup", "100ms", "--out", "r"];
+
+#[test]
+fn the_slower_of_two_is_found_and_what_cannot_be_known_is_said() {
+    let folder = Folder::new();
+    let (mut quick, mut slow) = (Server::start(&["--delay", "2ms"]), Server::start(&["--delay", "6ms"]));
+    let names = [format!("quick={}/a", quick.url), format!("slow={}/a", slow.url)];
+    let ran = folder.run(&[&["vs", &names[0], &names[1], "-R", "100"], &SHORT[..]].concat());
+    assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
+    assert!(
+        ran.out.contains("quick and slow ran already and were only reached: start-up, CPU time, memory and threads are not known"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.err.contains("the right answer is what quick gave: status 200 and every byte of this body"), "{}", ran.err);
+    for server in [&mut quick, &mut slow] {
+        assert!(server.process.try_wait().unwrap().is_none(), "it goes on");
+    }
+    let record = folder.record("r");
+    assert_eq!(record.trials.len(), 12);
+    assert_eq!(record.header.contenders[1].reached.as_deref(), Some(slow.url.as_str()));
+    for trial in &record.trials {
+        assert!(trial.failure.is_none() && trial.ready_after_ns.is_none() && trial.stop.is_none(), "{trial:?}");
+        assert!(!trial.measurements[0].usage.is_known() && trial.measurements[0].counts.correct > 0);
+    }
+    let judgement = judge::judge(&record);
+    assert!(judgement.verdicts.iter().all(|v| !v.metric.is_of_process()), "{:?}", judgement.verdicts);
+    let median = judgement.verdicts.iter().find(|v| v.metric == Metric::LatencyP50).unwrap();
+    if median.used >= 6 && !judgement.unsound {
+        assert_eq!(median.outcome, Outcome::Worse, "{median:?}");
+    }
+    assert!(!judgement.faults.iter().any(|f| f.kind == "other-cpu"), "{:?}", judgement.faults);
+    // What was done stands beside it, to be done again.
+    folder.run(&["--dir", "r", "run", "vs", "--plan"]).expect(0).says("baseline   quick").says("arrivals at 100/s");
+    let listed = folder.run(&["--dir", "r", "check", "slow"]).expect(0);
+    listed.says("right    slow (it ran already)");
+    let page = std::fs::read_to_string(folder.path().join("r/page.html")).unwrap();
+    assert!(page.contains("\"memory_mb\":null"), "what is not known is not shown as nothing");
+    folder.run(&[&["vs", &names[0], &names[1]], &SHORT[..]].concat()).expect(2).says("is there already");
+}
+
+#[test]
+fn an_interrupted_comparison_goes_on() {
+    let folder = Folder::new();
+    let (one, other) = (Server::start(&[]), Server::start(&[]));
+    let names = [format!("one={}/", one.url), format!("other={}/", other.url)];
+    folder.run(&[&["vs", &names[0], &names[1], "-c", "2"], &SHORT[..]].concat());
+    let path = folder.path().join("r/record.jsonl");
+    let whole = std::fs::read_to_string(&path).unwrap();
+    // The first lines: the header, two proofs and three trials.
+    let lines: Vec<&str> = whole.lines().take(6).collect();
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    folder.run(&["--dir", "r", "run", "--resume", "r"]).says("9 are missing");
+    assert_eq!(folder.record("r").trials.len(), 12);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_and_leaves_nothing() {
+    let folder = Folder::new();
+    let (one, other) = (Server::start(&[]), Server::start(&["--body-size", "9"]));
+    let path = |server: &Server, path: &str| format!("{}{path}", server.url);
+    let (a, b) = (path(&one, "/"), path(&other, "/"));
+    for (urls, said) in [
+        ([a.clone(), path(&other, "/b")], "the two URLs ask for different things, `/` and `/b`"),
+        ([a.clone(), a.clone()], "give them names"),
+        ([a.clone(), "http://192.0.2.1/".into()], "192.0.2.1:80 is not a loopback address"),
+        ([a.clone(), "127.0.0.1:80".into()], "is not an http:// or https:// URL"),
+    ] {
+        folder.run(&["vs", &urls[0], &urls[1], "--out", "r"]).expect(2).says(said);
+        assert!(!folder.path().join("r").exists(), "{urls:?}");
+    }
+    folder.run(&["vs", &path(&one, "/a"), &path(&other, "/a"), "--request", "/b", "--out", "r"]).expect(2).says("both say what is asked");
+    folder.run(&["vs", "http://127.0.0.1:1/", &b, "--out", "r"]).expect(1).says("127.0.0.1-1 does not answer (reach)");
+    assert!(!folder.path().join("r").exists());
+    folder.run(&["vs", &a, &b, "--plan", "--out", "r"]).expect(0).says("closed loop, 8 connections");
+    assert!(!folder.path().join("r").exists(), "a plan leaves nothing");
+    folder.run(&[&["vs", &a, &b], &SHORT[..]].concat()).expect(1).says("a body of 9 bytes instead of 74");
+}
