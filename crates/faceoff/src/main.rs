@@ -19,7 +19,7 @@ use std::process::ExitCode;
     name = "faceoff",
     version,
     max_term_width = 100,
-    after_help = "Begin with:\n  faceoff list                              what is here\n  faceoff doctor                            which tools are missing, and how to get them\n  faceoff run reverse-proxy --quick         a first answer within minutes\n\nExit codes: 0 done (what is skipped is said), 1 a tool or a trial failed, 2 usage, 3 a claim refuted\n(with --strict), a table flagged by audit or a truth missed by selftest, 4 the measurement is unsound, 130 and 143 interrupted."
+    after_help = "Begin with:\n  faceoff list                              what is here\n  faceoff doctor                            which tools are missing, and how to get them\n  faceoff run reverse-proxy --quick         a first answer within minutes\n\nExit codes: 0 done (what is skipped is said), 1 a tool or a trial failed, 2 usage, 3 a claim refuted\n(with --strict) or worse than at a revision (--against), a table flagged by audit or a truth missed by selftest, 4 the measurement is unsound, 130 and 143 interrupted."
 )]
 struct Cli {
     /// The folder with systems/, workloads/ and experiments/ [default: this folder or the nearest above it]

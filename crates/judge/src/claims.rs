@@ -111,6 +111,9 @@ fn of_comparison(claim: &Claim, verdict: &Verdict) -> ClaimOutcome {
     let lower_is_better = claim.metric.describe().lower_is_better;
     let confirming = match claim.expects {
         Expectation::Same => Outcome::Equivalent,
+        // Better confirms it as well.
+        Expectation::NotWorse if verdict.outcome == Outcome::Better => Outcome::Better,
+        Expectation::NotWorse => Outcome::Equivalent,
         Expectation::Lower if lower_is_better => Outcome::Better,
         Expectation::Higher if !lower_is_better => Outcome::Better,
         _ => Outcome::Worse,

@@ -13,6 +13,42 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct Catalog {
     dir: PathBuf,
+    past: Option<Past>,
+}
+
+/// The same folder at another revision, checked out elsewhere.
+#[derive(Clone, Debug)]
+pub struct Past {
+    /// Contenders with this variant are those of that revision.
+    pub variant: String,
+    /// The commit, in full.
+    pub commit: String,
+    /// Its repository, as it was.
+    pub tree: PathBuf,
+    /// The folder within it.
+    pub dir: PathBuf,
+    /// The revision in words.
+    pub then: String,
+    /// The revision of now in words.
+    pub now: String,
+}
+
+impl Past {
+    /// Reads a system as it was.
+    fn system(&self, name: &str) -> Result<System, Problems> {
+        let folder = self.dir.join("systems").join(name);
+        if !folder.join("system.toml").is_file() {
+            let hint = "compare with a revision that has it";
+            return Err(Problems::plain(format!("at {} there is no systems/{name}/system.toml", self.then), hint));
+        }
+        let system = System::read(&folder)?;
+        if system.reached.is_some() || !system.runs_in.starts_with(&self.tree) {
+            let what = if system.reached.is_some() { "is only reached" } else { "runs in a folder outside of its repository" };
+            let hint = "only what is built or started from the repository's own files has revisions";
+            return Err(Problems::plain(format!("{name} {what}, so it is the same at every revision"), hint));
+        }
+        Ok(System { revision: Some(self.commit.clone()), ..system })
+    }
 }
 
 impl Catalog {
@@ -28,7 +64,13 @@ impl Catalog {
             ));
         }
         // Builds and starts have working folders of their own.
-        Ok(Catalog { dir: std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned()) })
+        Ok(Catalog { dir: std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned()), past: None })
+    }
+
+    /// With systems as they were at another revision beside those of now.
+    pub fn with_past(mut self, past: Past) -> Catalog {
+        self.past = Some(past);
+        self
     }
 
     /// The folder.
@@ -74,14 +116,21 @@ impl Catalog {
         System::read(&self.dir.join("systems").join(name))
     }
 
-    /// Reads a system and applies variants; a twin is the same under its second name.
+    /// Reads a system and applies variants; a twin is the same under its second name, and one of another revision is read there.
     ///
     /// # Errors
     /// As [`Catalog::system`], and for an unknown variant.
     pub fn contender(&self, name: &ContenderName) -> Result<Contender, Problems> {
-        let variants: Vec<String> = name.variants.iter().filter(|v| *v != AA).cloned().collect();
-        let mut contender = self.system(&name.system)?.with_variants(&variants)?;
+        let past = self.past.as_ref().filter(|past| name.variants.contains(&past.variant));
+        let is_own = |variant: &&String| *variant != AA && past.is_none_or(|past| **variant != past.variant);
+        let variants: Vec<String> = name.variants.iter().filter(is_own).cloned().collect();
+        let system = past.map_or_else(|| self.system(&name.system), |past| past.system(&name.system))?;
+        let mut contender = system.with_variants(&variants)?;
         contender.name = name.clone();
+        if let Some(known) = &self.past {
+            let which = if past.is_some() { &known.then } else { &known.now };
+            contender.system.facts.insert("revision".into(), which.clone());
+        }
         Ok(contender)
     }
 

@@ -1,5 +1,6 @@
 //! An experiment: a question, contenders, loads, a design and claims (`experiments/<name>.toml`).
 
+use crate::against::Against;
 use crate::capacity::{self, Capacity};
 use crate::data::is_value_name;
 use crate::factorial::{self, Factor, walk_factors};
@@ -33,6 +34,9 @@ pub struct Experiment {
     /// Whether the baseline takes part a second time, as the last of the contenders (see [`ContenderName::twin`]).
     #[serde(default)]
     pub aa: bool,
+    /// The revision that the contender is compared with, which the baseline is of then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Against>,
     /// What proxies stand before.
     pub upstream: Option<ContenderName>,
     /// Where contenders keep their data: fresh for each trial.
@@ -409,6 +413,8 @@ pub enum Expectation {
     Higher,
     /// Within the margin of the baseline.
     Same,
+    /// Better than the baseline, or within the margin of it.
+    NotWorse,
     /// Zero in every trial.
     Zero,
     /// Above zero in every trial.
@@ -419,10 +425,11 @@ pub enum Expectation {
 
 impl Expectation {
     /// All of them, as files spell them.
-    pub const WORDS: [(&'static str, Expectation); 6] = [
+    pub const WORDS: [(&'static str, Expectation); 7] = [
         ("lower", Expectation::Lower),
         ("higher", Expectation::Higher),
         ("same", Expectation::Same),
+        ("not_worse", Expectation::NotWorse),
         ("zero", Expectation::Zero),
         ("above_zero", Expectation::AboveZero),
         ("at_most", Expectation::AtMost),
@@ -625,7 +632,7 @@ fn describe_looks(design: &Design) -> String {
 
 /// Looks where none are written: after half, three quarters and all of the blocks, none before the fewest blocks that can
 /// settle anything; where nothing is claimed, none but the last.
-fn default_looks(blocks: u32, has_claims: bool) -> Vec<u32> {
+pub(crate) fn default_looks(blocks: u32, has_claims: bool) -> Vec<u32> {
     let mut looks: Vec<u32> = [blocks.div_ceil(2), (3 * blocks).div_ceil(4), blocks].into_iter().filter(|n| *n >= FEWEST_BLOCKS).collect();
     looks.dedup();
     if has_claims { looks } else { Vec::new() }
@@ -683,6 +690,7 @@ fn walk(table: &Table<'_>, path: &Path) -> Experiment {
         contenders,
         factors,
         aa,
+        against: None,
         upstream: contender(table, "upstream"),
         database: contender(table, "database"),
         cells,

@@ -4,6 +4,7 @@
 //! [`catalog::Catalog`]. What a run leaves: [`record`], and what it comes to: [`judgement`]. What is compared: [`metric`]. What is looked for: [`capacity`].
 //! What requests leave in a database: [`database`]. What others published: [`article`], and what that comes to: [`audit`]. What the instrument found of what is known: [`selftest`].
 
+pub mod against;
 pub mod article;
 pub mod audit;
 pub mod capacity;

@@ -194,6 +194,8 @@ pub struct System {
     pub folder: PathBuf,
     /// Where its commands run, and what they read and make lies: the same folder, unless the manifest names another.
     pub runs_in: PathBuf,
+    /// The commit whose files these are, where they are not those of now.
+    pub revision: Option<String>,
 }
 
 /// A system with its variants applied: all that a runner needs to start it.
@@ -436,6 +438,7 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
         }),
         folder: folder.to_owned(),
         runs_in: table.string("folder").map_or_else(|| folder.to_owned(), |given| walk_folder(table, folder, &given)),
+        revision: None,
     }
 }
 
@@ -492,7 +495,11 @@ fn walk_reached(table: &Table<'_>) -> Reached {
     let url = table.required_string("url");
     let authority = ["http://", "https://"].into_iter().find_map(|scheme| url.strip_prefix(scheme)).map(|rest| rest.trim_end_matches('/'));
     if table.has("url") && authority.is_none_or(|authority| authority.is_empty() || authority.contains(['/', '?', '#', '@'])) {
-        table.problem("url", format!("`{url}` is no place of a service"), "write it like http://127.0.0.1:8080; the path stands in the workload");
+        table.problem(
+            "url",
+            format!("`{url}` is no place of a service"),
+            "write it like http://127.0.0.1:8080; the path stands in the workload",
+        );
     }
     Reached { url, remote: table.flag("remote").unwrap_or(false) }
 }

@@ -4,11 +4,13 @@
 mod answer;
 mod articles;
 mod effects;
+mod gate;
 mod judged;
 mod page;
 mod text;
 
 pub use answer::{Answer, answer};
 pub use articles::{Tried, articles};
+pub use gate::{Gate, gate};
 pub use page::html;
 pub use text::{summary, verdict_table};

@@ -43,7 +43,9 @@ pub fn build(contender: &Contender, tools: &Tools, cache: &Path, run: &str, stop
     let values = values(contender, tools.jdk(system));
     let fingerprint = fingerprint(build, &values, &system.runs_in).map_err(|e| fail(e, vec![]))?;
     // A variant with a build of its own has a stamp of its own; the same commands share one.
-    let name = format!("{}-{}", system.name, &hex(&Sha256::digest(format!("{:?}{:?}{:?}", build.run, build.env, build.outputs)))[..12]);
+    let revision = system.revision.as_ref().map(|commit| format!("-at-{commit}")).unwrap_or_default();
+    let name =
+        format!("{}{revision}-{}", system.name, &hex(&Sha256::digest(format!("{:?}{:?}{:?}", build.run, build.env, build.outputs)))[..12]);
     let stamp_path = cache.join(format!("{name}.json"));
     let known: Option<Stamp> = std::fs::read(&stamp_path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     if let Some(stamp) = known
@@ -153,7 +155,7 @@ static DIGESTS: Mutex<BTreeMap<Version, String>> = Mutex::new(BTreeMap::new());
 /// How long a file must have been left alone before its digest is kept.
 const SETTLED: Duration = Duration::from_secs(1);
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 

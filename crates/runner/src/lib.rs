@@ -21,6 +21,7 @@ pub mod postgres;
 pub mod process;
 mod procfs;
 mod reset;
+pub mod revision;
 pub mod signs;
 pub mod start;
 pub mod usage;

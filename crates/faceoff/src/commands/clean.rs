@@ -16,6 +16,9 @@ pub struct Options {
 pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let stop = crate::signals::stop_flag();
     let _lock = super::lock(&stop)?;
+    for tree in runner::revision::forget(catalog.dir()) {
+        line(&format!("removed {}", tree.display()));
+    }
     let mut folders = vec![cache(catalog), runner::database::home(&cache(catalog))];
     if options.records {
         folders.push(catalog.dir().join("records"));

@@ -1,5 +1,6 @@
 //! One module a subcommand.
 
+pub mod against;
 pub mod articles;
 pub mod audit;
 pub mod build;

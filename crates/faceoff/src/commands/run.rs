@@ -1,3 +1,4 @@
+use super::against::{is_same_build, question, with_revision};
 use super::{VERSION, cache, lock};
 use crate::exit::{BREACHED, Error, FAILED, UNSOUND};
 use crate::output::{message, print};
@@ -8,9 +9,12 @@ use lab::{Lab, LabError, Place};
 use model::catalog::Catalog;
 use model::experiment::{Experiment, FEWEST_BLOCKS};
 use model::judgement::{ClaimOutcome, Judgement};
-use model::name::ContenderName;
+use model::metric::Metric;
+use model::name::{ContenderName, did_you_mean};
+use model::problem::Problems;
 use model::record::{Event, Record};
 use model::units::show_duration;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -37,8 +41,20 @@ pub struct Options {
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Go on where an interrupted run stopped
-    #[arg(long, value_name = "RECORD", conflicts_with_all = ["experiment", "quick", "blocks", "add", "seed", "out"])]
+    #[arg(long, value_name = "RECORD", conflicts_with_all = ["experiment", "quick", "blocks", "add", "seed", "out", "against"])]
     resume: Option<PathBuf>,
+    /// Compare one contender with itself at another revision of its sources, a branch, tag or commit; exit with 3 when it is worse now
+    #[arg(long, value_name = "REVISION", conflicts_with = "add")]
+    against: Option<String>,
+    /// With --against: which contender [default: the baseline]
+    #[arg(long, value_name = "CONTENDER", requires = "against")]
+    of: Option<ContenderName>,
+    /// With --against: a metric by which it must not be worse; may be given several times [default: the usual ones]
+    #[arg(long, value_name = "METRIC", requires = "against", value_parser = metric)]
+    by: Vec<Metric>,
+    /// With --against: add a summary in Markdown to a file, such as "$GITHUB_STEP_SUMMARY"
+    #[arg(long, value_name = "FILE")]
+    summary: Option<PathBuf>,
     /// Exit with 3 when a claim is refuted
     #[arg(long)]
     strict: bool,
@@ -47,21 +63,41 @@ pub struct Options {
     plan: bool,
 }
 
+fn metric(text: &str) -> Result<Metric, String> {
+    Metric::named(text).ok_or_else(|| did_you_mean(text, Metric::ALL.map(|m| m.describe().name)))
+}
+
+/// What is made of a record at its end.
+#[derive(Clone, Debug, Default)]
+pub struct Ending {
+    /// Whether a refuted claim has an exit code of its own.
+    pub strict: bool,
+    /// A file that the summary of a run against another revision is added to.
+    pub summary: Option<PathBuf>,
+}
+
 pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let stop = signals::stop_flag();
     let cache = cache(catalog);
-    let place = Place { catalog, cache: &cache, version: VERSION, stop: &stop };
+    let ending = Ending { strict: options.strict || options.against.is_some(), summary: options.summary.clone() };
+    if options.summary.is_some() && options.against.is_none() && options.resume.is_none() {
+        return Err(Problems::plain("--summary is of a run against another revision", "name that with --against").into());
+    }
     if let Some(path) = &options.resume {
         let mut show = Show::default();
         let record = Record::read(path)?;
+        let ending = Ending { strict: options.strict || record.header.experiment.against.is_some(), ..ending };
         if record.is_settled() && record.missing().is_empty() {
             message(&format!("{}: every claim is settled, nothing is missing", path.display()));
-            return conclude(&record, options.strict);
+            return conclude(&record, &ending);
         }
+        let with_past = record.header.experiment.against.as_ref().map(|against| with_revision(catalog, &against.commit)).transpose()?;
+        let catalog = with_past.as_ref().map_or(catalog, |(catalog, _)| catalog);
+        let place = Place { catalog, cache: &cache, version: VERSION, stop: &stop };
         message(&format!("{}: {} trials are recorded, {} are missing", path.display(), record.trials.len(), record.missing().len()));
         let lock = lock(&stop)?;
         let lab = Lab::resume(&place, record, &mut |p| show.take(p))?;
-        return go_on(lab, lock, show, options.strict);
+        return go_on(lab, lock, show, &ending);
     }
     let name = options.experiment.as_deref().expect("clap asks for it");
     let mut experiment = catalog.experiment(name)?;
@@ -73,16 +109,25 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     }
     experiment = experiment.with_contenders(&options.add);
     experiment.design.seed = options.seed.unwrap_or(experiment.design.seed);
+    let with_past = options.against.as_ref().map(|revision| with_revision(catalog, revision)).transpose()?;
+    let catalog = match &with_past {
+        Some((with_past, against)) => {
+            experiment = question(experiment, options.of.as_ref(), against.clone(), &options.by)?;
+            with_past
+        }
+        None => catalog,
+    };
+    let place = Place { catalog, cache: &cache, version: VERSION, stop: &stop };
     message(&plan(catalog, &experiment)?);
     if options.plan {
         return Ok(ExitCode::SUCCESS);
     }
     let folder = options.out.clone().unwrap_or_else(|| default_folder(catalog.dir(), name));
-    begin(&place, experiment, options.quick, &folder, options.strict)
+    begin(&place, experiment, options.quick, &folder, &ending)
 }
 
 /// Runs an experiment into a new folder, judges, and leaves the page.
-pub fn begin(place: &Place<'_>, experiment: Experiment, quick: bool, folder: &Path, strict: bool) -> Result<ExitCode, Error> {
+pub fn begin(place: &Place<'_>, experiment: Experiment, quick: bool, folder: &Path, ending: &Ending) -> Result<ExitCode, Error> {
     let mut show = Show::default();
     if folder.join(model::record::FILE_NAME).exists() {
         return Err(Error::Failed(format!(
@@ -93,7 +138,10 @@ pub fn begin(place: &Place<'_>, experiment: Experiment, quick: bool, folder: &Pa
     let lock = lock(place.stop)?;
     let lab = Lab::open(place, experiment, quick, folder, &mut |p| show.take(p))?;
     message(&format!("record: {}", folder.display()));
-    go_on(lab, lock, show, strict)
+    if is_same_build(lab.record()) && lab.record().header.experiment.against.is_some() {
+        message("both revisions were built into the very same files: what differs is noise");
+    }
+    go_on(lab, lock, show, ending)
 }
 
 /// Where a record goes that is given no folder.
@@ -151,7 +199,7 @@ pub fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error>
 }
 
 /// Runs what is missing, judges, and leaves the page.
-fn go_on(mut lab: Lab<'_>, lock: runner::lock::Lock, mut show: Show, strict: bool) -> Result<ExitCode, Error> {
+fn go_on(mut lab: Lab<'_>, lock: runner::lock::Lock, mut show: Show, ending: &Ending) -> Result<ExitCode, Error> {
     let outcome = trials(&mut lab, &mut show);
     show.done();
     let event = match &outcome {
@@ -168,7 +216,7 @@ fn go_on(mut lab: Lab<'_>, lock: runner::lock::Lock, mut show: Show, strict: boo
     drop(lock);
     // From the disk, as anybody else would: the same record gives the same verdicts.
     let record = Record::read(&folder)?;
-    let code = conclude(&record, strict)?;
+    let code = conclude(&record, ending)?;
     if event == Event::Interrupted {
         message(&format!(
             "interrupted: {} trials are recorded\nhint: `faceoff run --resume {}` goes on",
@@ -181,13 +229,21 @@ fn go_on(mut lab: Lab<'_>, lock: runner::lock::Lock, mut show: Show, strict: boo
 }
 
 /// Judges a record, leaves the page and says what it comes to.
-fn conclude(record: &Record, strict: bool) -> Result<ExitCode, Error> {
+fn conclude(record: &Record, ending: &Ending) -> Result<ExitCode, Error> {
     let judgement = judge::judge(record);
     let page = write(record, &judgement)?;
     print(&report::verdict_table(record, &judgement, crate::output::width()));
     print(&report::summary(record, &judgement));
+    if let Some(gate) = report::gate(record, &judgement) {
+        print(&format!("\n{}\n", gate.sentence));
+        if let Some(file) = &ending.summary {
+            let added =
+                std::fs::File::options().create(true).append(true).open(file).and_then(|mut file| file.write_all(gate.markdown.as_bytes()));
+            added.map_err(|e| Error::Failed(format!("the summary cannot be added to {}: {e}", file.display())))?;
+        }
+    }
     print(&format!("\npage: {}\n", page.display()));
-    Ok(code(&judgement, strict))
+    Ok(code(&judgement, ending.strict))
 }
 
 /// The exit code of a judgement.

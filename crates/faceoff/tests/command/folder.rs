@@ -71,6 +71,38 @@ impl Folder {
         self.write(&own, &manifest);
     }
 
+    /// A repository of git whose service `api` burns so much CPU for each request, committed, and the experiment `x` of it.
+    pub fn repository(cpu: &str) -> Folder {
+        let folder = Folder::new();
+        folder.write(
+            "systems/api/system.toml",
+            "name = \"api\"\nsummary = \"s\"\nkind = \"service\"\nfolder = \"../../api\"\nanswers = [\"hello\"]\n[build]\nrun = [[\"cp\", \"serve.sh\", \"built.sh\"]]\ninputs = [\"serve.sh\"]\noutputs = [\"built.sh\"]\n[start]\nrun = [\"sh\", \"built.sh\", \"{port.http}\"]\nports = [\"http\"]\n[ready]\nwithin = \"5s\"\n[stop]\nwithin = \"2s\"\n",
+        );
+        folder.system("other", &[]);
+        folder.experiment(&["api", "other"], "");
+        folder.burn(cpu);
+        folder.write(".gitignore", "built.sh\n.faceoff/\ncache/\nr/\n");
+        folder.git(&["init", "-q"]);
+        folder.commit("The | first");
+        folder
+    }
+
+    /// Has the service of a repository burn so much.
+    pub fn burn(&self, cpu: &str) {
+        let script = format!("exec {} --port $1 --body-file ../workloads/hello.txt --cpu {cpu}\n", control().display());
+        self.write("api/serve.sh", &script);
+    }
+
+    pub fn commit(&self, subject: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false", "commit", "-q", "-m", subject]);
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let done = std::process::Command::new("git").current_dir(self.path()).args(arguments).status().unwrap();
+        assert!(done.success(), "git {arguments:?}");
+    }
+
     /// An experiment `x` of these contenders, the first the baseline, with 6 short blocks and two cells.
     pub fn experiment(&self, contenders: &[&str], more: &str) {
         let others: Vec<String> = contenders[1..].iter().map(|c| format!("\"{c}\"")).collect();
@@ -87,7 +119,7 @@ impl Folder {
     /// The command, in this folder, with a lock of its own.
     pub fn faceoff(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
-        command.current_dir(self.path()).env("TMPDIR", self.path()).args(arguments);
+        command.current_dir(self.path()).env("TMPDIR", self.path()).env("XDG_CACHE_HOME", self.path().join("cache")).args(arguments);
         command
     }
 

@@ -1,5 +1,6 @@
 //! The command from outside: real processes, real sockets, systems that misbehave.
 
+mod against;
 mod articles;
 mod audit;
 mod bad_input;

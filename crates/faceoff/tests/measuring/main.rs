@@ -8,6 +8,7 @@ mod soundness;
 mod sweeps;
 mod symptoms;
 mod warmup;
+mod wolf;
 
 use std::sync::{Mutex, MutexGuard};
 

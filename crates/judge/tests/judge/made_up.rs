@@ -32,6 +32,7 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
         contenders: names[1..].to_vec(),
         factors: vec![],
         aa: false,
+        against: None,
         upstream: None,
         database: None,
         cells: vec![Cell {

@@ -64,6 +64,28 @@ fn twice_the_cpu_is_worse_half_is_better_and_nearly_none_is_equivalent() {
     }
 }
 
+#[test]
+fn not_worse_is_what_is_better_or_the_same_and_is_refuted_by_worse_alone() {
+    let of = |ratio: f64, noise: f64| {
+        let noisy: Vec<f64> = [-1.0, 0.0, 1.0, 0.0, -1.0, 1.0].iter().map(|n| ratio * (1.0 + n * noise)).collect();
+        let mut record = record(&noisy);
+        record.header.experiment.claims = vec![claim(Expectation::NotWorse)];
+        judge::judge(&record).claims[0].outcome
+    };
+    assert_eq!([of(2.0, 0.01), of(0.5, 0.01), of(1.01, 0.01)], [ClaimOutcome::Refuted, ClaimOutcome::Confirmed, ClaimOutcome::Confirmed]);
+    assert_eq!(of(1.05, 0.2), ClaimOutcome::Undecided);
+    // A higher throughput is better, and not worse.
+    let slower = record(&[2.0; 6]);
+    let about = Claim { metric: Metric::Throughput, ..claim(Expectation::NotWorse) };
+    let mut record = slower;
+    record.header.experiment.claims = vec![about];
+    record.trials.iter_mut().filter(|t| t.contender == name("b")).for_each(|t| {
+        let counts = &mut t.measurements[0].counts;
+        (counts.scheduled, counts.correct) = (2 * counts.scheduled, 2 * counts.correct);
+    });
+    assert_eq!(judge::judge(&record).claims[0].outcome, ClaimOutcome::Confirmed);
+}
+
 /// Worked by hand: ln-ratios 0.1, 0.2, 0.3, 0.4, 0.5, 0.6 have mean 0.35 and s = 0.18708;
 /// t(5; 0.975) = 2.5706, so the half-width is 0.19633 and the interval exp(0.15367) to exp(0.54633).
 #[test]

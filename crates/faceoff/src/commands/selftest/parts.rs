@@ -211,6 +211,7 @@ fn experiment(
         contenders: others.into_iter().map(|variant| contender(&variant)).collect(),
         factors: vec![],
         aa: false,
+        against: None,
         upstream: None,
         database: None,
         cells,

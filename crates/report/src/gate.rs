@@ -1,0 +1,123 @@
+//! Whether a contender is worse than at another revision: a sentence, and a summary in Markdown for whoever merges.
+
+use model::against::Against;
+use model::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Judgement, Outcome, show_confidence, show_ratio};
+use model::record::Record;
+use model::units::{show_number, show_share};
+use std::fmt::Write;
+
+/// What a run against another revision came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// In one sentence.
+    pub sentence: String,
+    /// The sentence, every metric in every cell, and what a reader must know.
+    pub markdown: String,
+}
+
+/// What a run against another revision came to; `None` of any other run.
+pub fn gate(record: &Record, judgement: &Judgement) -> Option<Gate> {
+    let against = record.header.experiment.against.as_ref()?;
+    let sentence = sentence(record, judgement, against);
+    let mut text = format!("### {sentence}\n\n");
+    let _ = writeln!(text, "| by | in | at {} | now | now against then | |\n|---|---|---:|---:|---|---|", against.short());
+    for (claim, cell) in judgement.claims.iter().flat_map(|claim| claim.cells.iter().map(move |cell| (claim, cell))) {
+        let _ = writeln!(text, "{}", row(claim, cell));
+    }
+    let design = &record.header.experiment.design;
+    let _ = writeln!(
+        text,
+        "\n{} of {} blocks, both revisions interleaved on one machine; a difference within {} does not matter. *Worse* must lie beyond it, corrected for the number of metrics.",
+        record.complete_blocks(),
+        design.blocks,
+        show_share(design.margin)
+    );
+    for (what, which) in [("Then", record.header.contenders.first()), ("Now", record.header.contenders.get(1))] {
+        if let Some(revision) = which.and_then(|p| p.facts.get("revision")) {
+            let _ = writeln!(text, "{what}: {}.", escaped(revision));
+        }
+    }
+    if !judgement.faults.is_empty() {
+        let _ = writeln!(text, "Measurements left out or spoilt by faults of the surroundings: {}.", judgement.faults.len());
+    }
+    let _ = writeln!(text, "Record: `{}`.", record.header.id);
+    Some(Gate { sentence, markdown: text })
+}
+
+fn sentence(record: &Record, judgement: &Judgement, against: &Against) -> String {
+    let of = judgement.claims.first().map_or_else(|| record.header.experiment.baseline.system.clone(), |c| c.claim.contender.to_string());
+    let then = against.short();
+    if judgement.unsound {
+        return format!("Whether {of} is worse than at {then} cannot be told: the measurement is unsound.");
+    }
+    let by = |outcome: ClaimOutcome| -> Vec<&ClaimVerdict> { judgement.claims.iter().filter(|c| c.outcome == outcome).collect() };
+    let labels = |claims: &[&ClaimVerdict]| claims.iter().map(|c| c.claim.metric.describe().label).collect::<Vec<_>>().join(", ");
+    let (refuted, open) = (by(ClaimOutcome::Refuted), by(ClaimOutcome::Undecided));
+    if !refuted.is_empty() {
+        let shown: Vec<String> = refuted.iter().map(|claim| worst(claim)).collect();
+        return format!("{of} is worse than at {then} by {}.", shown.join("; by "));
+    }
+    if judgement.incomplete {
+        return format!("Whether {of} is worse than at {then} is not known: trials failed or are missing.");
+    }
+    match (open.len(), judgement.claims.len()) {
+        (0, _) => format!("{of} is not worse than at {then}."),
+        (open, all) if open == all => format!("{of} was not found to be worse than at {then}; nothing was settled."),
+        _ => format!("{of} was not found to be worse than at {then}; by {} it is open.", labels(&open)),
+    }
+}
+
+/// `CPU per request (112 %, 108 % to 116 %, in open)`: the cell that refutes it most.
+fn worst(claim: &ClaimVerdict) -> String {
+    let label = claim.claim.metric.describe().label;
+    let off = |cell: &&ClaimCell| cell.verdict.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    let refuting = claim.cells.iter().filter(|cell| cell.outcome == ClaimOutcome::Refuted);
+    match refuting.max_by(|a, b| off(a).total_cmp(&off(b))) {
+        Some(cell) => format!("{label} ({}, in {})", compared(cell), cell.cell),
+        None => label.to_owned(),
+    }
+}
+
+/// `112 % (108 % to 116 %)`, or points of a share.
+fn compared(cell: &ClaimCell) -> String {
+    let verdict = &cell.verdict;
+    match (verdict.ratio.zip(verdict.interval), verdict.difference) {
+        (Some((ratio, interval)), _) => {
+            let confidence = show_confidence(verdict.confidence);
+            format!("{}, {confidence} interval {} to {}", show_ratio(ratio), show_ratio(interval.low), show_ratio(interval.high))
+        }
+        (None, Some(points)) => format!("{}{} points", if points < 0.0 { "−" } else { "+" }, show_number(points.abs())),
+        (None, None) => "not compared".to_owned(),
+    }
+}
+
+fn row(claim: &ClaimVerdict, cell: &ClaimCell) -> String {
+    let verdict = &cell.verdict;
+    let about = verdict.metric.describe();
+    let shown = |value: Option<f64>| value.map_or("–".to_owned(), |v| format!("{} {}", show_number(v), about.unit).trim_end().to_owned());
+    let word = match (cell.outcome, claim.outcome, verdict.outcome) {
+        (ClaimOutcome::Refuted, ClaimOutcome::Refuted, _) => "**worse**".to_owned(),
+        (ClaimOutcome::Refuted, ..) => "open: worse by itself, not among so many comparisons".to_owned(),
+        (ClaimOutcome::Confirmed, _, Outcome::Better) => "better".to_owned(),
+        (ClaimOutcome::Confirmed, ..) => "not worse".to_owned(),
+        (ClaimOutcome::Undecided, ..) => format!("open: {}", escaped(&verdict.reason)),
+    };
+    let (then, now) = (shown(verdict.baseline_value), shown(verdict.value));
+    format!("| {} | {} | {then} | {now} | {} | {word} |", about.label, cell.cell, compared(cell))
+}
+
+/// A text that is nothing but text in Markdown, on one line.
+fn escaped(text: &str) -> String {
+    let special = |c: char| "\\`*_{}[]<>()#+!|~@".contains(c);
+    text.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([if c.is_control() { ' ' } else { c }])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+
+    #[test]
+    fn a_commits_subject_stays_text() {
+        assert_eq!(escaped("a|b <c> [d](e)\nf"), "a\\|b \\<c\\> \\[d\\]\\(e\\) f");
+    }
+}
