@@ -15,6 +15,7 @@ pub mod plan;
 mod steady;
 mod trial;
 mod warmup;
+pub mod witness;
 mod writer;
 
 pub use keeping::Source;
