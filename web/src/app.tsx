@@ -16,6 +16,7 @@ import { TimeSection } from "./sections/time";
 import { TrialsSection } from "./sections/trials";
 import { VerdictsSection } from "./sections/verdicts";
 import { WarmUpSection } from "./sections/warmup";
+import { WitnessesSection } from "./sections/witnesses";
 import { useTheme } from "./theme";
 
 /** The sections of a page; curves and the article's tables only where there are some. */
@@ -25,6 +26,7 @@ const places = (page: Page): [id: string, text: string][] => [
   ...(page.verdicts.length > 0 || page.effects.length === 0 ? [["verdicts", "Verdicts"] as [string, string]] : []),
   ["symptoms", "Symptoms"],
   ...(page.capacities.length > 0 ? [["capacity", "Capacity"] as [string, string]] : []),
+  ...(page.witnesses.length > 0 ? [["generators", "Generators"] as [string, string]] : []),
   ...(page.sweeps.length > 0 ? [["curves", "Curves"] as [string, string]] : []),
   ["latency", "Latency"],
   ["summary", "Table"],
@@ -82,6 +84,7 @@ function Record({ page, theme }: { page: Page; theme: string }) {
         {(page.verdicts.length > 0 || page.effects.length === 0) && <VerdictsSection verdicts={page.verdicts} {...choice} />}
         <SymptomsSection symptoms={page.symptoms} />
         <CapacitySection capacities={page.capacities} />
+        <WitnessesSection witnesses={page.witnesses} />
         <CurvesSection sweeps={page.sweeps} />
         <LatencySection curves={page.curves} {...choice} />
         <SummarySection table={page.table} cells={page.cells} published={page.published} />

@@ -1,4 +1,4 @@
-import type { Capacity, Audit, Cell, Claim, Contender, Curve, Effects, Estimate, Measurement, Noise, Page, Row, Sweep, Symptom, Trial, Verdict, WarmUp, Windows } from "../src/page";
+import type { Capacity, Audit, Cell, Claim, Contender, Curve, Effects, Estimate, Measurement, Noise, Page, Row, Sweep, Symptom, Trial, Verdict, WarmUp, Windows, Witnesses } from "../src/page";
 
 /** Two records to test the page with: one as a run leaves it, one as an enemy would. Every number here is invented. */
 
@@ -89,6 +89,17 @@ function effects(): Effects[] {
       return { name, pair, value: share * mean, low: (share - wide) * mean, high: (share + wide) * mean, share, share_low: share - wide, share_high: share + wide, p: pair ? 0.004 : null, phrase: `${(share * mean).toPrecision(3)} ${unit}, ${(share * 100).toPrecision(3)} % of the mean` };
     }),
   }));
+}
+
+function witnesses(): Witnesses[] {
+  const line = (generator: string, rate: number, p99: number | null, memory: number | null) => ({
+    cell: `rate-${generator}`, generator, ours: generator === "faceoff", used: 6, robbed: 0, rate_per_s: rate, p50_ms: 10.1, p99_ms: p99, failed_percent: 0,
+    cpu_us_per_request: 31.2, memory_mb: memory, differs: generator === "faceoff" ? [] : ["any status is an answer", "it opens all its connections"],
+  });
+  return [{
+    title: "Generators before control (arrivals at 500/s, workload exact)", contender: "control", load: "arrivals at 500/s", workload: "exact",
+    truth: { rate_per_s: 500, p50_ms: 10, p99_ms: null }, lines: [line("faceoff", 500, 10.3, null), line("oha", 499.9, 12.6, 107), line("h2load", 498.2, null, 25)],
+  }];
 }
 
 function capacities(): Capacity[] {
@@ -449,6 +460,7 @@ export function realistic(): Page {
     },
     curves: curves(),
     capacities: capacities(),
+    witnesses: witnesses(),
     sweeps: sweeps(),
     effects: effects(),
     trials: run,
@@ -560,6 +572,12 @@ export function hostile(): Page {
       })) },
       { cell: "", unit: "", service_level: "", confidence: 0.95, lines: [] },
     ],
+    witnesses: [
+      { title: ATTACK, contender: ATTACK, load: long, workload: ATTACK, truth: { rate_per_s: Number.NaN, p50_ms: -1, p99_ms: 1e300 }, lines: names.map((generator) => ({
+        cell: generator, generator, ours: false, used: -1, robbed: Number.NaN, rate_per_s: 1e300, p50_ms: null, p99_ms: Infinity, failed_percent: -1, cpu_us_per_request: null, memory_mb: 0, differs: [ATTACK, long],
+      })) },
+      { title: "", contender: "", load: "", workload: "", truth: null, lines: [] },
+    ],
     sweeps: [
       ...many.slice(0, 40).map((i): Sweep => ({ ...sweep, of: `${i} ${ATTACK}`, metric: `${i}` })),
       { ...sweep, lines: names.map((contender, i) => ({ contender, points: i % 3 === 0 ? [] : [{ level: i, value: i % 2 ? 0 : 1e300, low: null, high: 1e300, used: -1 }, { level: 1e300, value: -1, low: -1, high: Number.NaN, used: 0 }] })) },
@@ -593,7 +611,7 @@ export function hostile(): Page {
 export function bare(): Page {
   return {
     ...hostile(), question: "Nothing?", source: null, answer: { outcome: "undecided", sentence: "Nothing was measured.", details: [] }, notes: [], claims: [], contenders: [], cells: [], verdicts: [],
-    table: [], published: null, curves: [], capacities: [], sweeps: [], effects: [], trials: [], faults: [], fault_counts: [], symptoms: [], warmups: [], noise: [], instrument: [], audit: null,
+    table: [], published: null, curves: [], capacities: [], witnesses: [], sweeps: [], effects: [], trials: [], faults: [], fault_counts: [], symptoms: [], warmups: [], noise: [], instrument: [], audit: null,
     stopping: { planned: 0, run: 0, early: false, confidence: 0.95, margin: 0.05, looks: [] }, skipped: [], machine: [], design: [], repeat: [], analysis: null,
   };
 }

@@ -17,6 +17,7 @@ mod summary;
 mod sweeps;
 mod symptoms;
 mod verdict;
+mod witnesses;
 
 pub use soundness::spoils;
 pub use verdict::value;
@@ -99,6 +100,7 @@ pub fn judge(record: &Record) -> Judgement {
         curves: summary::curves(record),
         sweeps,
         capacities: capacities::all(record),
+        witnesses: witnesses::all(record),
         effects,
         starts: summary::starts(record),
         warmups: summary::warmups(record),

@@ -1,12 +1,17 @@
 //! Has another generator make a load: runs it, samples it, and reads what it reports.
 
+use crate::trial::{SETTLE, Setup};
+use load::Protocol;
 use model::article::{Figure, Row};
+use model::experiment::{Cell, Experiment};
 use model::outputs;
-use model::record::Usage;
+use model::record::{Fault, SkippedCell, Usage};
 use model::system::StopSignal;
 use model::units::show_duration;
-use model::witness::{Driver, Task, Translated};
+use model::witness::{Driver, Task, Translated, Witnessed, translate};
+use runner::circumstances;
 use runner::process::{Process, Spec, last_lines};
+use runner::start::{Running, Surroundings};
 use runner::usage::Sampler;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -135,6 +140,71 @@ fn call(driver: Driver, arguments: &[String], at_most: Duration, means: &Means<'
 fn read(results: &Path) -> Option<Row> {
     let results = std::fs::File::open(results).ok()?;
     outputs::read("results", results).ok()?.rows.into_iter().next()
+}
+
+/// Leaves out the cells whose driver is not there.
+pub(crate) fn leave_out(experiment: &mut Experiment) -> Vec<SkippedCell> {
+    let reason = |driver: Driver| format!("needs {} on the PATH ({})", driver.name(), driver.hint());
+    let missing = |cell: &Cell| cell.driver.filter(|driver| program(*driver).is_none());
+    let skipped = experiment.cells.iter().filter_map(|cell| Some(SkippedCell { cell: cell.name.clone(), reason: reason(missing(cell)?) }));
+    let skipped: Vec<SkippedCell> = skipped.collect();
+    experiment.cells.retain(|cell| missing(cell).is_none());
+    skipped
+}
+
+/// Has the driver of a cell make its load on a contender, on the CPUs of our own generator.
+pub(crate) fn of_cell(
+    setup: &Setup<'_>,
+    (cell, driver): (&Cell, Driver),
+    position: u32,
+    running: &Running,
+    around: &Surroundings<'_>,
+) -> Result<Witnessed, Fault> {
+    let trouble = |cause: &str, hint: &str| not_witnessed(cell, driver, cause, hint);
+    let program = program(driver).ok_or_else(|| trouble("it is not on the PATH any more", driver.hint()))?;
+    let has_tls = running.target.tls.is_some();
+    let cpus = &setup.cpus.generator;
+    let task = Task {
+        server: format!("{}://{}", if has_tls { "https" } else { "http" }, running.address),
+        workload: &setup.workloads[&cell.asks()],
+        load: &cell.load,
+        duration: setup.experiment.design.measure,
+        timeout: cell.timeout,
+        threads: cpus.len().max(1) as u32,
+        is_http2: running.target.protocol == Protocol::Http2,
+        closes: running.target.protocol == Protocol::Http1 { keep_alive: false },
+        // Systems sign for themselves.
+        is_insecure: has_tls,
+    };
+    let translated = translate(driver, &task).map_err(|why| trouble(&format!("it cannot make this load: {why}"), "leave the cell out"))?;
+    let folder = around.work.join(format!("witness-{}", cell.name));
+    let log = around.work.join(format!("witness-{}.log", cell.name));
+    std::fs::create_dir_all(&folder).map_err(|e| trouble(&format!("{} cannot be made: {e}", folder.display()), "make room"))?;
+    let means = Means { program: &program, folder: &folder, log: &log, cpus, run: around.run, stop: around.stop };
+    std::thread::sleep(SETTLE);
+    let before = circumstances::Reading::now(&setup.cpus.all(), setup.awake);
+    let ran = run(driver, &task, &translated, &means);
+    let circumstances = before.until_now();
+    let _ = std::fs::remove_dir_all(&folder);
+    let (reported, usage) = ran.map_err(|why| match why {
+        Trouble::Interrupted => trouble("it was asked to stop", "go on with --resume"),
+        Trouble::Failed { cause, log, hint } => trouble(&[cause].into_iter().chain(log).collect::<Vec<_>>().join("\n  | "), &hint),
+    })?;
+    Ok(Witnessed {
+        cell: cell.name.clone(),
+        position,
+        driver,
+        arguments: translated.arguments,
+        differs: translated.differs,
+        reported,
+        usage,
+        circumstances: Some(circumstances),
+    })
+}
+
+/// Another generator that did not make its load: of no concern to what ours measured.
+fn not_witnessed(cell: &Cell, driver: Driver, cause: &str, hint: &str) -> Fault {
+    Fault { kind: "witness".into(), evidence: format!("cell {}, {}: {cause}", cell.name, driver.name()), hint: hint.into() }
 }
 
 #[cfg(test)]

@@ -136,6 +136,8 @@ mod tests {
             workload: "w".into(),
             with: BTreeMap::new(),
             load: Load::closed(1),
+            driver: None,
+            truth: None,
             timeout: Duration::from_secs(1),
             sweep: None,
         }

@@ -7,6 +7,7 @@ mod effects;
 mod judged;
 mod page;
 mod text;
+mod witnesses;
 
 pub use answer::{Answer, answer};
 pub use articles::{Tried, articles};

@@ -9,3 +9,4 @@ mod soundness;
 mod sweeps;
 mod symptoms;
 mod verdicts;
+mod witnesses;

@@ -1,10 +1,16 @@
 //! Other load generators as witnesses: a workload and a load in their words.
 
+mod cells;
 mod gatling;
 mod jmeter;
 mod plans;
 
+pub use cells::Truth;
+pub(crate) use cells::{check, walk_driver, walk_truth};
+
+use crate::article::Row;
 use crate::experiment::Load;
+use crate::record::{Circumstances, Usage};
 use crate::template::Template;
 use crate::workload::{Body, BodyCheck, Statuses, Step, Workload};
 use serde::{Deserialize, Serialize};
@@ -108,6 +114,47 @@ pub struct Translated {
     pub results: Option<&'static str>,
     /// What it does otherwise.
     pub differs: Vec<String>,
+}
+
+/// What another generator said of a cell's load, and what that cost it. Nothing in it was measured by us but the cost, so no verdict
+/// speaks of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Witnessed {
+    /// The cell's name.
+    pub cell: String,
+    /// Its place within the trial, from 1.
+    pub position: u32,
+    /// Which.
+    pub driver: Driver,
+    /// What it was called with.
+    pub arguments: Vec<String>,
+    /// What it does otherwise than ours, though the load is the same.
+    pub differs: Vec<String>,
+    /// What it printed, in its own units and with its own errors.
+    pub reported: Row,
+    /// Its own process tree, from its start to its end.
+    pub usage: Usage,
+    /// What the machine did meanwhile.
+    pub circumstances: Option<Circumstances>,
+}
+
+impl Witnessed {
+    /// Whether the hypervisor took so much that times are not what they would be.
+    pub fn is_robbed(&self) -> bool {
+        self.circumstances.as_ref().is_some_and(Circumstances::is_robbed)
+    }
+
+    /// CPU time of its own for each request, in microseconds.
+    pub fn cpu_us_per_request(&self) -> Option<f64> {
+        let requests = self.reported.samples.as_ref().map(|figure| figure.value()).filter(|n| *n > 0.0)?;
+        Some(self.usage.cpu_ns as f64 / 1e3 / requests)
+    }
+
+    /// A quantile that it printed, in milliseconds.
+    pub fn quantile_ms(&self, percent: f64) -> Option<f64> {
+        let found = self.reported.latency.quantiles.iter().find(|(of, _)| *of == percent);
+        found.map(|(_, figure)| figure.value() * 1e3)
+    }
 }
 
 /// A request in which nothing varies.

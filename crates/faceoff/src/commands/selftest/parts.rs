@@ -192,7 +192,16 @@ pub fn held(scale: Scale) -> Experiment {
 }
 
 fn cell(name: &str, load: Load) -> Cell {
-    Cell { name: name.into(), workload: WORKLOAD.into(), with: BTreeMap::new(), load, timeout: Duration::from_secs(5), sweep: None }
+    Cell {
+        name: name.into(),
+        workload: WORKLOAD.into(),
+        with: BTreeMap::new(),
+        load,
+        driver: None,
+        truth: None,
+        timeout: Duration::from_secs(5),
+        sweep: None,
+    }
 }
 
 fn experiment(
