@@ -17,6 +17,7 @@ import { TimeSection } from "./sections/time";
 import { TrialsSection } from "./sections/trials";
 import { VerdictsSection } from "./sections/verdicts";
 import { WarmUpSection } from "./sections/warmup";
+import { WitnessesSection } from "./sections/witnesses";
 import { Shown } from "./shown";
 import { useTheme } from "./theme";
 
@@ -28,6 +29,7 @@ const places = (page: Page): [id: string, text: string][] => [
   ...(page.verdicts.length > 0 || page.effects.length === 0 ? [["verdicts", "Verdicts"] as [string, string]] : []),
   ["symptoms", "Symptoms"],
   ...(page.capacities.length > 0 ? [["capacity", "Capacity"] as [string, string]] : []),
+  ...(page.witnesses.length > 0 ? [["generators", "Generators"] as [string, string]] : []),
   ...(page.sweeps.length > 0 ? [["curves", "Curves"] as [string, string]] : []),
   ["latency", "Latency"],
   ["summary", "Table"],
@@ -90,6 +92,7 @@ function Record({ page, theme }: { page: Page; theme: string }) {
           {(page.verdicts.length > 0 || page.effects.length === 0) && <VerdictsSection verdicts={page.verdicts} {...choice} />}
           <SymptomsSection symptoms={page.symptoms} />
           <CapacitySection capacities={page.capacities} />
+          <WitnessesSection witnesses={page.witnesses} />
           <CurvesSection sweeps={page.sweeps} />
           <LatencySection curves={page.curves} {...choice} />
           <SummarySection table={page.table} cells={page.cells} published={page.published} />

@@ -28,6 +28,8 @@ export interface Page {
   curves: Curve[];
   /** the capacities that were looked for; empty where none was */
   capacities: Capacity[];
+  /** what other generators say of a load, beside ours; empty where none was asked */
+  witnesses: Witnesses[];
   /** every metric over the levels of every swept parameter; empty where nothing was swept */
   sweeps: Sweep[];
   /** by cell and metric; none where no factors were crossed */
@@ -354,6 +356,34 @@ export interface CapacityLine {
   /** share of probes that keep the service level, over the level */
   curve: [level: number, share: number][];
   probes: [block: number, level: number, kept: boolean][];
+}
+/** What several generators say of one load: each in its own way, so nobody is ranked. */
+export interface Witnesses {
+  /** "Generators before control (closed loop, 32 connections, workload products)" */
+  title: string;
+  contender: string;
+  load: string;
+  workload: string;
+  /** what is known of it beforehand */
+  truth: { rate_per_s: number | null; p50_ms: number | null; p99_ms: number | null } | null;
+  lines: WitnessLine[];
+}
+/** Medians over trials; null where the generator does not say. */
+export interface WitnessLine {
+  cell: string;
+  generator: string;
+  ours: boolean;
+  /** trials that tell of it, and those of which the hypervisor took too much */
+  used: number;
+  robbed: number;
+  rate_per_s: number | null;
+  p50_ms: number | null;
+  p99_ms: number | null;
+  failed_percent: number | null;
+  /** its own */
+  cpu_us_per_request: number | null;
+  memory_mb: number | null;
+  differs: string[];
 }
 /** A metric over the levels of a swept parameter, all else held. */
 export interface Sweep {

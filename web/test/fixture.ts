@@ -1,4 +1,4 @@
-import type { Capacity, Audit, Cell, Claim, Contender, Curve, Effects, Estimate, Measurement, Noise, Page, Row, Sweep, Symptom, Trial, Verdict, WarmUp, Windows } from "../src/page";
+import type { Capacity, Audit, Cell, Claim, Contender, Curve, Effects, Estimate, Measurement, Noise, Page, Row, Sweep, Symptom, Trial, Verdict, WarmUp, Windows, Witnesses } from "../src/page";
 
 /** A record to test the page with, as a run leaves it. Every number here is invented. */
 
@@ -89,6 +89,17 @@ function effects(): Effects[] {
       return { name, pair, value: share * mean, low: (share - wide) * mean, high: (share + wide) * mean, share, share_low: share - wide, share_high: share + wide, p: pair ? 0.004 : null, phrase: `${(share * mean).toPrecision(3)} ${unit}, ${(share * 100).toPrecision(3)} % of the mean` };
     }),
   }));
+}
+
+function witnesses(): Witnesses[] {
+  const line = (generator: string, rate: number, p99: number | null, memory: number | null) => ({
+    cell: `rate-${generator}`, generator, ours: generator === "faceoff", used: 6, robbed: 0, rate_per_s: rate, p50_ms: 10.1, p99_ms: p99, failed_percent: 0,
+    cpu_us_per_request: 31.2, memory_mb: memory, differs: generator === "faceoff" ? [] : ["any status is an answer", "it opens all its connections"],
+  });
+  return [{
+    title: "Generators before control (arrivals at 500/s, workload exact)", contender: "control", load: "arrivals at 500/s", workload: "exact",
+    truth: { rate_per_s: 500, p50_ms: 10, p99_ms: null }, lines: [line("faceoff", 500, 10.3, null), line("oha", 499.9, 12.6, 107), line("h2load", 498.2, null, 25)],
+  }];
 }
 
 function capacities(): Capacity[] {
@@ -468,6 +479,7 @@ export function realistic(): Page {
     },
     curves: curves(),
     capacities: capacities(),
+    witnesses: witnesses(),
     sweeps: sweeps(),
     effects: effects(),
     trials: run,
@@ -539,7 +551,7 @@ export function crowd(size: number): Page {
     table: like(page.table),
     curves: like(page.curves).map((c, i) => ({ ...c, points: c.points.map(([q, ms]): [number, number] => [q, ms * (1 + i / 100)]) })),
     trials: many.map((i) => ({ ...trial, contender: name(i), block: 1, position: i + 1 })),
-    claims: [], capacities: [], sweeps: [], effects: [], symptoms: [], warmups: [],
+    claims: [], capacities: [], witnesses: [], sweeps: [], effects: [], symptoms: [], warmups: [],
   };
 }
 

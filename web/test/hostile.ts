@@ -72,6 +72,12 @@ export function hostile(): Page {
       })) },
       { cell: "", unit: "", service_level: "", confidence: 0.95, lines: [] },
     ],
+    witnesses: [
+      { title: ATTACK, contender: ATTACK, load: long, workload: ATTACK, truth: { rate_per_s: Number.NaN, p50_ms: -1, p99_ms: 1e300 }, lines: names.map((generator) => ({
+        cell: generator, generator, ours: false, used: -1, robbed: Number.NaN, rate_per_s: 1e300, p50_ms: null, p99_ms: Infinity, failed_percent: -1, cpu_us_per_request: null, memory_mb: 0, differs: [ATTACK, long],
+      })) },
+      { title: "", contender: "", load: "", workload: "", truth: null, lines: [] },
+    ],
     sweeps: [
       ...many.slice(0, 40).map((i): Sweep => ({ ...sweep, of: `${i} ${ATTACK}`, metric: `${i}` })),
       { ...sweep, lines: names.map((contender, i) => ({ contender, points: i % 3 === 0 ? [] : [{ level: i, value: i % 2 ? 0 : 1e300, low: null, high: 1e300, used: -1 }, { level: 1e300, value: -1, low: -1, high: Number.NaN, used: 0 }] })) },
@@ -105,7 +111,7 @@ export function hostile(): Page {
 export function bare(): Page {
   return {
     ...hostile(), question: "Nothing?", source: null, answer: { outcome: "undecided", sentence: "Nothing was measured.", details: [], subject: null, metrics: [] }, believe: [], checks: [], notes: [], claims: [], contenders: [], cells: [], verdicts: [],
-    table: [], published: null, curves: [], capacities: [], sweeps: [], effects: [], trials: [], faults: [], fault_counts: [], symptoms: [], warmups: [], noise: [], instrument: [], audit: null,
+    table: [], published: null, curves: [], capacities: [], witnesses: [], sweeps: [], effects: [], trials: [], faults: [], fault_counts: [], symptoms: [], warmups: [], noise: [], instrument: [], audit: null,
     stopping: { planned: 0, run: 0, early: false, confidence: 0.95, margin: 0.05, looks: [] }, skipped: [], machine: [], design: [], repeat: [], analysis: null,
   };
 }

@@ -57,6 +57,7 @@ impl Show {
                 let word = if skipped.failed { "failed" } else { "skipped" };
                 self.say(&format!("{word}: {}: {}", skipped.contender, skipped.reason));
             }
+            Progress::SkippedCell(skipped) => self.say(&format!("skipped: cell {}: {}", skipped.cell, skipped.reason)),
             Progress::Warming(name) => {
                 self.now(format!("starting and warming the upstream {name}"));
                 if !self.is_terminal {

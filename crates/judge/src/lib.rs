@@ -19,6 +19,7 @@ mod sweeps;
 mod symptoms;
 mod turns;
 mod verdict;
+mod witnesses;
 
 pub use soundness::spoils;
 pub use verdict::value;
@@ -105,6 +106,7 @@ pub fn judge(record: &Record) -> Judgement {
         curves: summary::curves(record),
         sweeps,
         capacities: capacities::all(record),
+        witnesses: witnesses::all(record),
         effects,
         starts: summary::starts(record),
         warmups: summary::warmups(record),

@@ -15,6 +15,7 @@ pub mod plan;
 mod steady;
 mod trial;
 mod warmup;
+pub mod witness;
 mod writer;
 
 pub use keeping::Source;
@@ -24,7 +25,7 @@ use model::catalog::Catalog;
 use model::experiment::{CpuSets, Experiment};
 use model::name::ContenderName;
 use model::problem::Problems;
-use model::record::{self, Answers, Event, Fault, Header, Line, Participant, Record, Session, Skipped, Trial, Upstream};
+use model::record::{self, Answers, Event, Fault, Header, Line, Participant, Record, Session, Skipped, SkippedCell, Trial, Upstream};
 use model::workload::Workload;
 use participants::Gathered;
 use runner::awake::Awake;
@@ -54,6 +55,8 @@ pub enum Progress<'a> {
     },
     /// A contender does not take part.
     Skipped(&'a Skipped),
+    /// A cell is not measured.
+    SkippedCell(&'a SkippedCell),
     /// The upstream starts and is warmed.
     Warming(&'a ContenderName),
     /// A contender's answers are being proved.
@@ -168,11 +171,16 @@ impl<'a> Lab<'a> {
     /// Problems of the files; nobody left to compare; a record that cannot be written.
     pub fn open(
         place: &'a Place<'a>,
-        experiment: Experiment,
+        mut experiment: Experiment,
         quick: bool,
         folder: &Path,
         watch: &mut Watcher<'_>,
     ) -> Result<Lab<'a>, LabError> {
+        let skipped_cells = witness::leave_out(&mut experiment);
+        skipped_cells.iter().for_each(|skipped| watch(Progress::SkippedCell(skipped)));
+        if experiment.cells.is_empty() {
+            return Err(LabError::NobodyLeft("no cell can be measured: none of their drivers is on the PATH".into()));
+        }
         let cpus = runner::cpus::choose(experiment.place.cpus.as_ref())?;
         let id = folder.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_else(|| experiment.name.clone());
         let tools = Tools::default();
@@ -194,6 +202,7 @@ impl<'a> Lab<'a> {
             upstream: gathered.upstream.as_ref().map(|r| r.participant.clone()),
             database: gathered.database.as_ref().map(|d| d.participant.clone()),
             skipped: gathered.skipped.clone(),
+            skipped_cells,
             machine,
             cpus,
             kept_awake: awake.is_some(),
@@ -313,7 +322,11 @@ impl<'a> Lab<'a> {
             )));
         }
         let is_there = |name: &ContenderName| !out.contains(name) && self.ready.iter().any(|r| r.contender.name == *name);
-        if !self.experiment().compared().any(is_there) {
+        // Generators are compared before one system.
+        let header = &self.record.header;
+        let is_of_generators = !header.skipped_cells.is_empty() || header.experiment.cells.iter().any(|cell| cell.driver.is_some());
+        let may_be_alone = is_of_generators && header.experiment.contenders.is_empty();
+        if !may_be_alone && !self.experiment().compared().any(is_there) {
             return Err(LabError::NobodyLeft("no contender answers rightly, so there is nobody to compare".into()));
         }
         Ok(())

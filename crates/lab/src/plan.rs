@@ -53,6 +53,8 @@ mod tests {
             name: name.into(),
             workload: "w".into(),
             with: Default::default(),
+            driver: None,
+            truth: None,
             load: model::experiment::Load::closed(1),
             timeout: std::time::Duration::from_secs(1),
             after: after.map(str::to_owned),

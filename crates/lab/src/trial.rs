@@ -6,7 +6,7 @@ use crate::participants::Ready;
 use crate::pauses;
 use crate::plan;
 use crate::steady::Decides;
-use crate::{Progress, Watcher, capacity, warmup};
+use crate::{Progress, Watcher, capacity, warmup, witness};
 use load::{Plan, Wait};
 use model::experiment::{Cell, CpuSets, Experiment};
 use model::record::{Circumstances, Failure, Fault, Generator, Host, Measurement, Trial, Usage};
@@ -61,6 +61,7 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, keeping: Option<
         measurements: Vec::new(),
         robbed: Vec::new(),
         capacities: Vec::new(),
+        witnessed: Vec::new(),
         stop: None,
         failure: None,
         faults: Vec::new(),
@@ -165,6 +166,17 @@ fn measure_all(
                         trial.host.steal_share = steal_share(begun);
                         return;
                     }
+                }
+                if let Some(failure) = died(&mut running, "measure") {
+                    trial.failure = Some(failure);
+                    break;
+                }
+                continue;
+            }
+            if let Some(driver) = cell.driver {
+                match witness::of_cell(setup, (cell, driver), position, &running, around) {
+                    Ok(witnessed) => trial.witnessed.push(witnessed),
+                    Err(trouble) => trial.faults.push(trouble),
                 }
                 if let Some(failure) = died(&mut running, "measure") {
                     trial.failure = Some(failure);

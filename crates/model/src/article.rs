@@ -49,13 +49,15 @@ pub enum Tool {
     Hey,
     /// Users.
     Jmeter,
+    /// Users, or arrivals.
+    Gatling,
     /// Closed.
     Ab,
 }
 
 impl Tool {
     /// All, by name.
-    pub const ALL: [(&str, Tool); 8] = [
+    pub const ALL: [(&str, Tool); 9] = [
         ("wrk", Tool::Wrk),
         ("wrk2", Tool::Wrk2),
         ("oha", Tool::Oha),
@@ -63,6 +65,7 @@ impl Tool {
         ("h2load", Tool::H2load),
         ("hey", Tool::Hey),
         ("jmeter", Tool::Jmeter),
+        ("gatling", Tool::Gatling),
         ("ab", Tool::Ab),
     ];
 

@@ -159,10 +159,11 @@ impl Catalog {
     ///
     /// # Errors
     /// An unknown name, also of the article it comes from, with the nearest; or every problem of the file, also where a cell sets
-    /// what its workload does not have.
+    /// what its workload does not have, and where a driver cannot make its load.
     pub fn experiment(&self, name: &str) -> Result<Experiment, Problems> {
         known("experiment", name, &self.experiment_names())?;
-        let experiment = Experiment::read(&self.dir.join("experiments").join(format!("{name}.toml")))?;
+        let path = self.dir.join("experiments").join(format!("{name}.toml"));
+        let experiment = Experiment::read_with(&path, &|cell| self.workload_of(cell).ok())?;
         if let Some(article) = experiment.article() {
             known("article", article, &self.article_names())?;
         }

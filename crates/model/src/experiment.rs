@@ -10,6 +10,8 @@ use crate::problem::Problems;
 use crate::reader::{Levels, Table, read_file};
 use crate::sweep::{Axis, MOST_CELLS, Swept, TURN, expand};
 use crate::units::{nanoseconds, parse_duration, show_duration, show_number};
+use crate::witness::{self, Driver, Truth};
+use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -86,6 +88,12 @@ pub struct Cell {
     pub with: BTreeMap<String, String>,
     /// How requests arrive.
     pub load: Load,
+    /// The other generator that makes them; `None`: ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<Driver>,
+    /// What is known of it before anything is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truth: Option<Truth>,
     /// A request without an answer after this long is counted as timed out.
     #[serde(with = "nanoseconds")]
     pub timeout: Duration,
@@ -104,7 +112,7 @@ impl Cell {
     }
 
     /// The name it is written with, which all cells of a sweep share.
-    fn written_name(&self) -> &str {
+    pub(crate) fn written_name(&self) -> &str {
         self.sweep.as_ref().map_or(&self.name, |sweep| &sweep.of)
     }
 }
@@ -509,7 +517,16 @@ impl Experiment {
     /// # Errors
     /// Every problem of the file, with its place.
     pub fn read(path: &Path) -> Result<Experiment, Problems> {
-        read_file(path, |table| walk(table, path))
+        Experiment::read_with(path, &|_| None)
+    }
+
+    /// As [`Experiment::read`], with the workloads of cells: whether another generator can make a load depends on what is asked.
+    pub(crate) fn read_with(path: &Path, workload_of: &dyn Fn(&Cell) -> Option<Workload>) -> Result<Experiment, Problems> {
+        read_file(path, |table| {
+            let experiment = walk(table, path);
+            witness::check(table, &experiment, workload_of);
+            experiment
+        })
     }
 
     /// The name of the article whose claims it tries.
@@ -598,7 +615,8 @@ impl Experiment {
     /// usually found steady.
     pub fn trial_estimate(&self, start_up: Duration, steady: Duration) -> Duration {
         let settling = Duration::from_millis(700);
-        let long = |cell: &Cell| cell.load.capacity().map_or(self.design.measure, Capacity::estimate) + Duration::from_millis(300);
+        let besides = |cell: &Cell| if cell.driver.is_some() { Duration::from_secs(3) } else { Duration::from_millis(300) };
+        let long = |cell: &Cell| cell.load.capacity().map_or(self.design.measure, Capacity::estimate) + besides(cell);
         start_up + steady.min(self.design.warmup) + self.cells.iter().map(long).sum::<Duration>() + settling
     }
 
@@ -777,7 +795,8 @@ fn check(table: &Table<'_>, experiment: &Experiment) {
             table.problem(
                 "claim",
                 format!("the claim \"{}\" speaks of {} where it is not measured", claim.text, metric.label),
-                "a cell with `kind = \"capacity\"` has a capacity and nothing else; others have everything but that",
+                "a cell with `kind = \"capacity\"` has a capacity and nothing else, one with a `driver` nothing that we measure; others have \
+                 everything but a capacity",
             );
         }
     }
@@ -886,8 +905,12 @@ fn walk_cell(table: &Table<'_>) -> Vec<Cell> {
     if !is_name(&name) && table.has("name") {
         table.problem("name", format!("`{name}` cannot name a cell"), "use letters, digits, `-`, `_` and `.`");
     }
-    let mut axes = Vec::new();
-    let load = table.table("load", |t| walk_load(t, &mut axes)).unwrap_or_else(|| {
+    let (mut axes, mut driver) = (Vec::new(), None);
+    let walk_load = |t: &Table<'_>| {
+        driver = witness::walk_driver(t);
+        walk_load(t, &mut axes)
+    };
+    let load = table.table("load", walk_load).unwrap_or_else(|| {
         table.problem(
             "load",
             format!("the cell `{name}` says not how requests arrive"),
@@ -900,6 +923,8 @@ fn walk_cell(table: &Table<'_>) -> Vec<Cell> {
         workload: table.required_string("workload"),
         with: walk_with(table, &mut axes),
         load,
+        driver,
+        truth: witness::walk_truth(table),
         timeout: table.duration("timeout").unwrap_or(Duration::from_secs(10)),
         after: None,
         sweep: None,
@@ -917,6 +942,10 @@ fn walk_cell(table: &Table<'_>) -> Vec<Cell> {
     if count.is_none_or(|count| count > MOST_CELLS) {
         table.problem("", format!("the levels of `{}` make more than {MOST_CELLS} cells", cell.name), "leave some out");
         return vec![cell];
+    }
+    if let (Some(driver), false) = (cell.driver, axes.is_empty()) {
+        let message = format!("the cell `{}` is swept, and {} makes its load", cell.name, driver.name());
+        table.problem("load", message, "write a cell for each level");
     }
     let cells = expand(cell, &axes);
     if let Some(long) = cells.iter().find(|cell| !is_name(&cell.name) && is_name(cell.written_name())) {

@@ -8,6 +8,7 @@ use crate::problem::Problems;
 use crate::record::WarmUpClass;
 use crate::soundness::Check;
 use crate::units::show_number;
+use crate::witness::{Driver, Truth};
 use serde::{Deserialize, Serialize};
 use stats::Interval;
 use std::path::Path;
@@ -68,6 +69,9 @@ pub struct Judgement {
     /// The capacities that were looked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capacities: Vec<CapacityCurves>,
+    /// What other generators reported, beside ours.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub witnesses: Vec<Witnesses>,
     /// What each factor does, where factors are crossed.
     #[serde(default)]
     pub effects: Vec<Effects>,
@@ -495,6 +499,48 @@ pub struct CapacityProbe {
     pub level: f64,
     /// Whether the service level was kept.
     pub kept: bool,
+}
+
+/// What several generators say of one load on one contender. Each reports in its own way: they are to be looked at, and nobody is ranked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Witnesses {
+    /// Who was loaded.
+    pub contender: ContenderName,
+    /// `closed loop, 32 connections`
+    pub load: String,
+    /// What was asked.
+    pub workload: String,
+    /// What is known.
+    pub truth: Option<Truth>,
+    /// One a generator, in the order of the experiment's cells.
+    pub lines: Vec<WitnessLine>,
+}
+
+/// What one generator says, as the median over trials.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WitnessLine {
+    /// The cell.
+    pub cell: String,
+    /// Which; `None`: ours.
+    pub driver: Option<Driver>,
+    /// Trials that tell of it.
+    pub used: usize,
+    /// Trials that do not, as the hypervisor took too much meanwhile.
+    pub robbed: usize,
+    /// The rate that it reached, by its own account.
+    pub rate_per_s: Option<f64>,
+    /// The median latency that it reports.
+    pub p50_ms: Option<f64>,
+    /// The 99th percentile that it reports.
+    pub p99_ms: Option<f64>,
+    /// The requests that it calls failed, as a share in per cent.
+    pub failed_percent: Option<f64>,
+    /// CPU time that it used itself, for each request.
+    pub cpu_us_per_request: Option<f64>,
+    /// The most memory that it held; of ours it is not known, as the lab and the sampler live in the same process.
+    pub memory_mb: Option<f64>,
+    /// What it does otherwise than ours.
+    pub differs: Vec<String>,
 }
 
 /// What each factor does to a metric, apart from the others.

@@ -2,7 +2,8 @@
 //!
 //! What people write: [`system`], [`workload`], [`experiment`], found through a
 //! [`catalog::Catalog`]. What a run leaves: [`record`], and what it comes to: [`judgement`]. What is compared: [`metric`]. What is looked for: [`capacity`].
-//! What requests leave in a database: [`database`]. What others published: [`article`], and what that comes to: [`audit`]. What was looked at before believing: [`soundness`]. What the instrument found of what is known: [`selftest`].
+//! What requests leave in a database: [`database`]. What others published: [`article`], what their tools print: [`outputs`], and what that comes to: [`audit`]. Other load generators: [`witness`].
+//! What was looked at before believing: [`soundness`]. What the instrument found of what is known: [`selftest`].
 
 pub mod against;
 pub mod article;
@@ -17,6 +18,7 @@ pub mod factorial;
 pub mod judgement;
 pub mod metric;
 pub mod name;
+pub mod outputs;
 pub mod placeholder;
 pub mod problem;
 mod reader;
@@ -30,4 +32,5 @@ pub mod system;
 pub mod template;
 pub mod threshold;
 pub mod units;
+pub mod witness;
 pub mod workload;

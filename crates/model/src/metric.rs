@@ -97,9 +97,10 @@ impl Metric {
         }
     }
 
-    /// Whether a cell has it: one whose capacity is looked for has nothing else.
+    /// Whether a cell has it: one whose capacity is looked for has nothing else, and of one that another generator loads there is nothing
+    /// that we measured.
     pub fn is_of(self, cell: &Cell) -> bool {
-        !self.describe().of_trial && cell.load.capacity().is_some() == (self == Metric::Capacity)
+        !self.describe().of_trial && cell.driver.is_none() && cell.load.capacity().is_some() == (self == Metric::Capacity)
     }
 
     /// The metric of a name.

@@ -80,6 +80,15 @@ impl<'d> Table<'d> {
         self.push(span, message.into(), Some(hint.into()));
     }
 
+    /// Notes a problem with a field of the table that has this name, in an array of tables.
+    pub fn problem_of(&self, (array, name): (&str, &str), key: &str, message: impl Into<String>, hint: impl Into<String>) {
+        let tables = self.entries.get(array).and_then(|value| value.get_ref().as_array());
+        let is_named = |table: &&DeTable<'_>| table.get("name").and_then(|value| value.get_ref().as_str()) == Some(name);
+        let named = tables.into_iter().flat_map(|array| array.iter()).filter_map(|item| item.get_ref().as_table()).find(is_named);
+        let span = named.and_then(|table| table.get(key)).map(|value| value.span());
+        self.push(span.or_else(|| self.span.clone()), message.into(), Some(hint.into()));
+    }
+
     fn push(&self, span: Option<Range<usize>>, message: String, hint: Option<String>) {
         self.sink.borrow_mut().push(Problem { span, message, hint });
     }

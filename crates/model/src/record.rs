@@ -12,6 +12,7 @@ use crate::experiment::{Claim, CpuSets, Design, Experiment};
 use crate::name::ContenderName;
 use crate::problem::Problems;
 use crate::selftest::SelfTest;
+use crate::witness::Witnessed;
 use serde::{Deserialize, Serialize};
 use stats::Histogram;
 use std::collections::BTreeMap;
@@ -67,6 +68,9 @@ pub struct Header {
     pub database: Option<Participant>,
     /// Who does not, and why.
     pub skipped: Vec<Skipped>,
+    /// Cells that are not measured, as their driver is not there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped_cells: Vec<SkippedCell>,
     /// Where.
     pub machine: Machine,
     /// Who ran on which CPUs.
@@ -123,6 +127,15 @@ pub struct Skipped {
     pub reason: String,
     /// Whether something failed; otherwise a need was unmet.
     pub failed: bool,
+}
+
+/// A cell of the experiment that is not measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedCell {
+    /// Its name.
+    pub cell: String,
+    /// Why, with what to do.
+    pub reason: String,
 }
 
 /// The machine.
@@ -226,6 +239,9 @@ pub struct Trial {
     /// Cells whose capacity was looked for, in the order they were; they have no measurement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capacities: Vec<Searched>,
+    /// Cells whose load another generator made, in the order they were; they have no measurement.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub witnessed: Vec<Witnessed>,
     /// How it stopped.
     pub stop: Option<Stopped>,
     /// The contender's own failure, if any: a result.

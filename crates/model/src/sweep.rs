@@ -142,6 +142,8 @@ mod tests {
             workload: "w".into(),
             with: BTreeMap::new(),
             load: Load::closed(1),
+            driver: None,
+            truth: None,
             timeout: Duration::from_secs(1),
             after: None,
             sweep: None,

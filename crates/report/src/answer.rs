@@ -50,6 +50,9 @@ fn ranked(record: &Record, judgement: &Judgement) -> Answer {
             let sentence = format!("{} was compared with itself: what differs is the noise of this machine.", judgement.baseline);
             return Answer { outcome: "answered", sentence, details, ..Answer::default() };
         }
+        if let Some(sentence) = crate::witnesses::sentence(judgement) {
+            return Answer { outcome: "answered", sentence, details, ..Answer::default() };
+        }
         return Answer { outcome: "undecided", sentence: "Nobody is left to compare.".into(), details, ..Answer::default() };
     };
     let of = |metric: Metric| -> Vec<&Verdict> {
@@ -285,7 +288,8 @@ pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
         };
         notes.push(format!("{missing} of the planned trials are missing: {how}. `faceoff run --resume` goes on with them."));
     }
-    if design.blocks < FEWEST_BLOCKS && header.experiment.factors.is_empty() {
+    let is_judged = header.experiment.cells.iter().any(|cell| cell.driver.is_none()) && !header.experiment.contenders.is_empty();
+    if design.blocks < FEWEST_BLOCKS && header.experiment.factors.is_empty() && is_judged {
         notes.push(format!("Fewer than {FEWEST_BLOCKS} blocks were planned: no verdict can come of it."));
     }
     if record.torn_lines > 0 {

@@ -10,6 +10,7 @@ mod gate;
 mod judged;
 mod page;
 mod text;
+mod witnesses;
 
 pub use answer::{Answer, answer};
 pub use articles::{Tried, articles};

@@ -1,7 +1,7 @@
 //! The page: one file, readable offline. Its data has the type of `web/src/page.ts`.
 
 use crate::answer::{answer, notes};
-use crate::{believe, effects, judged};
+use crate::{believe, effects, judged, witnesses};
 use model::database::Kept;
 use model::experiment::Published;
 use model::judgement::{Judgement, show_confidence};
@@ -42,6 +42,7 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
     let mut cells: Vec<Value> = experiment
         .cells
         .iter()
+        .filter(|c| c.driver.is_none())
         .map(|c| json!({"name": c.name, "load": c.load.describe(), "workload": c.asks(), "scheduled": c.load.has_schedule()}))
         .collect();
     cells.push(json!({"name": "start", "load": "from the start of the process to its first right answer", "workload": experiment.cells[0].workload, "scheduled": false}));
@@ -73,6 +74,7 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
         })).collect::<Vec<_>>(),
         "effects": effects::values(judgement),
         "capacities": judgement.capacities.iter().map(judged::capacities).collect::<Vec<_>>(),
+        "witnesses": witnesses::values(judgement),
         "sweeps": judgement.sweeps.iter().map(judged::sweep).collect::<Vec<_>>(),
         "trials": record.trials.iter().map(|t| trial(judgement, t)).collect::<Vec<_>>(),
         "faults": judged::faults(&judgement.faults),
@@ -84,6 +86,7 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
         "audit": header.article.as_ref().zip(judgement.audit.as_ref()).map(|(article, audit)| judged::audit(article, audit)),
         "instrument": header.instrument.as_ref().map_or_else(Vec::new, instrument),
         "skipped": header.skipped.iter().map(|s| json!({"contender": s.contender, "reason": s.reason}))
+            .chain(header.skipped_cells.iter().map(|s| json!({"contender": format!("cell {}", s.cell), "reason": s.reason})))
             .chain(record.dropped().map(|(name, f)| json!({"contender": name, "reason": format!("{}: {}", f.stage, f.cause)}))).collect::<Vec<_>>(),
         "machine": machine(record, judgement),
         "design": experiment.describe_design().into_iter().map(|(name, value)| fact(name, value))

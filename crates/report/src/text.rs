@@ -49,6 +49,7 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
     for skipped in &record.header.skipped {
         let _ = writeln!(text, "\nskipped: {}: {}", skipped.contender, skipped.reason);
     }
+    text += &crate::witnesses::skipped(record);
     for (name, failure) in record.dropped() {
         let _ = writeln!(text, "\nout: {name} failed before anything was timed ({}): {}", failure.stage, failure.cause);
     }
@@ -210,16 +211,16 @@ pub fn verdict_table(record: &Record, judgement: &Judgement, width: u16) -> Stri
             let _ = writeln!(text, "{title}, against {}\n{table}\n", judgement.baseline);
         }
     }
-    text
+    text + &crate::witnesses::tables(judgement, width)
 }
 
-fn empty_table(width: u16) -> Table {
+pub(crate) fn empty_table(width: u16) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     table
 }
 
-fn right(text: String) -> Cell {
+pub(crate) fn right(text: String) -> Cell {
     Cell::new(text).set_alignment(CellAlignment::Right)
 }
 
@@ -318,6 +319,8 @@ mod tests {
             workload: "w".into(),
             with: BTreeMap::new(),
             load: Load::closed(connections),
+            driver: None,
+            truth: None,
             timeout: Duration::from_secs(1),
             after: None,
             sweep: Some(Swept { of: "c".into(), levels: vec![level] }),

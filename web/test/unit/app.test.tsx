@@ -181,6 +181,20 @@ describe("a whole record", () => {
     expect(root.querySelector('nav a[href="#capacity"]')).toBeNull();
   });
 
+  test("puts generators beside each other, what is known first, and says how each differs", () => {
+    const page = realistic();
+    show(page);
+    const rows = all("#generators tbody tr").map((row) => row.textContent);
+    expect(rows).toHaveLength(1 + page.witnesses[0]!.lines.length);
+    expect(rows[0]).toBe("known50010–");
+    expect(rows[3]).toContain("h2load498");
+    expect(rows[3]).toContain("–");
+    expect(root.querySelector("#generators ul")!.textContent).toContain("oha: any status is an answer; it opens all its connections.");
+    show({ ...page, witnesses: [] });
+    expect(root.querySelector("#generators")).toBeNull();
+    expect(root.querySelector('nav a[href="#generators"]')).toBeNull();
+  });
+
   test("lists every row of the summary, with errors and what was published", () => {
     const page = realistic();
     show(page);

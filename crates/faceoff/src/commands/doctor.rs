@@ -4,9 +4,27 @@ use crate::exit::Error;
 use crate::output::{json, line, print, width};
 use comfy_table::{ContentArrangement, Table, presets};
 use model::catalog::Catalog;
+use model::experiment::Experiment;
+use model::witness::Driver;
 use runner::needs::{Found, Tools};
 use serde_json::json as value;
 use std::process::ExitCode;
+
+/// The other generators that experiments name, with where they stand.
+fn drivers(catalog: &Catalog) -> Vec<(Found, Vec<String>)> {
+    // What is wrong in an experiment's file is said by whoever runs it.
+    let experiments: Vec<Experiment> = catalog.experiment_names().iter().filter_map(|name| catalog.experiment(name).ok()).collect();
+    let by = |driver: Driver| -> Vec<String> {
+        let needing = experiments.iter().filter(|experiment| experiment.cells.iter().any(|cell| cell.driver == Some(driver)));
+        needing.map(|experiment| experiment.name.clone()).collect()
+    };
+    let found = |driver: Driver| Found {
+        tool: driver.name().to_owned(),
+        version: lab::witness::program(driver).map(|path| path.display().to_string()),
+        hint: driver.hint().to_owned(),
+    };
+    Driver::ALL.into_iter().map(|driver| (found(driver), by(driver))).filter(|(_, by)| !by.is_empty()).collect()
+}
 
 pub fn run(catalog: &Catalog, format: Format) -> Result<ExitCode, Error> {
     let tools = Tools::default();
@@ -19,6 +37,7 @@ pub fn run(catalog: &Catalog, format: Format) -> Result<ExitCode, Error> {
             }
         }
     }
+    rows.extend(drivers(catalog));
     rows.sort_by(|a, b| (a.0.version.is_some(), &a.0.tool).cmp(&(b.0.version.is_some(), &b.0.tool)));
     match format {
         Format::Json => json(

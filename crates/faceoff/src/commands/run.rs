@@ -180,7 +180,8 @@ pub fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error>
         (block, proofs) = (block + fresh * experiment.everybody().count() as u32, proofs + fresh * experiment.everybody().count() as u32);
     }
     for cell in &experiment.cells {
-        text += &format!("  {:<10} {}: {}, workload {}\n", "cell", cell.name, cell.load.describe(), cell.asks());
+        let by = cell.driver.map_or(String::new(), |driver| format!(", by {}", driver.name()));
+        text += &format!("  {:<10} {}: {}{by}, workload {}\n", "cell", cell.name, cell.load.describe(), cell.asks());
     }
     for (name, value) in experiment.describe_design() {
         text += &format!("  {name}: {value}\n");

@@ -1,4 +1,4 @@
-use crate::folder::{Folder, control};
+use crate::folder::{Folder, Ran, control, nothing_is_left};
 use serde_json::Value;
 use std::io::BufRead;
 use std::os::unix::fs::PermissionsExt;
@@ -97,4 +97,115 @@ fn what_fails_is_said_with_what_to_do() {
     let path = pretend(&folder, "wrk", WRK, 0);
     let (code, err) = run("wrk", &path, &["--status", "404"]);
     assert!(code == Some(1) && err.contains("does not answer rightly"), "{err}");
+}
+
+/// An experiment of one server or several, each cell a name and its load, for a second each.
+fn of_cells(folder: &Folder, contenders: &str, cells: &[(&str, &str)], more: &str) {
+    let cells: String = cells
+        .iter()
+        .map(|(name, load)| {
+            format!("[[cell]]\nname = \"{name}\"\nworkload = \"hello\"\nload = {{ {load} }}\n{}", if *name == "ours" { more } else { "" })
+        })
+        .collect();
+    folder.write(
+        "experiments/x.toml",
+        &format!(
+            "name = \"x\"\nquestion = \"What do they say?\"\nbaseline = \"known\"\n{contenders}\n[design]\nblocks = 1\nspare_blocks = 0\nwarmup = \"50ms\"\nmeasure = \"1s\"\n{cells}"
+        ),
+    );
+}
+
+#[test]
+fn other_generators_stand_beside_ours_in_an_experiment() {
+    let folder = Folder::new();
+    folder.system("known", &["--delay", "2ms"]);
+    pretend(&folder, "wrk", WRK, 0);
+    let closed = |driver: &str| format!("kind = \"closed\", connections = 8, driver = \"{driver}\"");
+    let cells =
+        [("ours", "kind = \"closed\", connections = 8"), ("wrk", &closed("wrk")), ("broken", &closed("oha")), ("none", &closed("gatling"))];
+    of_cells(&folder, "", &cells, "truth = { rate = 4000, p50 = \"2ms\" }\n");
+    pretend(&folder, "oha", "no such option\n", 1);
+    // Without whatever else is installed.
+    let path = format!("{}:/usr/bin:/bin", folder.path().join("tools").display());
+    let run = |arguments: &[&str]| Ran::from(folder.faceoff(arguments).env("PATH", &path).output().unwrap());
+    run(&["run", "x", "--plan"]).expect(0).says("cell       wrk: closed loop, 8 connections, by wrk, workload hello");
+    run(&["run", "x", "--out", "r"])
+        .expect(0)
+        .says("skipped: cell none: needs gatling on the PATH (`mvn -q package` in witnesses/gatling")
+        .says("faceoff, wrk loaded known; what each reached")
+        .says("Generators before known (closed loop, 8 connections, workload hello)")
+        .says("witness: cell broken, oha: oha ended with exit 1");
+    let record = folder.record("r");
+    assert_eq!(record.header.skipped_cells.iter().map(|s| s.cell.as_str()).collect::<Vec<_>>(), ["none"]);
+    let [trial] = record.trials.as_slice() else { panic!("{:?}", record.trials) };
+    assert_eq!(trial.measurements.iter().map(|m| m.cell.as_str()).collect::<Vec<_>>(), ["ours"]);
+    let [witnessed] = trial.witnessed.as_slice() else { panic!("{:?}", trial.witnessed) };
+    assert!(witnessed.usage.cpu_ns > 10_000_000 && witnessed.usage.rss_max_bytes > 100_000, "{witnessed:?}");
+    assert!(witnessed.arguments.contains(&"-c8".to_owned()) && witnessed.circumstances.is_some(), "{witnessed:?}");
+    let judgement = judge::judge(&record);
+    assert!(judgement.excluded.is_empty() && judgement.verdicts.is_empty() && !judgement.incomplete, "{judgement:?}");
+    let [witnesses] = judgement.witnesses.as_slice() else { panic!("{:?}", judgement.witnesses) };
+    assert_eq!(witnesses.truth.map(|t| (t.rate_per_s, t.p50_ms, t.p99_ms)), Some((Some(4000.0), Some(2.0), None)));
+    let [ours, wrk, broken] = witnesses.lines.as_slice() else { panic!("{:?}", witnesses.lines) };
+    assert!(ours.driver.is_none() && ours.used == 1 && ours.p50_ms.is_some_and(|ms| ms >= 2.0) && ours.memory_mb.is_none(), "{ours:?}");
+    let near = |a: Option<f64>, b: f64| a.is_some_and(|a| (a / b - 1.0).abs() < 1e-6);
+    assert!(
+        near(wrk.rate_per_s, 3281.64) && near(wrk.p50_ms, 2.09) && near(wrk.p99_ms, 7.54) && near(wrk.failed_percent.map(|f| f + 1.0), 1.0),
+        "{wrk:?}"
+    );
+    assert!(wrk.cpu_us_per_request.is_some_and(|us| us > 1.0) && wrk.memory_mb.is_some() && !wrk.differs.is_empty(), "{wrk:?}");
+    assert_eq!((broken.used, broken.rate_per_s), (0, None));
+    let page = std::fs::read_to_string(folder.path().join("r/page.html")).unwrap();
+    assert!(page.contains(r#""generator":"wrk""#) && page.contains("cell none"));
+    assert!(!folder.path().join("r/starts").exists() || !folder.path().join("r/starts/block-001-known/witness-wrk").exists());
+    nothing_is_left(&folder);
+}
+
+#[test]
+fn nothing_is_judged_of_what_another_generator_says() {
+    let folder = Folder::new();
+    folder.system("known", &[]);
+    folder.system("other", &[]);
+    let path = pretend(&folder, "wrk", WRK, 0);
+    let cells = [("ours", "kind = \"closed\", connections = 2"), ("wrk", "kind = \"closed\", connections = 8, driver = \"wrk\"")];
+    of_cells(&folder, "contenders = [\"other\"]", &cells, "");
+    let ran = Ran::from(folder.faceoff(&["run", "x", "--out", "r"]).env("PATH", &path).output().unwrap());
+    let ran = ran.expect(0);
+    assert!(!ran.out.contains("wrk (closed loop"), "{}", ran.out);
+    let judgement = judge::judge(&folder.record("r"));
+    assert!(judgement.verdicts.iter().all(|v| v.cell.as_deref() != Some("wrk")) && !judgement.verdicts.is_empty());
+    assert_eq!(judgement.witnesses.iter().map(|w| w.lines.len()).collect::<Vec<_>>(), [1, 1], "a load of its own, of each contender");
+}
+
+#[test]
+fn what_a_driver_cannot_do_is_said_of_the_file() {
+    let folder = Folder::new();
+    folder.system("known", &[]);
+    folder.system("other", &[]);
+    let says = |contenders: &str, load: &str, more: &str, what: &str| {
+        of_cells(&folder, contenders, &[("ours", load)], more);
+        folder.run(&["run", "x", "--plan"]).expect(2).says(what).says("experiments/x.toml:");
+    };
+    says("", "kind = \"arrivals\", rate = 5, driver = \"wrk\"", "", "wrk cannot make the load of `ours`: it makes requests as fast");
+    says("", "kind = \"closed\", connections = 2, driver = \"wrkk\"", "", "cannot be `wrkk`");
+    says("", "kind = \"closed\", connections = [2, 4], driver = \"wrk\"", "", "the cell `ours` is swept, and wrk makes its load");
+    says("", "kind = \"capacity\", of = \"rate\", service_level = \"p95<1ms\", driver = \"k6\"", "", "k6 cannot make the load");
+    says(
+        "contenders = [\"other\"]",
+        "kind = \"closed\", connections = 2",
+        "truth = { p50 = \"1ms\" }\n",
+        "what is known is known of one system",
+    );
+    let claim = "[[claim]]\ntext = \"t\"\ncontender = \"other\"\nmetric = \"throughput\"\nexpects = \"higher\"\ncells = [\"ours\"]\n";
+    says(
+        "contenders = [\"other\"]",
+        "kind = \"closed\", connections = 2, driver = \"wrk\"",
+        claim,
+        "one with a `driver` nothing that we measure",
+    );
+    folder.write(
+        "workloads/hello.toml",
+        "name = \"hello\"\nsummary = \"s\"\n[[step]]\npath = \"/${round}\"\n[step.answer]\nstatus = 200\nbody = \"x\"\n",
+    );
+    says("", "kind = \"closed\", connections = 2, driver = \"wrk\"", "", "values that differ from pass to pass are not carried over");
 }

@@ -41,6 +41,8 @@ pub fn spoils(kind: &str, metric: Metric) -> bool {
     match kind {
         "generator-lag" | "in-flight-limit" | "arrivals" => metric.is_latency(),
         "generator-lag-tail" => matches!(metric, Metric::LatencyP99 | Metric::LatencyMax | Metric::LatencyDeviation),
+        // Another generator that made no load, in a cell of its own.
+        "witness" => false,
         "all-tie" => metric == Metric::Throughput,
         "steal" => of_speed || matches!(metric, Metric::StartUp | Metric::CpuPerRequest),
         "start-steal" => metric == Metric::StartUp,

@@ -10,3 +10,4 @@ mod soundness;
 mod sweeps;
 mod symptoms;
 mod verdicts;
+mod witnesses;

@@ -1,5 +1,7 @@
 use super::*;
 use judge::audit::{Check, Wording};
+use model::article::Row;
+use model::outputs::LONGEST_SUMMARY;
 use proptest::prelude::*;
 
 const OPTIONS: Options = Options { inputs: Vec::new(), connections: None, pipeline: None, format: Format::Text };
@@ -28,7 +30,7 @@ fn samples_that_are_none_are_refused_and_a_mark_before_them_is_not_read() {
 
 /// Measured with the tools themselves, against `control` and (HTTP/2) nginx; connections and depth of those that do not print them. Those of wrk are of
 /// answers that take 2 ms: at full speed on a busy machine its correction alone puts the mean beyond what the connections hold.
-const SOUND: [(&str, Option<u64>, Option<u64>); 12] = [
+const SOUND: [(&str, Option<u64>, Option<u64>); 13] = [
     (include_str!("samples/wrk-closed.txt"), None, None),
     (include_str!("samples/wrk-many.txt"), None, None),
     (include_str!("samples/faceoff-wrk.txt"), None, None),
@@ -41,6 +43,7 @@ const SOUND: [(&str, Option<u64>, Option<u64>); 12] = [
     (include_str!("samples/k6.txt"), None, None),
     (include_str!("samples/k6.json"), None, None),
     (include_str!("samples/hey.txt"), Some(8), None),
+    (include_str!("samples/gatling.txt"), Some(8), None),
 ];
 
 #[test]
@@ -104,11 +107,10 @@ fn a_mean_that_wrk_corrected_is_inconsistent_as_a_service_time() {
 
 #[test]
 fn what_is_left_unsaid_is_not_guessed() {
-    let hint = |options: &Options, text: &str| options.article("run", text.as_bytes()).unwrap().1;
     let streams = include_str!("samples/h2load-http2.txt");
-    assert!(hint(&OPTIONS, streams).is_some_and(|h| h.contains("--pipeline")));
+    assert!(hint_of(&OPTIONS, streams).is_some_and(|h| h.contains("--pipeline")));
     assert_eq!(audited(&OPTIONS, streams).flagged(), 0);
-    assert!(hint(&OPTIONS, include_str!("samples/hey.txt")).is_some_and(|h| h.contains("--connections")));
+    assert!(hint_of(&OPTIONS, include_str!("samples/hey.txt")).is_some_and(|h| h.contains("--connections")));
     let two = Options { connections: Some(2), ..OPTIONS };
     assert_eq!(audited(&two, include_str!("samples/hey.txt")).tables[0].findings[0].check, Check::Little);
 }
@@ -154,6 +156,39 @@ fn tables_of_jmeter_are_read() {
     assert_eq!(audited(&OPTIONS, &printed.replace("300.0/s", "600.0/s")).tables[0].findings[0].check, Check::Count);
     let dashboard = r#"{"Total": {"transaction": "Total", "sampleCount": 100, "errorCount": 3, "errorPct": 30.0, "meanResTime": 5.0, "minResTime": 1.0, "maxResTime": 9.0, "pct1ResTime": 8.0, "throughput": 10.0}}"#;
     assert_eq!(audited(&OPTIONS, dashboard).tables[0].findings[0].check, Check::Errors);
+}
+
+#[test]
+fn summaries_of_gatling_are_read() {
+    let table = include_str!("samples/gatling.txt");
+    let lines = "---- Global Information ----\n> request count                                       2000 (OK=1998   KO=2     )\n\
+        > min response time                                      1 (OK=1      KO=-     )\n\
+        > mean response time                                    24 (OK=24     KO=-     )\n\
+        > std deviation                                         43 (OK=43     KO=-     )\n\
+        > response time 50th percentile                          2 (OK=2      KO=-     )\n\
+        > response time 99th percentile                        188 (OK=188    KO=-     )\n\
+        > mean requests/sec                                400.123 (OK=400.123 KO=-     )\n";
+    let json = r#"{"name": "All Requests", "numberOfRequests": {"total": 2000, "ok": 1990, "ko": 10}, "minResponseTime": {"total": 1},
+        "meanResponseTime": {"total": 24}, "percentiles1": {"total": 2}, "percentiles4": {"total": 188}, "meanNumberOfRequestsPerSecond": {"total": 400.123}}"#;
+    for (text, samples, errors, mean, rate, p99) in [
+        (table, 1896.0, 0.0, 0.012, 632.0, 0.022),
+        (lines, 2000.0, 2.0, 0.024, 400.123, 0.188),
+        (json, 2000.0, 10.0, 0.024, 400.123, 0.188),
+    ] {
+        let row = row(text);
+        let value = |figure: &Option<model::article::Figure>| figure.as_ref().map(|f| f.value());
+        assert_eq!((value(&row.samples), value(&row.errors), value(&row.throughput)), (Some(samples), Some(errors), Some(rate)), "{text}");
+        let near = |figure: f64, known: f64| (figure / known - 1.0).abs() < 1e-9;
+        assert!(value(&row.latency.mean).is_some_and(|found| near(found, mean)) && row.latency.quantiles.len() >= 2, "{row:?}");
+        let (percent, last) = row.latency.quantiles.last().unwrap();
+        assert!(*percent == 99.0 && near(last.value(), p99), "{row:?}");
+        let users = Options { connections: Some(8), ..OPTIONS };
+        assert_eq!((hint_of(&OPTIONS, text).is_some_and(|hint| hint.contains("Gatling")), hint_of(&users, text)), (true, None));
+    }
+}
+
+fn hint_of(options: &Options, text: &str) -> Option<&'static str> {
+    options.article("run", text.as_bytes()).unwrap().1
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What `faceoff load` is asked, and what that adds up to.
 
-use super::witness::{Driver, Task};
 use super::{Format, Run};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use load::tls::TlsOptions;
 use load::url::{self, Access};
@@ -12,6 +12,7 @@ use model::problem::Problems;
 use model::template::Template;
 use model::threshold::{self, ServiceLevel, Threshold};
 use model::units::{parse_duration, parse_number};
+use model::witness::{Driver, Task};
 use model::workload::{Answer, Body, Statuses, Step, Workload, is_header_name, is_header_value, is_method, is_written_by_generator};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -137,7 +138,7 @@ pub struct Options {
     #[arg(long, help_heading = "Connections")]
     allow_remote: bool,
     /// Have another load generator make the load, and read what it reports; see docs/witnesses.md
-    #[arg(long, value_enum, help_heading = "Load")]
+    #[arg(long, value_parser = read_driver(), help_heading = "Load")]
     pub driver: Option<Driver>,
     /// How threads wait: near is awake shortly before an instant is due; asleep leaves the CPU to others
     #[arg(long, value_enum, default_value = "near", help_heading = "Connections")]
@@ -413,6 +414,10 @@ pub fn one_step(
         ..Step::default()
     };
     Ok(Workload { name: "load".into(), summary: summary.to_owned(), steps: vec![step], ..Workload::default() })
+}
+
+fn read_driver() -> impl TypedValueParser<Value = Driver> {
+    PossibleValuesParser::new(Driver::ALL.map(Driver::name)).try_map(|name| Driver::named(&name).ok_or("no such driver"))
 }
 
 fn read_header(header: &str) -> Result<(String, Template), Problems> {

@@ -197,6 +197,8 @@ fn cell(name: &str, load: Load) -> Cell {
         workload: WORKLOAD.into(),
         with: BTreeMap::new(),
         load,
+        driver: None,
+        truth: None,
         timeout: Duration::from_secs(5),
         after: None,
         sweep: None,

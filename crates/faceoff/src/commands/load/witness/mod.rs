@@ -1,37 +1,23 @@
 //! `faceoff load --driver`: the same load by another generator, as a witness of what ours says, and what that one costs.
 
-mod jmeter;
-mod plans;
-
-pub use plans::{Driver, Task};
-
 use super::{FAILED, Format, Run};
-use crate::commands::audit;
 use crate::exit::Error;
 use crate::output::{json, message, print};
+use lab::witness::{Means, Trouble, program};
 use load::{Address, Target, ask};
 use model::article::{Figure, Row};
 use model::experiment::Load;
 use model::problem::Problems;
 use model::record::Usage;
-use model::system::StopSignal;
 use model::units::{show_bytes, show_duration, show_number};
+use model::witness::{Driver, Task, Translated, translate};
 use model::workload::Workload;
-use plans::{Translated, find, translate};
-use runner::process::{Process, Spec};
-use runner::usage::Sampler;
 use serde_json::{Map, Value, json as value};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const SCHEMA: &str = "faceoff.witness.v1";
-/// A tool may take so much longer than its load: to begin, and to sum up.
-const BESIDES: Duration = Duration::from_secs(60);
-/// How often it is looked whether it has ended.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// What it said and what it used.
 struct Witnessed {
@@ -44,11 +30,17 @@ pub fn run(run: &Run, driver: Driver, task: &Task<'_>, format: Format) -> Result
     let name = driver.name();
     let translated = translate(driver, task)
         .map_err(|why| Problems::plain(format!("{name} cannot make this load: {why}"), "change what it names, or leave out --driver"))?;
-    let program = find(name, &std::env::var_os("PATH").unwrap_or_default())
-        .ok_or_else(|| Error::Failed(format!("{name} is not on the PATH\nhint: {}", driver.hint())))?;
+    let program = program(driver).ok_or_else(|| Error::Failed(format!("{name} is not on the PATH\nhint: {}", driver.hint())))?;
     prove(&run.target, &run.workload, run.timeout)?;
     let folder = Folder::new()?;
-    let witnessed = witness(&program, driver, task, &translated, &folder.0)?;
+    message(&format!("{} by {name}, for {}", task.load.describe(), show_duration(task.duration)));
+    let (log, stop) = (folder.0.join("output.txt"), crate::signals::stop_flag());
+    let means = Means { program: &program, folder: &folder.0, log: &log, cpus: &[], run: "load", stop: &stop };
+    let (row, usage) = lab::witness::run(driver, task, &translated, &means).map_err(|why| match why {
+        Trouble::Interrupted => Error::Interrupted(crate::signals::code()),
+        failed @ Trouble::Failed { .. } => Error::Failed(failed.to_string()),
+    })?;
+    let witnessed = Witnessed { row, usage };
     let answers = witnessed.row.samples.as_ref().map_or(0.0, Figure::value);
     match format {
         Format::Json => json(&to_json(driver, task.load, &translated, &witnessed)),
@@ -85,49 +77,6 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
-}
-
-fn witness(program: &Path, driver: Driver, task: &Task<'_>, translated: &Translated, folder: &Path) -> Result<Witnessed, Error> {
-    for (file, text) in &translated.files {
-        std::fs::write(folder.join(file), text)
-            .map_err(|e| Error::Failed(format!("{} cannot be written: {e}\nhint: is the disk full?", folder.join(file).display())))?;
-    }
-    let name = driver.name();
-    let command: Vec<String> = std::iter::once(program.display().to_string()).chain(translated.arguments.iter().cloned()).collect();
-    let log = folder.join("output.txt");
-    let spec = Spec { command: &command, folder, env: &BTreeMap::new(), cpus: &[], descriptors: None, log: &log, user: None, run: "load" };
-    message(&format!("{} by {name}, for {}", task.load.describe(), show_duration(task.duration)));
-    let stop = crate::signals::stop_flag();
-    let mut process = Process::start(&spec).map_err(|why| Error::Failed(format!("{why}\nhint: {}", driver.hint())))?;
-    let sampler = Sampler::start(process.pid, &runner::cpus::usable());
-    let begun = Instant::now();
-    let at_most = task.duration + task.timeout + BESIDES;
-    while process.await_end(LOOK).is_none() && begun.elapsed() < at_most && !stop.load(Ordering::Relaxed) {}
-    let usage = sampler.stop();
-    let ended = process.ended().cloned();
-    let last = process.last_lines(8).join("\n  | ");
-    process.stop(StopSignal::Term, Duration::from_secs(2));
-    if stop.load(Ordering::Relaxed) {
-        return Err(Error::Interrupted(crate::signals::code()));
-    }
-    match ended {
-        Some(ended) if ended.status == "exit 0" => {}
-        Some(ended) => return Err(Error::Failed(format!("{name} ended with {}\n  | {last}\nhint: what it says is above", ended.status))),
-        None => return Err(Error::Failed(format!("{name} did not end within {}\nhint: measure for less", show_duration(at_most)))),
-    }
-    let results = translated.results.map_or(log, |file| folder.join(file));
-    let mut row = read(&results).ok_or_else(|| {
-        Error::Failed(format!("the results of {name} are not understood\n  | {last}\nhint: another version may print otherwise"))
-    })?;
-    if driver.is_silent_about_none() {
-        row.errors.get_or_insert_with(|| Figure::exact(0.0, "0"));
-    }
-    Ok(Witnessed { row, usage })
-}
-
-fn read(results: &Path) -> Option<Row> {
-    let results = std::fs::File::open(results).ok()?;
-    audit::read("results", results).ok()?.into_rows().into_iter().next()
 }
 
 fn us(figure: &Option<Figure>) -> Option<f64> {

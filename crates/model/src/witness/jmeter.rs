@@ -1,8 +1,7 @@
 //! A plan for JMeter.
 
-use super::plans::{Fixed, Task, Translated};
-use model::experiment::{Load, Pause};
-use quick_xml::escape::escape;
+use super::{Fixed, Task, Translated};
+use crate::experiment::{Load, Pause};
 use std::time::Duration;
 
 /// Every request has this name, so that its samples are summed up as one.
@@ -22,7 +21,7 @@ struct Group {
 ///
 /// # Errors
 /// What JMeter cannot express.
-pub fn translate(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, String> {
+pub(super) fn translate(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, String> {
     if task.is_http2 {
         return Err("it speaks HTTP/1.1 alone".into());
     }
@@ -47,7 +46,8 @@ pub fn translate(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, 
         differs.push("users pause before their first request as well".into());
     }
     let arguments = ["-n", "-t", "plan.jmx", "-l", "results.jtl", "-j", "jmeter.log", "-Jsummariser.name="].map(str::to_owned).into();
-    Ok(Translated { files: vec![("plan.jmx".into(), plan(task, requests, &group))], arguments, results: Some("results.jtl"), differs })
+    let files = vec![("plan.jmx".into(), plan(task, requests, &group))];
+    Ok(Translated { files, arguments, results: Some("results.jtl"), differs, ..Translated::default() })
 }
 
 fn group(load: &Load) -> Result<Group, String> {
@@ -182,6 +182,11 @@ fn element(tag: &str, name: &str, properties: &[String], below: &str) -> String 
 
 fn text(name: &str, value: &str) -> String {
     format!("<stringProp name=\"{name}\">{}</stringProp>\n", escape(value))
+}
+
+/// A text as XML has it.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&apos;")
 }
 
 fn flag(name: &str, value: bool) -> String {

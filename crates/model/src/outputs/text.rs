@@ -1,9 +1,9 @@
-//! The summaries that wrk, wrk2, oha, hey, h2load, ab and k6 print for people.
+//! The summaries that wrk, wrk2, oha, hey, h2load, ab, k6 and Gatling print for people.
 //!
 //! Line by line; what is not understood is left out, so a newer version loses a figure rather than the audit.
 
 use super::Output;
-use model::article::{Figure, Load, Row, Tool};
+use crate::article::{Figure, Load, Row, Tool};
 
 const NAME_CONNECTIONS: &str = "name its connections with --connections N";
 
@@ -19,6 +19,9 @@ pub fn read(text: &str) -> Option<Output> {
     }
     if text.contains("http_req_duration") {
         return Some(k6(text));
+    }
+    if text.contains("---- Global Information ") && text.contains("> request count") {
+        return Some(gatling(text));
     }
     if text.contains("Requests/sec:") && text.contains("Slowest:") {
         return Some(hey_or_oha(text));
@@ -248,4 +251,49 @@ fn k6(text: &str) -> Output {
         }
     }
     Output { tool: Tool::K6, rows: vec![row], hint: None, depth_unsaid: false }
+}
+
+/// Gatling's, in whole milliseconds: a table since 3.14 (`> request count | 1,000 | 998 | 2`), before `> request count 1000 (OK=998 KO=2)`.
+fn gatling(text: &str) -> Output {
+    let mut row = Row { name: "Gatling".into(), ..Row::default() };
+    for (label, all, failed) in text.lines().filter_map(of_gatling) {
+        let ms = time(&format!("{all}ms"));
+        let latency = &mut row.latency;
+        match label.trim_end_matches(" (ms)") {
+            "request count" => {
+                row.samples = count(all);
+                // None at all is a dash.
+                row.errors = if failed == "-" { Some(Figure::exact(0.0, "0")) } else { count(failed) };
+            }
+            "min response time" => latency.min = ms,
+            "max response time" => latency.max = ms,
+            "mean response time" => latency.mean = ms,
+            "response time std deviation" | "std deviation" => latency.deviation = ms,
+            "mean throughput (rps)" | "mean requests/sec" => row.throughput = count(all),
+            label => {
+                let percent = label.strip_prefix("response time ").and_then(|rest| rest.strip_suffix(" percentile"));
+                let percent = percent.and_then(|nth| nth.trim_end_matches(char::is_alphabetic).parse::<f64>().ok());
+                latency.quantiles.extend(percent.filter(|p| *p > 0.0 && *p < 100.0).zip(ms));
+            }
+        }
+    }
+    Output {
+        tool: Tool::Gatling,
+        rows: vec![row],
+        hint: Some("Gatling does not sum up its users: name them with --connections N"),
+        depth_unsaid: false,
+    }
+}
+
+/// A line of Gatling's summary: its label, and what all requests and those that failed come to.
+fn of_gatling(line: &str) -> Option<(&str, &str, &str)> {
+    let line = line.strip_prefix("> ")?;
+    let columns: Vec<&str> = line.split('|').map(str::trim).collect();
+    if let [label, all, _, failed] = columns[..] {
+        return Some((label, all, failed));
+    }
+    let (before, after) = line.split_once(" (OK=")?;
+    let (label, all) = before.rsplit_once(' ')?;
+    let (_, failed) = after.split_once("KO=")?;
+    Some((label.trim(), all, failed.trim_end_matches(')').trim()))
 }

@@ -1,13 +1,16 @@
-//! The summaries that oha, k6 and JMeter write for programs.
+//! The summaries that oha, k6, JMeter and Gatling write for programs.
 
 use super::Output;
-use model::article::{Figure, Row, Tool};
-use model::units::show_number;
+use crate::article::{Figure, Row, Tool};
+use crate::units::show_number;
 use serde_json::Value;
 
 pub fn read(document: &Value) -> Option<Output> {
     if document["summary"]["requestsPerSec"].is_number() {
         return Some(oha(document));
+    }
+    if document["numberOfRequests"]["total"].is_number() {
+        return Some(gatling(document));
     }
     let metrics = if document["metrics"].is_object() { &document["metrics"] } else { document };
     if metrics["http_req_duration"].is_object() {
@@ -103,6 +106,27 @@ fn k6(metrics: &Value) -> Output {
     }
     row.latency.quantiles.sort_by(|a, b| a.0.total_cmp(&b.0));
     Output { tool: Tool::K6, rows: vec![row], hint: None, depth_unsaid: false }
+}
+
+/// Of all requests, as the report's `global_stats.json` has them in versions that write it: in whole milliseconds, with the quantiles of its usual settings.
+fn gatling(document: &Value) -> Output {
+    let all = |key: &str| &document[key]["total"];
+    let whole_ms = |key: &str| number(all(key), 1.0).and_then(|ms| Figure::time(&format!("{}ms", ms as u64)).ok());
+    let mut row = Row {
+        name: document["name"].as_str().unwrap_or("Gatling").to_owned(),
+        samples: count(all("numberOfRequests")),
+        errors: count(&document["numberOfRequests"]["ko"]),
+        throughput: count(all("meanNumberOfRequestsPerSecond")),
+        ..Row::default()
+    };
+    row.latency.min = whole_ms("minResponseTime");
+    row.latency.mean = whole_ms("meanResponseTime");
+    row.latency.max = whole_ms("maxResponseTime");
+    row.latency.deviation = whole_ms("standardDeviation");
+    let quantiles = [(50.0, "percentiles1"), (75.0, "percentiles2"), (95.0, "percentiles3"), (99.0, "percentiles4")];
+    row.latency.quantiles = quantiles.into_iter().filter_map(|(percent, key)| Some((percent, whole_ms(key)?))).collect();
+    let hint = Some("Gatling does not sum up its users: name them with --connections N");
+    Output { tool: Tool::Gatling, rows: vec![row], hint, depth_unsaid: false }
 }
 
 /// An entry of the dashboard's `statistics.json`; its three quantiles are those of its usual settings.

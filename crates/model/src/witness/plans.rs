@@ -1,151 +1,14 @@
-//! A workload and a load in the words of other load generators.
+//! A load in the words of wrk, wrk2, h2load, oha and k6: options and scripts.
 
-use super::jmeter;
-use clap::ValueEnum;
-use model::experiment::{Load, Overflow, Pause, Spacing};
-use model::template::Template;
-use model::workload::{Body, BodyCheck, Statuses, Step, Workload};
+use super::{Driver, Fixed, Task, Translated};
+use crate::experiment::{Load, Overflow, Pause, Spacing};
 use serde_json::json as value;
-use std::path::Path;
 use std::time::Duration;
 
 /// wrk2 measures nothing in its first seconds.
 const WRK2_LEAST: Duration = Duration::from_secs(13);
 /// Users that k6 makes before it begins; it makes more as it needs them.
 const K6_USERS: u32 = 64;
-
-/// Another load generator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Driver {
-    /// <https://github.com/wg/wrk>
-    Wrk,
-    /// <https://github.com/giltene/wrk2>
-    Wrk2,
-    /// <https://nghttp2.org>
-    H2load,
-    /// <https://github.com/hatoo/oha>
-    Oha,
-    /// <https://k6.io>
-    K6,
-    /// <https://jmeter.apache.org>
-    Jmeter,
-}
-
-impl Driver {
-    /// The program.
-    pub fn name(self) -> &'static str {
-        match self {
-            Driver::Wrk => "wrk",
-            Driver::Wrk2 => "wrk2",
-            Driver::H2load => "h2load",
-            Driver::Oha => "oha",
-            Driver::K6 => "k6",
-            Driver::Jmeter => "jmeter",
-        }
-    }
-
-    /// Whether it prints errors only where there are any.
-    pub fn is_silent_about_none(self) -> bool {
-        matches!(self, Driver::Wrk | Driver::Wrk2)
-    }
-
-    /// How to get it.
-    pub fn hint(self) -> &'static str {
-        match self {
-            Driver::Wrk => "on Debian: apt-get install wrk",
-            Driver::Wrk2 => "build github.com/giltene/wrk2 and put its `wrk` on the PATH as `wrk2`",
-            Driver::H2load => "on Debian: apt-get install nghttp2-client",
-            Driver::Oha => "cargo install oha --locked",
-            Driver::K6 => "go install go.k6.io/k6@latest, and put its folder on the PATH",
-            Driver::Jmeter => "`mvn -q package` in witnesses/jmeter and put that folder on the PATH, or install JMeter 5.6",
-        }
-    }
-}
-
-/// What is to be done.
-pub struct Task<'a> {
-    /// `http://host:port`
-    pub server: String,
-    pub workload: &'a Workload,
-    pub load: &'a Load,
-    pub duration: Duration,
-    pub timeout: Duration,
-    pub threads: u32,
-    pub is_http2: bool,
-    pub closes: bool,
-    pub is_insecure: bool,
-}
-
-/// The same for another tool.
-#[derive(Debug, Default, PartialEq)]
-pub struct Translated {
-    /// Files in its folder: names and texts.
-    pub files: Vec<(String, String)>,
-    pub arguments: Vec<String>,
-    /// The file with its results; what it prints, where there is none.
-    pub results: Option<&'static str>,
-    /// What it does otherwise.
-    pub differs: Vec<String>,
-}
-
-/// A request in which nothing varies.
-pub struct Fixed<'a> {
-    pub method: &'a str,
-    pub path: &'a str,
-    pub headers: Vec<(&'a str, &'a str)>,
-    pub body: Option<&'a str>,
-    pub status: Statuses,
-}
-
-/// Translates a task.
-///
-/// # Errors
-/// What the tool cannot express.
-pub fn translate(driver: Driver, task: &Task<'_>) -> Result<Translated, String> {
-    let requests = task.workload.steps.iter().map(fixed).collect::<Result<Vec<_>, _>>()?;
-    if task.duration.subsec_nanos() != 0 {
-        return Err("it lasts for whole seconds".into());
-    }
-    let mut translated = match driver {
-        Driver::Wrk | Driver::Wrk2 => wrk(driver, task, &requests)?,
-        Driver::H2load => h2load(task, &requests)?,
-        Driver::Oha => oha(task, &requests)?,
-        Driver::K6 => k6(task, &requests)?,
-        Driver::Jmeter => jmeter::translate(task, &requests)?,
-    };
-    let looks_into = task.workload.steps.iter().any(|step| {
-        let answer = &step.answer;
-        answer.body != BodyCheck::Any || !answer.headers.is_empty() || !answer.pointers.is_empty() || answer.regex.is_some()
-    });
-    if looks_into {
-        translated.differs.push("it looks at statuses alone: headers and bodies of answers are not checked".into());
-    }
-    Ok(translated)
-}
-
-fn fixed(step: &Step) -> Result<Fixed<'_>, String> {
-    let varies = || format!("{} {}: values that differ from pass to pass are not carried over", step.method, step.path);
-    if !step.captures.is_empty() {
-        return Err(format!("{} {}: values taken from answers are not carried over", step.method, step.path));
-    }
-    let text = |template: &'_ Template| template.as_fixed().is_some();
-    if !text(&step.path) || !step.headers.iter().all(|(_, value)| text(value)) {
-        return Err(varies());
-    }
-    Ok(Fixed {
-        method: &step.method,
-        path: step.path.as_fixed().unwrap_or("/"),
-        headers: step.headers.iter().map(|(name, value)| (name.as_str(), value.as_fixed().unwrap_or_default())).collect(),
-        body: match &step.body {
-            Body::None => None,
-            Body::Text(text) => Some(text.as_fixed().ok_or_else(varies)?),
-            Body::Bytes(bytes) => {
-                Some(std::str::from_utf8(bytes).map_err(|_| format!("{} {}: its body is no text", step.method, step.path))?)
-            }
-        },
-        status: step.answer.status,
-    })
-}
 
 /// An even rate that stays, in whole requests per second; what else arrivals can be is refused.
 fn even_rate(load: &Load) -> Result<Option<(u64, u32)>, String> {
@@ -167,7 +30,7 @@ fn seconds_up(duration: Duration) -> u64 {
 }
 
 /// What is said of those that cannot be told whom to trust.
-fn trusts_anybody(task: &Task<'_>) -> Option<String> {
+pub(super) fn trusts_anybody(task: &Task<'_>) -> Option<String> {
     (task.server.starts_with("https://") && !task.is_insecure).then(|| "it trusts any certificate".to_owned())
 }
 
@@ -175,7 +38,7 @@ fn url(task: &Task<'_>, path: &str) -> String {
     format!("{}{path}", task.server)
 }
 
-fn wrk(driver: Driver, task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, String> {
+pub(super) fn wrk(driver: Driver, task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, String> {
     if task.is_http2 {
         return Err("it speaks HTTP/1.1 alone".into());
     }
@@ -204,8 +67,8 @@ fn wrk(driver: Driver, task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Transl
     Ok(Translated {
         files: vec![("requests.lua".into(), wrk_script(requests, depth as usize, task.closes))],
         arguments,
-        results: None,
         differs,
+        ..Translated::default()
     })
 }
 
@@ -245,7 +108,7 @@ fn lua(text: &str) -> String {
     out + "\""
 }
 
-fn h2load(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, String> {
+pub(super) fn h2load(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, String> {
     let Load::Closed { connections, depth } = task.load else {
         return Err("what it keeps at a rate are bursts: give it a closed load".into());
     };
@@ -275,10 +138,10 @@ fn h2load(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, String>
     arguments.extend(requests.iter().map(|request| url(task, request.path)));
     let mut differs = vec!["a status below 400 is right; its times are service times, of which it prints no quantile".to_owned()];
     differs.extend(trusts_anybody(task));
-    Ok(Translated { files, arguments, results: None, differs })
+    Ok(Translated { files, arguments, differs, ..Translated::default() })
 }
 
-fn oha(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, String> {
+pub(super) fn oha(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, String> {
     let [only] = requests else { return Err("it makes one request, again and again".into()) };
     let rate = even_rate(task.load)?;
     let mut arguments: Vec<String> = ["--no-tui", "--output-format", "json"].map(str::to_owned).into();
@@ -321,10 +184,10 @@ fn oha(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, String> {
         arguments.extend(["-D".to_owned(), "body".to_owned()]);
     }
     arguments.push(url(task, only.path));
-    Ok(Translated { files, arguments, results: None, differs })
+    Ok(Translated { files, arguments, differs, ..Translated::default() })
 }
 
-fn k6(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, String> {
+pub(super) fn k6(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, String> {
     if task.is_http2 && task.server.starts_with("http://") {
         return Err("it speaks HTTP/2 over TLS alone".into());
     }
@@ -415,12 +278,5 @@ fn k6(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, String> {
     }
     script += "}\n\nexport function handleSummary(data) { return { \"results.json\": JSON.stringify(data) }; }\n";
     let arguments = ["run", "--quiet", "--no-usage-report", "load.js"].map(str::to_owned).into();
-    Ok(Translated { files: vec![("load.js".into(), script)], arguments, results: Some("results.json"), differs })
-}
-
-/// Where a program stands on the PATH.
-pub fn find(program: &str, path: &std::ffi::OsStr) -> Option<std::path::PathBuf> {
-    use std::os::unix::fs::PermissionsExt;
-    let runs = |file: &Path| std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
-    std::env::split_paths(path).map(|folder| folder.join(program)).find(|file| file.is_absolute() && runs(file))
+    Ok(Translated { files: vec![("load.js".into(), script)], arguments, results: Some("results.json"), differs, ..Translated::default() })
 }

@@ -1,8 +1,8 @@
 //! JMeter: samples as CSV (JTL), the tables of its listeners saved as CSV, and the lines that it prints while it runs.
 
 use super::Output;
-use model::article::{Figure, Latency, Load, Row, Tool};
-use model::units::show_number;
+use crate::article::{Figure, Latency, Load, Row, Tool};
+use crate::units::show_number;
 use stats::{Histogram, smallest_sample};
 use std::cell::Cell;
 use std::collections::BTreeMap;

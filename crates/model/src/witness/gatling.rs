@@ -1,0 +1,177 @@
+//! A plan for Gatling: a simulation in its Java DSL.
+
+use super::plans::trusts_anybody;
+use super::{Fixed, Task, Translated};
+use crate::experiment::{Load, Overflow, Pause, Spacing, Stage};
+use std::time::Duration;
+
+/// The longest text that a class file of Java holds, in bytes.
+const LONGEST_TEXT: usize = 65_535;
+
+/// Writes the plan of a task, to be called in the words of `witnesses/gatling/gatling`.
+///
+/// # Errors
+/// What Gatling cannot express.
+pub(super) fn translate(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, String> {
+    if task.is_http2 && task.server.starts_with("http://") {
+        return Err("it speaks HTTP/2 over TLS alone".into());
+    }
+    if requests.is_empty() {
+        return Err("there is no request".into());
+    }
+    for text in requests.iter().flat_map(texts) {
+        if text.contains("#{") || text.contains("${") {
+            return Err("it would take `#{` or `${` for a variable".into());
+        }
+        if text.len() > LONGEST_TEXT {
+            return Err(format!("its plans hold no text of more than {LONGEST_TEXT} bytes"));
+        }
+    }
+    let mut differs = vec!["its times count from the sending, in whole milliseconds; what is under way at the end is left out".to_owned()];
+    let plan = match task.load {
+        Load::Closed { depth, .. } if *depth > 1 => return Err("each of its users has one request under way".into()),
+        Load::Closed { connections, .. } => of_users(task, requests, (*connections, Duration::ZERO), None, None),
+        Load::Users { pooled: Some(_), .. } => return Err("each of its users has connections of its own".into()),
+        Load::Users { users, ramp, pause, rounds, pooled: None } => {
+            if rounds.is_some_and(|rounds| rounds > i32::MAX as u64) {
+                return Err("it counts rounds up to 2,147,483,647".into());
+            }
+            of_users(task, requests, (*users, *ramp), Some(pause), *rounds)
+        }
+        Load::Arrivals { rate_per_s, stages, spacing, overflow, .. } => {
+            if requests.len() > 1 {
+                return Err("at a rate it begins passes, not requests: give it a workload of one step".into());
+            }
+            if *overflow == Overflow::Shed {
+                return Err("it has no bound of what is under way, beyond which requests would be dropped".into());
+            }
+            differs.push("it opens as many connections as there are requests under way, without a bound".into());
+            of_arrivals(task, requests, (*rate_per_s, stages), *spacing)
+        }
+        Load::Capacity(_) => return Err("it has no such load".into()),
+    };
+    differs.extend(trusts_anybody(task));
+    Ok(Translated {
+        files: vec![("Load.java".into(), plan)],
+        prepare: Some(vec!["compile".into()]),
+        arguments: vec!["run".into()],
+        sum_up: Some(vec!["report".into()]),
+        // It prints them when it sums up.
+        results: None,
+        differs,
+    })
+}
+
+fn texts<'a>(request: &Fixed<'a>) -> impl Iterator<Item = &'a str> {
+    let headers: Vec<&str> = request.headers.iter().flat_map(|(name, value)| [*name, *value]).collect();
+    [request.method, request.path, request.body.unwrap_or_default()].into_iter().chain(headers)
+}
+
+/// Users who make all requests again and again; those of a closed load do not pause.
+fn of_users(task: &Task<'_>, requests: &[Fixed<'_>], (users, ramp): (u32, Duration), pause: Option<&Pause>, rounds: Option<u64>) -> String {
+    let waits = match pause {
+        None => String::new(),
+        Some(Pause::Constant(pause)) if pause.is_zero() => String::new(),
+        Some(Pause::Constant(pause) | Pause::Exponential(pause)) => format!(".pause({})", duration(*pause)),
+        Some(Pause::Uniform { from, to }) => format!(".pause({}, {})", duration(*from), duration(*to)),
+    };
+    let pass: String = requests.iter().map(|request| format!("\n      .exec({}){waits}", made(task, request))).collect();
+    // The first of a chain is no method of anything.
+    let pass = pass.trim_start().trim_start_matches('.').to_owned();
+    let again = rounds.map_or("forever()".to_owned(), |rounds| format!("repeat({rounds})"));
+    let begin = match ramp.is_zero() {
+        true => format!("atOnceUsers({users})"),
+        false => format!("rampUsers({users}).during({})", duration(ramp)),
+    };
+    simulation(task, &format!("{again}.on(\n      {pass})"), &begin, "")
+}
+
+/// A user for each request, all of whom share connections.
+fn of_arrivals(task: &Task<'_>, requests: &[Fixed<'_>], (rate, stages): (f64, &[Stage]), spacing: Spacing) -> String {
+    let random = if spacing == Spacing::Poisson { ".randomized()" } else { "" };
+    let mut steps = Vec::new();
+    let (mut rate, mut left) = (rate, task.duration);
+    let stays = |rate: f64, over: Duration| match rate > 0.0 {
+        true => format!("constantUsersPerSec({}).during({}){random}", double(rate), duration(over)),
+        false => format!("nothingFor({})", duration(over)),
+    };
+    for stage in stages {
+        let over = stage.over.min(left);
+        // Cut off by the end, it reaches so much of its way.
+        let to = if stage.over.is_zero() { stage.to_per_s } else { rate + (stage.to_per_s - rate) * over.div_duration_f64(stage.over) };
+        if !over.is_zero() {
+            steps.push(match to == rate {
+                true => stays(rate, over),
+                false => format!("rampUsersPerSec({}).to({}).during({}){random}", double(rate), double(to), duration(over)),
+            });
+        }
+        (rate, left) = (to, left - over);
+    }
+    if !left.is_zero() {
+        steps.push(stays(rate, left));
+    }
+    let passes: String = requests.iter().map(|request| format!("exec({})", made(task, request))).collect();
+    simulation(task, &passes, &steps.join(",\n      "), ".shareConnections()")
+}
+
+fn simulation(task: &Task<'_>, does: &str, inject: &str, more: &str) -> String {
+    let closing = if task.closes { ".connectionHeader(\"close\")" } else { "" };
+    let http2 = if task.is_http2 { ".enableHttp2()" } else { "" };
+    // The pauses of a plan are means then.
+    let pauses = if let Load::Users { pause: Pause::Exponential(_), .. } = task.load { ".exponentialPauses()" } else { "" };
+    // Answers may still come after a schedule has ended; users go on until they are stopped.
+    let at_most = match task.load {
+        Load::Arrivals { .. } => task.duration + task.timeout,
+        _ => task.duration,
+    };
+    format!(
+        "import static io.gatling.javaapi.core.CoreDsl.*;\n\
+         import static io.gatling.javaapi.http.HttpDsl.*;\n\
+         import io.gatling.javaapi.core.Simulation;\n\
+         import java.time.Duration;\n\n\
+         public class Load extends Simulation {{\n  {{\n    \
+         var protocol = http.baseUrl({}).disableWarmUp().disableCaching().disableFollowRedirect().disableAutoReferer()\n      \
+         .disableAutoOrigin().disableUrlEncoding(){closing}{http2}{more};\n    \
+         var load = scenario(\"load\").exec(\n      {does});\n    \
+         setUp(load.injectOpen(\n      {inject}).protocols(protocol)).maxDuration({}){pauses};\n  }}\n}}\n",
+        java(&task.server),
+        duration(at_most)
+    )
+}
+
+fn made(task: &Task<'_>, request: &Fixed<'_>) -> String {
+    let headers: String = request.headers.iter().map(|(name, value)| format!(".header({}, {})", java(name), java(value))).collect();
+    let body = request.body.map_or(String::new(), |body| format!(".body(StringBody({}))", java(body)));
+    let right = match request.status {
+        status if status.from == status.to => format!("status().is({})", status.from),
+        status => format!("status().transform(s -> s >= {} && s <= {}).is(true)", status.from, status.to),
+    };
+    format!(
+        "http(\"request\").httpRequest({}, {}){headers}{body}.requestTimeout({}).check({right})",
+        java(request.method),
+        java(request.path),
+        duration(task.timeout)
+    )
+}
+
+fn duration(duration: Duration) -> String {
+    format!("Duration.ofNanos({}L)", duration.as_nanos())
+}
+
+/// A number that Java takes for one with a fraction.
+fn double(number: f64) -> String {
+    format!("{number:?}")
+}
+
+/// A text as Java has it.
+fn java(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_ascii_control() => out += &format!("\\{:03o}", c as u32),
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}

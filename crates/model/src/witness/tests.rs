@@ -1,0 +1,223 @@
+use super::*;
+use crate::data::Data;
+use crate::experiment::{Overflow, Pause, Spacing, Stage};
+use crate::template::Template;
+use crate::workload::{Answer, Body, Capture, Source, Statuses, Step};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn get(path: &str) -> Step {
+    Step { path: Template::fixed(path), headers: vec![("x-a".into(), Template::fixed("b\"\\\n"))], ..Step::default() }
+}
+
+fn post(path: &str) -> Step {
+    Step { method: "POST".into(), body: Body::Text(Template::fixed("{\"n\": 1}")), ..get(path) }
+}
+
+fn of(steps: Vec<Step>) -> Workload {
+    Workload { steps, ..Workload::default() }
+}
+
+fn task<'a>(workload: &'a Workload, load: &'a Load) -> Task<'a> {
+    Task {
+        server: "http://127.0.0.1:8080".into(),
+        workload,
+        load,
+        duration: 20_000 * MS,
+        timeout: 1_500 * MS,
+        threads: 2,
+        is_http2: false,
+        closes: false,
+        is_insecure: false,
+    }
+}
+
+fn translated(driver: Driver, steps: Vec<Step>, load: &Load) -> Result<Translated, String> {
+    let workload = of(steps);
+    translate(driver, &task(&workload, load))
+}
+
+fn words(driver: Driver, steps: Vec<Step>, load: &Load) -> String {
+    translated(driver, steps, load).unwrap_or_else(|why| panic!("{why}")).arguments.join(" ")
+}
+
+fn arrivals(rate_per_s: f64) -> Load {
+    Load::arrivals(rate_per_s, 100)
+}
+
+#[test]
+fn each_tool_is_asked_for_the_same_load() {
+    let closed = Load::closed(8);
+    let plain = || vec![Step { path: Template::fixed("/a?b"), ..Step::default() }];
+    assert_eq!(words(Driver::Wrk, plain(), &closed), "-t2 -c8 -d20s --timeout=2s --latency -s requests.lua http://127.0.0.1:8080/a?b");
+    assert_eq!(
+        words(Driver::Wrk2, plain(), &arrivals(500.0)),
+        "-t2 -c100 -d20s --timeout=2s --latency -s requests.lua -R500 http://127.0.0.1:8080/a?b"
+    );
+    assert_eq!(words(Driver::H2load, plain(), &closed), "--h1 -t2 -c8 -m1 -D20 -N2s -H :method: GET http://127.0.0.1:8080/a?b");
+    let oha = "--no-tui --output-format json -z 20s -t 2s";
+    assert_eq!(words(Driver::Oha, plain(), &closed), format!("{oha} -c 8 -m GET http://127.0.0.1:8080/a?b"));
+    assert_eq!(
+        words(Driver::Oha, vec![post("/a")], &arrivals(500.0)),
+        format!("{oha} -c 100 -q 500 --latency-correction -m POST -H x-a: b\"\\\n -D body http://127.0.0.1:8080/a")
+    );
+    assert_eq!(words(Driver::K6, plain(), &closed), "run --quiet --no-usage-report load.js");
+}
+
+#[test]
+fn a_script_for_wrk_sends_what_the_workload_says() {
+    let script =
+        translated(Driver::Wrk, vec![get("/a"), post("/b")], &Load::Closed { connections: 1, depth: 3 }).unwrap().files.remove(0).1;
+    assert!(script.contains(r#"made[1] = wrk.format("GET", "/a", { ["x-a"] = "b\"\\\010" }, nil)"#), "{script}");
+    assert!(script.contains(r#"made[2] = wrk.format("POST", "/b", { ["x-a"] = "b\"\\\010" }, "{\"n\": 1}")"#), "{script}");
+    assert!(script.contains("for j = 0, 2 do all[j + 1] = made[((i - 1) * 3 + j) % #made + 1] end"), "{script}");
+}
+
+#[test]
+fn a_script_for_k6_keeps_users_pauses_and_rounds() {
+    let pause = Pause::Uniform { from: 1_000 * MS, to: 2_000 * MS };
+    let users = Load::Users { users: 30, ramp: 6_000 * MS, pause, rounds: Some(4), pooled: None };
+    let script = translated(Driver::K6, vec![get("/a"), post("/b")], &users).unwrap().files.remove(0).1;
+    for part in [
+        "\"executor\": \"per-vu-iterations\"",
+        "\"iterations\": 4",
+        "if (first) pause(6 * (exec.vu.idInTest - 1) / 30);",
+        "if (!first) pause(1 + Math.random() * 1);",
+        "http.request(\"GET\", \"http://127.0.0.1:8080/a\", null, ",
+        "http.request(\"POST\", \"http://127.0.0.1:8080/b\", \"{\\\"n\\\": 1}\", ",
+        "\"timeout\":\"1500ms\"",
+        "http.expectedStatuses({ min: 200, max: 200 })",
+    ] {
+        assert!(script.contains(part), "{part}\n{script}");
+    }
+    let staged = Load::Arrivals {
+        rate_per_s: 10.0,
+        stages: vec![Stage { to_per_s: 20.0, over: 1_500 * MS }],
+        spacing: Spacing::Even,
+        in_flight_max: 500,
+        overflow: Overflow::Shed,
+    };
+    let script = translated(Driver::K6, vec![get("/a")], &staged).unwrap().files.remove(0).1;
+    for part in ["\"ramping-arrival-rate\"", "\"startRate\": 10", "\"target\": 20", "\"duration\": \"1500ms\"", "\"maxVUs\": 500"] {
+        assert!(script.contains(part), "{part}\n{script}");
+    }
+}
+
+#[test]
+fn what_a_tool_cannot_express_is_refused_with_the_reason() {
+    let varying = Step { path: Template::parse("/${round}").unwrap(), ..Step::default() };
+    let taken = Capture { name: "id".into(), from: Source::Body, regex: None };
+    let capturing = Step { captures: vec![taken], ..Step::default() };
+    let bytes = Step { body: Body::Bytes(vec![0xff]), ..post("/") };
+    let users = Load::Users { users: 2, ramp: MS, pause: Pause::Constant(MS), rounds: None, pooled: None };
+    let pooled = Load::Users { users: 2, ramp: MS, pause: Pause::Constant(MS), rounds: None, pooled: Some(1) };
+    let poisson =
+        Load::Arrivals { rate_per_s: 5.0, stages: vec![], spacing: Spacing::Poisson, in_flight_max: 1, overflow: Overflow::Queue };
+    let shed = Load::Arrivals { rate_per_s: 5.0, stages: vec![], spacing: Spacing::Even, in_flight_max: 1, overflow: Overflow::Shed };
+    let deep = Load::Closed { connections: 1, depth: 2 };
+    let closed = Load::closed(1);
+    for driver in Driver::ALL {
+        for step in [&varying, &capturing, &bytes] {
+            assert!(translated(driver, vec![step.clone()], &closed).is_err(), "{driver:?} {}", step.path);
+        }
+        assert_eq!(translated(driver, vec![get("/")], &poisson).is_ok(), driver == Driver::Gatling, "{driver:?}");
+        assert!(translated(driver, vec![get("/")], &pooled).is_err(), "{driver:?}");
+        let workload = of(vec![get("/")]);
+        let odd = Task { duration: 1_500 * MS, ..task(&workload, &closed) };
+        assert!(translate(driver, &odd).unwrap_err().contains("whole seconds"), "{driver:?}");
+    }
+    for (driver, steps, load, says) in [
+        (Driver::Wrk, vec![get("/")], &users, "closed load"),
+        (Driver::Wrk, vec![get("/")], &arrivals(5.0), "closed load"),
+        (Driver::Wrk2, vec![get("/")], &closed, "arrivals"),
+        (Driver::Wrk2, vec![get("/")], &arrivals(0.5), "whole number"),
+        (Driver::H2load, vec![get("/")], &arrivals(5.0), "bursts"),
+        (Driver::H2load, vec![get("/"), post("/")], &closed, "paths alone"),
+        (Driver::Oha, vec![get("/"), get("/")], &closed, "one request"),
+        (Driver::Oha, vec![get("/")], &deep, "one request at a time"),
+        (Driver::Oha, vec![get("/")], &users, "no users"),
+        (Driver::Oha, vec![get("/")], &shed, "waits"),
+        (Driver::K6, vec![get("/")], &deep, "one request under way"),
+        (Driver::Jmeter, vec![get("/")], &deep, "one request under way"),
+        (Driver::Jmeter, vec![get("/")], &arrivals(5.0), "closed load or users"),
+        (Driver::Jmeter, vec![get("/")], &users, "whole seconds"),
+        (Driver::Jmeter, vec![Step { path: Template::fixed("/${x}"), ..Step::default() }], &closed, "variable"),
+        (Driver::K6, vec![get("/"), get("/")], &arrivals(5.0), "one step"),
+        (Driver::Gatling, vec![get("/"), get("/")], &arrivals(5.0), "one step"),
+        (Driver::Gatling, vec![get("/")], &deep, "one request under way"),
+        (Driver::Gatling, vec![get("/")], &shed, "no bound"),
+        (Driver::Gatling, vec![Step { path: Template::fixed("/#{x}"), ..Step::default() }], &closed, "variable"),
+        (Driver::Gatling, vec![Step { body: Body::Text(Template::fixed("x".repeat(65_536))), ..post("/") }], &closed, "65535 bytes"),
+    ] {
+        let why = translated(driver, steps, load).unwrap_err();
+        assert!(why.contains(says), "{driver:?}: {why}");
+    }
+    let workload = of(vec![get("/")]);
+    let rate = arrivals(5.0);
+    let short = Task { duration: 5_000 * MS, ..task(&workload, &rate) };
+    assert!(translate(Driver::Wrk2, &short).unwrap_err().contains("calibrates"));
+    let http2 = Task { is_http2: true, ..task(&workload, &closed) };
+    assert!(translate(Driver::Wrk, &http2).is_err() && translate(Driver::K6, &http2).is_err() && translate(Driver::H2load, &http2).is_ok());
+    let closing = Task { closes: true, ..task(&workload, &closed) };
+    assert!(translate(Driver::H2load, &closing).is_err());
+    // Data that no text names change nothing.
+    let idle = Workload { data: vec![Data { name: "n".into(), values: crate::data::Values::Text(1) }], ..of(vec![get("/")]) };
+    assert!(translate(Driver::Wrk, &task(&idle, &closed)).is_ok());
+}
+
+#[test]
+fn a_plan_for_gatling_keeps_users_pauses_and_rounds() {
+    let plan = |steps: Vec<Step>, load: &Load| {
+        let translated = translated(Driver::Gatling, steps, load).unwrap_or_else(|why| panic!("{why}"));
+        assert_eq!((&translated.prepare, &translated.sum_up), (&Some(vec!["compile".into()]), &Some(vec!["report".into()])));
+        translated.files.into_iter().next().unwrap().1
+    };
+    let has = |plan: &str, parts: &[&str]| parts.iter().for_each(|part| assert!(plan.contains(part), "{part}\n{plan}"));
+    let pause = Pause::Uniform { from: 1_000 * MS, to: 2_000 * MS };
+    let users = Load::Users { users: 30, ramp: 6_000 * MS, pause, rounds: Some(4), pooled: None };
+    has(
+        &plan(vec![get("/a"), post("/b")], &users),
+        &[
+            "repeat(4).on(\n      exec(http(\"request\").httpRequest(\"GET\", \"/a\").header(\"x-a\", \"b\\\"\\\\\\012\")",
+            ".pause(Duration.ofNanos(1000000000L), Duration.ofNanos(2000000000L))",
+            ".body(StringBody(\"{\\\"n\\\": 1}\")).requestTimeout(Duration.ofNanos(1500000000L)).check(status().is(200))",
+            "rampUsers(30).during(Duration.ofNanos(6000000000L))",
+            "http.baseUrl(\"http://127.0.0.1:8080\")",
+            ".maxDuration(Duration.ofNanos(20000000000L));",
+        ],
+    );
+    let thinking = Load::Users { users: 3, ramp: Duration::ZERO, pause: Pause::Exponential(MS), rounds: None, pooled: None };
+    has(
+        &plan(vec![get("/a")], &thinking),
+        &["forever().on(", "atOnceUsers(3)", ".pause(Duration.ofNanos(1000000L))", ".exponentialPauses();"],
+    );
+    let closed = plan(vec![get("/a")], &Load::closed(8));
+    has(&closed, &["forever().on(", "atOnceUsers(8)"]);
+    assert!(!closed.contains("pause") && !closed.contains("shareConnections"), "{closed}");
+    let staged = Load::Arrivals {
+        rate_per_s: 10.0,
+        stages: vec![Stage { to_per_s: 20.0, over: 4_000 * MS }, Stage { to_per_s: 40.0, over: Duration::ZERO }],
+        spacing: Spacing::Poisson,
+        in_flight_max: 500,
+        overflow: Overflow::Queue,
+    };
+    has(
+        &plan(vec![get("/a")], &staged),
+        &[
+            "rampUsersPerSec(10.0).to(20.0).during(Duration.ofNanos(4000000000L)).randomized(),",
+            "constantUsersPerSec(40.0).during(Duration.ofNanos(16000000000L)).randomized())",
+            ".shareConnections();",
+            ".maxDuration(Duration.ofNanos(21500000000L));",
+        ],
+    );
+    let answered = Answer { status: Statuses { from: 200, to: 299 }, ..Answer::default() };
+    let ranged = Step { answer: answered, ..get("/") };
+    has(&plan(vec![ranged], &Load::closed(1)), &["status().transform(s -> s >= 200 && s <= 299).is(true)"]);
+}
+
+#[test]
+fn what_is_not_checked_is_said() {
+    let checked = Step { answer: Answer { status: Statuses::one(200), body: BodyCheck::Length(5), ..Answer::default() }, ..get("/") };
+    let says = |step: Step| translated(Driver::K6, vec![step], &Load::closed(1)).unwrap().differs.join("\n").contains("not checked");
+    assert!(says(checked) && !says(get("/")));
+}
