@@ -177,9 +177,11 @@ pub(crate) fn of_cell(
         is_insecure: has_tls,
     };
     let translated = translate(driver, &task).map_err(|why| trouble(&format!("it cannot make this load: {why}"), "leave the cell out"))?;
-    let folder = around.work.join(format!("witness-{}", cell.name));
-    let log = around.work.join(format!("witness-{}.log", cell.name));
-    std::fs::create_dir_all(&folder).map_err(|e| trouble(&format!("{} cannot be made: {e}", folder.display()), "make room"))?;
+    // It is not run where faceoff is.
+    let folder = std::path::absolute(around.work.join(format!("witness-{}", cell.name)));
+    let folder = folder.and_then(|folder| std::fs::create_dir_all(&folder).map(|()| folder));
+    let folder = folder.map_err(|e| trouble(&format!("its folder cannot be made: {e}"), "make room"))?;
+    let log = folder.with_file_name(format!("witness-{}.log", cell.name));
     let means = Means { program: &program, folder: &folder, log: &log, cpus, run: around.run, stop: around.stop };
     std::thread::sleep(SETTLE);
     let before = circumstances::Reading::now(&setup.cpus.all(), setup.awake);

@@ -37,6 +37,7 @@ fn what_has_become_worse_is_told_from_what_is_committed() {
     if !judgement.unsound {
         assert!(summary.contains("### api is worse than at") && summary.contains("**worse**"), "{summary}");
     }
+    crate::schemas::is_by_schema(&folder, "r");
     nothing_is_left(&folder);
     // Interrupted, it goes on, though the tree of then was removed.
     let path = folder.path().join("r/record.jsonl");

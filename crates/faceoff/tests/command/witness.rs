@@ -157,6 +157,7 @@ fn other_generators_stand_beside_ours_in_an_experiment() {
     assert_eq!((broken.used, broken.rate_per_s), (0, None));
     let page = std::fs::read_to_string(folder.path().join("r/page.html")).unwrap();
     assert!(page.contains(r#""generator":"wrk""#) && page.contains("cell none"));
+    crate::schemas::is_by_schema(&folder, "r");
     assert!(!folder.path().join("r/starts").exists() || !folder.path().join("r/starts/block-001-known/witness-wrk").exists());
     nothing_is_left(&folder);
 }
