@@ -416,6 +416,7 @@ impl Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Experiment;
 
     fn probe(level: f64, kept: Option<bool>) -> Probe {
         Probe {
@@ -470,6 +471,30 @@ mod tests {
         assert_eq!(searched.level(), None);
         searched.probes.push(probe(70.0, Some(true)));
         assert!((searched.level().unwrap() - (70.0f64 * 80.0).sqrt()).abs() < 1e-9);
+    }
+
+    fn read(quick: &str) -> Result<Experiment, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.toml");
+        let head = "name = \"x\"\nquestion = \"q\"\nbaseline = \"a\"\ncontenders = [\"b\"]\n";
+        let most = "[[cell]]\nname = \"most\"\nworkload = \"w\"\nload = { kind = \"capacity\", of = \"rate\", service_level = \"p95<1s\", probe = \"5s\" }\n";
+        let plain = "[[cell]]\nname = \"plain\"\nworkload = \"w\"\nload = { kind = \"closed\", connections = 1 }\n";
+        std::fs::write(&file, format!("{head}{most}{plain}[quick]\n{quick}\n")).unwrap();
+        Experiment::read(&file).map_err(|problems| problems.to_string())
+    }
+
+    #[test]
+    fn a_quick_form_may_probe_otherwise() {
+        let probed = |experiment: Experiment| experiment.cells[0].load.capacity().map(|c| (c.probe.as_secs_f64(), c.probes));
+        let experiment = read("probe = \"2s\"\nprobes = 6").unwrap();
+        assert_eq!(probed(experiment.clone()), Some((5.0, USUAL_PROBES)));
+        let text = serde_json::to_string(&experiment).unwrap();
+        let again: Experiment = serde_json::from_str(&text).unwrap();
+        assert_eq!((probed(again.clone().quickened()), again == experiment), (Some((2.0, 6)), true));
+        assert_eq!(probed(read("blocks = 2").unwrap().quickened()), Some((5.0, USUAL_PROBES)));
+        let said = |quick: &str| read(quick).unwrap_err();
+        assert!(said("probe = \"2s\"\ncells = [\"plain\"]").contains("[quick] speaks of probes, and looks for no capacity"));
+        assert!(said("probe = \"2ms\"").contains("too short to tell anything") && said("probes = 5").contains("must be from 6"));
     }
 
     #[test]

@@ -194,6 +194,11 @@ mod tests {
         assert!(with_turns("\"sized-size-7-turn-1\"").is_ok());
         let said = with_turns("\"sized-size-7-turn-2\"").unwrap_err();
         assert!(said.contains("`sized-size-7-turn-2` comes after `sized-size-7-turn-1`"), "{said}");
+        let instead = |from: &str, to: &str| read(&EXPERIMENT.replace(from, to)).unwrap_err();
+        assert!(instead("with = { size", "turns = 2\nwith = { turn").contains("`turn` is swept as well"));
+        let capacity = "turns = 2\nload = { kind = \"capacity\", of = \"rate\", service_level = \"p95<1s\" }";
+        assert!(instead("load = { kind = \"arrivals\", rate = 100 }", capacity).contains("a capacity is not looked for in turns"));
+        assert!(instead("workload = \"w\"\nwith", "workload = \"w\"\nturns = 1\nwith").contains("must be from 2 to 20"));
     }
 
     #[test]
