@@ -171,7 +171,8 @@ fn nothing_is_judged_of_what_another_generator_says() {
     let cells = [("ours", "kind = \"closed\", connections = 2"), ("wrk", "kind = \"closed\", connections = 8, driver = \"wrk\"")];
     of_cells(&folder, "contenders = [\"other\"]", &cells, "");
     let ran = Ran::from(folder.faceoff(&["run", "x", "--out", "r"]).env("PATH", &path).output().unwrap());
-    let ran = ran.expect(0);
+    // One block ranks nobody, and who else is busy may spoil it.
+    assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
     assert!(!ran.out.contains("wrk (closed loop"), "{}", ran.out);
     let judgement = judge::judge(&folder.record("r"));
     assert!(judgement.verdicts.iter().all(|v| v.cell.as_deref() != Some("wrk")) && !judgement.verdicts.is_empty());
