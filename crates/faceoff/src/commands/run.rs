@@ -226,6 +226,16 @@ fn go_on(mut lab: Lab<'_>, lock: runner::lock::Lock, mut show: Show, ending: &En
         ));
         return Ok(ExitCode::from(signals::code()));
     }
+    if event == Event::BudgetSpent {
+        let design = &record.header.experiment.design;
+        message(&format!(
+            "the budget of {} is spent after {} of {} blocks\nhint: `faceoff run --resume {}` goes on, with as much time again",
+            show_duration(design.budget),
+            record.complete_blocks(),
+            design.blocks,
+            record.folder.display()
+        ));
+    }
     Ok(code)
 }
 
