@@ -293,5 +293,6 @@ fn upstream_of(catalog: &Catalog, proxy: &Contender) -> Result<ContenderName, Er
         return Ok(upstream);
     }
     let proxy = &proxy.name;
-    Err(Problems::plain(format!("{proxy} is a proxy, and no experiment here says what it could stand before"), "name it with --upstream").into())
+    Err(Problems::plain(format!("{proxy} is a proxy, and no experiment here says what it could stand before"), "name it with --upstream")
+        .into())
 }

@@ -128,7 +128,11 @@ fn a_proxy_that_takes_part_nowhere_stands_before_the_upstream_of_who_answers_the
         let text = std::fs::read_to_string(&path).unwrap().replace("\"service\"", "\"proxy\"");
         std::fs::write(path, text).unwrap();
     }
-    folder.run(&["check", "new"]).expect(2).says("no experiment here says what it could stand before").says("hint: name it with --upstream");
+    folder
+        .run(&["check", "new"])
+        .expect(2)
+        .says("no experiment here says what it could stand before")
+        .says("hint: name it with --upstream");
     folder.experiment(&["known", "other"], "upstream = \"back\"");
     folder.run(&["check", "new"]).expect(0).says("1 right");
     nothing_is_left(&folder);
