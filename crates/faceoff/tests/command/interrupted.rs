@@ -71,7 +71,7 @@ fn a_run_whose_budget_is_spent_says_so_and_goes_on_when_asked() {
     let ran = folder.run(&["run", "x", "--out", "r"]).expect(1);
     let done = folder.record("r").complete_blocks();
     assert!((1..6).contains(&done), "{done} blocks");
-    let ran = ran.says(&format!("the budget of 1 s is spent after {done} of 6 blocks")).says("hint: `faceoff run --resume r` goes on");
+    let ran = ran.says(&format!("the budget of 1.0 s is spent after {done} of 6 blocks")).says("hint: `faceoff run --resume r` goes on");
     assert!(ran.out.contains("of the 6 that a verdict needs"), "{}", ran.out);
     folder.run(&["run", "--resume", "r"]);
     assert!(folder.record("r").complete_blocks() > done);
