@@ -28,7 +28,12 @@ pub fn is_by_schema(folder: &Folder, record: &str) {
     let schema = of_record();
     for (number, line) in lines.lines().enumerate() {
         let line: Value = serde_json::from_str(line).unwrap();
-        assert_eq!(breaches(&schema, &line), Vec::<String>::new(), "line {}; a new field is written into docs/record.schema.json", number + 1);
+        assert_eq!(
+            breaches(&schema, &line),
+            Vec::<String>::new(),
+            "line {}; a new field is written into docs/record.schema.json",
+            number + 1
+        );
     }
     let judgement: Value = serde_json::from_str(&folder.run(&["judge", record, "--format", "json"]).out).unwrap();
     assert_eq!(breaches(&of_judgement(), &judgement), Vec::<String>::new(), "a new field is written into docs/judgement.schema.json");
