@@ -3,6 +3,7 @@
 //! What people write: [`system`], [`workload`], [`experiment`], found through a
 //! [`catalog::Catalog`]. What a run leaves: [`record`], and what it comes to: [`judgement`]. What is compared: [`metric`]. What is looked for: [`capacity`].
 //! What requests leave in a database: [`database`]. What others published: [`article`], what their tools print: [`outputs`], and what that comes to: [`audit`]. Other load generators: [`witness`].
+//! The records of a folder, without reading them whole: [`shelf`]; a metric over several of them: [`history`].
 //! What was looked at before believing: [`soundness`]. What the instrument found of what is known: [`selftest`].
 
 pub mod against;
@@ -15,6 +16,7 @@ pub mod data;
 pub mod database;
 pub mod experiment;
 pub mod factorial;
+pub mod history;
 pub mod judgement;
 pub mod metric;
 pub mod name;
@@ -26,6 +28,7 @@ pub mod record;
 pub mod reset;
 pub mod selftest;
 mod settings;
+pub mod shelf;
 pub mod soundness;
 pub mod sweep;
 pub mod system;

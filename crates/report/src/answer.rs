@@ -71,7 +71,7 @@ fn ranked(record: &Record, judgement: &Judgement) -> Answer {
     parts.splice(0..0, failures(&of(Metric::FailedShare)));
     if parts.is_empty() {
         let reason = judgement.verdicts.iter().find(|v| v.contender == *subject && !v.reason.is_empty()).map_or("", |v| v.reason.as_str());
-        let sentence = match record.trials.len() {
+        let sentence = match judgement.blocks {
             0 => "Nothing has been measured yet.".to_owned(),
             _ => format!("Whether {subject} beats {} is undecided: {reason}.", judgement.baseline),
         };

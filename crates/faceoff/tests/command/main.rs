@@ -21,6 +21,7 @@ mod resets;
 mod run;
 mod schemas;
 mod selftest;
+mod serve;
 mod stopping;
 mod sweeps;
 mod vs;
