@@ -12,6 +12,7 @@ mod hostile;
 mod import;
 mod init;
 mod interrupted;
+mod live;
 mod load;
 mod native;
 mod newcomer;
