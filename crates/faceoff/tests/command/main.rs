@@ -20,6 +20,7 @@ mod plans;
 mod resets;
 mod run;
 mod schemas;
+mod secrets;
 mod selftest;
 mod stopping;
 mod sweeps;
