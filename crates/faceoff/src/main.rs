@@ -50,7 +50,7 @@ enum Command {
     Judge(commands::judge::Options),
     /// Make a record's page again
     Report(commands::report::Options),
-    /// Write a record for other tools: CSV, HdrHistogram, JMeter, JUnit, Markdown, OpenMetrics, a picture
+    /// Write a record for other tools: CSV, Parquet, HdrHistogram, JMeter, JUnit, Markdown, OpenMetrics, a picture
     Export(commands::export::Options),
     /// Put a load on one URL and show what it measured
     Load(Box<commands::load::Options>),

@@ -261,17 +261,42 @@ impl Verdict {
                 None => self.reason.clone(),
             };
         };
-        let of = if ratio < RATIO_AS_PERCENT { "of " } else { "" };
-        format!("{} {of}the baseline's ({} to {})", show_ratio(ratio), show_ratio(interval.low), show_ratio(interval.high))
+        let unit = RatioUnit::of(&[ratio, interval.high]);
+        let [ratio, low, high] = [ratio, interval.low, interval.high].map(|r| unit.show(r));
+        format!("{ratio} {}the baseline's ({low} to {high})", unit.preposition())
     }
 }
 
-/// Below this, a ratio is shown in per cent.
-const RATIO_AS_PERCENT: f64 = 1.5;
+/// How ratios that stand together are shown to people: all in per cent, or all as multiples.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum RatioUnit {
+    /// `31 %`
+    Percent,
+    /// `2.4 ×`
+    Times,
+}
 
-/// A ratio for people: `31 %` below one and a half, `2.4 ×` above.
-pub fn show_ratio(ratio: f64) -> String {
-    if ratio < RATIO_AS_PERCENT { format!("{} %", show_number(ratio * 100.0)) } else { format!("{} ×", show_number(ratio)) }
+impl RatioUnit {
+    /// Multiples as soon as one of them is one and a half.
+    pub fn of(ratios: &[f64]) -> RatioUnit {
+        if ratios.iter().any(|ratio| *ratio >= 1.5) { RatioUnit::Times } else { RatioUnit::Percent }
+    }
+
+    /// One of them.
+    pub fn show(self, ratio: f64) -> String {
+        match self {
+            RatioUnit::Percent => format!("{} %", show_number(ratio * 100.0)),
+            RatioUnit::Times => format!("{} ×", show_number(ratio)),
+        }
+    }
+
+    /// What stands between a ratio and whose it is: `31 % of the baseline's`, `2.4 × the baseline's`.
+    pub fn preposition(self) -> &'static str {
+        match self {
+            RatioUnit::Percent => "of ",
+            RatioUnit::Times => "",
+        }
+    }
 }
 
 /// A confidence for people: `95 %`, `99.87 %`, as many digits as tell it from certainty.
@@ -722,5 +747,14 @@ mod tests {
     fn a_confidence_is_told_from_certainty() {
         let shown = [0.5, 0.9, 0.95, 0.975, 0.99866, 0.999_987, 1.0].map(show_confidence);
         assert_eq!(shown, ["50 %", "90 %", "95 %", "97.5 %", "99.87 %", "99.9987 %", "100 %"]);
+    }
+    #[test]
+    fn ratios_that_stand_together_are_shown_in_one_unit() {
+        let shown = |ratios: &[f64]| {
+            let unit = RatioUnit::of(ratios);
+            ratios.iter().map(|ratio| unit.show(*ratio)).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(shown(&[0.31, 0.29, 1.2]), "31.0 %, 29.0 %, 120 %");
+        assert_eq!(shown(&[1.2, 0.886, 1.64]), "1.20 ×, 0.886 ×, 1.64 ×");
     }
 }

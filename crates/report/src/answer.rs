@@ -1,7 +1,7 @@
 //! The answer in a sentence, and what qualifies it.
 
 use model::experiment::FEWEST_BLOCKS;
-use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict, WarmUp, show_confidence, show_ratio};
+use model::judgement::{ClaimOutcome, Judgement, Outcome, RatioUnit, Verdict, WarmUp, show_confidence};
 use model::metric::Metric;
 use model::name::ContenderName;
 use model::record::{Event, Record, STEAL_SHARE_MAX, WarmUpClass};
@@ -157,15 +157,15 @@ fn across_cells(metric: Metric, verdicts: &[&Verdict], cells: usize) -> Option<P
     // The widest reach of the intervals, so that several cells are not made to look surer than one.
     let lows = decided.iter().filter_map(|v| v.interval).map(|i| i.low).reduce(f64::min)?;
     let highs = decided.iter().filter_map(|v| v.interval).map(|i| i.high).reduce(f64::max)?;
-    let span = match ratios.as_slice() {
-        [_] => show_ratio(low),
-        _ if show_ratio(low) == show_ratio(high) => show_ratio(low),
-        _ => format!("{} to {}", show_ratio(low), show_ratio(high)),
+    let unit = RatioUnit::of(&[high, highs]);
+    let span = match [low, high].map(|r| unit.show(r)) {
+        [low, high] if low == high => low,
+        [low, high] => format!("{low} to {high}"),
     };
-    let of = if high < 1.5 { "of " } else { "" };
+    let of = unit.preposition();
     let confidence = show_confidence(decided.iter().map(|v| v.confidence).fold(1.0, f64::min));
     let interval = if ratios.len() == 1 { format!("{confidence} interval") } else { format!("{confidence} intervals within") };
-    Some(Part { verb, text: format!("{span} {of}{baseline}'s {what} ({interval} {} to {}){scope}", show_ratio(lows), show_ratio(highs)) })
+    Some(Part { verb, text: format!("{span} {of}{baseline}'s {what} ({interval} {} to {}){scope}", unit.show(lows), unit.show(highs)) })
 }
 
 fn details(judgement: &Judgement) -> Vec<String> {

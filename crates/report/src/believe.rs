@@ -3,7 +3,7 @@
 use crate::answer::made_again;
 use crate::text;
 use model::experiment::FEWEST_BLOCKS;
-use model::judgement::{Excluded, Judgement, Noise, show_ratio};
+use model::judgement::{Excluded, Judgement, Noise, RatioUnit};
 use model::record::Record;
 use model::selftest::{SelfTest, TruthOutcome};
 use model::soundness::{Check, Standing};
@@ -166,7 +166,8 @@ fn of_noise(noise: &[Noise], checks: &[Check], margin: f64) -> Ground {
     let wide = |n: &&Noise| n.interval.high / n.interval.low;
     let shown = |n: &Noise| {
         let cell = n.cell.as_deref().unwrap_or("start");
-        format!("{} in {cell}: {} to {}", n.metric.describe().label, show_ratio(n.interval.low), show_ratio(n.interval.high))
+        let unit = RatioUnit::of(&[n.interval.high]);
+        format!("{} in {cell}: {} to {}", n.metric.describe().label, unit.show(n.interval.low), unit.show(n.interval.high))
     };
     let narrowest = noise.iter().min_by(|a, b| wide(a).total_cmp(&wide(b))).map(|n| format!("told most exactly: {}", shown(n)));
     let widest = noise.iter().max_by(|a, b| wide(a).total_cmp(&wide(b))).map(|n| format!("told least exactly: {}", shown(n)));

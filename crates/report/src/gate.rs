@@ -1,7 +1,7 @@
 //! Whether a contender is worse than at another revision: a sentence, and a summary in Markdown for whoever merges.
 
 use model::against::Against;
-use model::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Judgement, Outcome, show_confidence, show_ratio};
+use model::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Judgement, Outcome, RatioUnit, show_confidence};
 use model::record::Record;
 use model::units::{show_number, show_share};
 use std::fmt::Write;
@@ -84,7 +84,8 @@ fn compared(cell: &ClaimCell) -> String {
     match (verdict.ratio.zip(verdict.interval), verdict.difference) {
         (Some((ratio, interval)), _) => {
             let confidence = show_confidence(verdict.confidence);
-            format!("{}, {confidence} interval {} to {}", show_ratio(ratio), show_ratio(interval.low), show_ratio(interval.high))
+            let unit = RatioUnit::of(&[ratio, interval.high]);
+            format!("{}, {confidence} interval {} to {}", unit.show(ratio), unit.show(interval.low), unit.show(interval.high))
         }
         (None, Some(points)) => format!("{}{} points", if points < 0.0 { "−" } else { "+" }, show_number(points.abs())),
         (None, None) => "not compared".to_owned(),

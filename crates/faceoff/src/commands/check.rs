@@ -30,7 +30,7 @@ pub struct Options {
     /// Every system here, with each of its variants
     #[arg(long)]
     all: bool,
-    /// What proxies stand before [default: the upstream of an experiment with the proxy]
+    /// What proxies stand before [default: the upstream of an experiment with the proxy, or with a workload that it answers]
     #[arg(long, value_name = "SYSTEM")]
     upstream: Option<ContenderName>,
     /// How to print
@@ -280,19 +280,16 @@ fn database_of(catalog: &Catalog, contender: &Contender) -> Result<ContenderName
     Err(Problems::plain(format!("{} needs a database, and there is none here", contender.name), hint).into())
 }
 
-/// The upstream of an experiment that a proxy takes part in: before others one that asks what the proxy must answer, one with
-/// the proxy's very variants, one whose upstream has none; then the first.
+/// The upstream of an experiment that a proxy takes part in, or else could: one that asks what the proxy must answer. Before others
+/// one with both, one with the proxy's very variants, one whose upstream has none; then the first.
 fn upstream_of(catalog: &Catalog, proxy: &Contender) -> Result<ContenderName, Error> {
-    let mut found: Option<([bool; 3], ContenderName)> = None;
+    let mut found: Option<([bool; 4], ContenderName)> = None;
     for name in catalog.experiment_names() {
         let experiment = catalog.experiment(&name)?;
         let takes_part = experiment.everybody().any(|c| c.system == proxy.name.system);
-        let Some(upstream) = experiment.upstream.as_ref().filter(|_| takes_part) else { continue };
-        let rank = [
-            experiment.cells.iter().any(|cell| proxy.system.answers.contains(&cell.workload)),
-            experiment.everybody().any(|c| *c == proxy.name),
-            upstream.variants.is_empty(),
-        ];
+        let asks = experiment.cells.iter().any(|cell| proxy.system.answers.contains(&cell.workload));
+        let Some(upstream) = experiment.upstream.as_ref().filter(|_| takes_part || asks) else { continue };
+        let rank = [takes_part, asks, experiment.everybody().any(|c| *c == proxy.name), upstream.variants.is_empty()];
         if found.as_ref().is_none_or(|(best, _)| rank > *best) {
             found = Some((rank, upstream.clone()));
         }
@@ -301,5 +298,6 @@ fn upstream_of(catalog: &Catalog, proxy: &Contender) -> Result<ContenderName, Er
         return Ok(upstream);
     }
     let proxy = &proxy.name;
-    Err(Problems::plain(format!("{proxy} is a proxy, and no experiment here says what it stands before"), "name it with --upstream").into())
+    Err(Problems::plain(format!("{proxy} is a proxy, and no experiment here says what it could stand before"), "name it with --upstream")
+        .into())
 }

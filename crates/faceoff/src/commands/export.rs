@@ -1,6 +1,6 @@
 //! `faceoff export`: a record as files for other tools (docs/export.md).
 
-use super::run::write_file;
+use super::run::{write_bytes, write_file};
 use crate::exit::Error;
 use crate::output::{line, message, print};
 use clap::{Args, ValueEnum};
@@ -19,10 +19,10 @@ pub struct Options {
     /// The format
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: To,
-    /// Where it goes: a file, or the folder for hgrm and jtl [default: standard output]
+    /// Where it goes: a file, or the folder for hgrm and jtl [default: standard output, where the format is text]
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
-    /// Which table, for csv [default: verdicts]
+    /// Which table, for csv and parquet [default: verdicts]
     #[arg(long, value_enum, value_name = "TABLE")]
     table: Option<TableName>,
     /// Only this cell; may be given several times
@@ -50,6 +50,10 @@ enum To {
     Markdown,
     /// OpenMetrics text
     Openmetrics,
+    /// A table as Parquet, see --table
+    Parquet,
+    /// The body of a request to Prometheus's remote write
+    RemoteWrite,
     /// The picture of the verdicts
     Svg,
 }
@@ -89,11 +93,12 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
     options.check(&record)?;
     let judgement = judge::judge(&record);
     let source = Source { record: &record, judgement: &judgement, cells: &options.cell, contenders: &options.contender };
-    if matches!(options.to, To::Hdr | To::Hgrm | To::Jtl | To::Openmetrics) {
+    if matches!(options.to, To::Hdr | To::Hgrm | To::Jtl | To::Openmetrics | To::RemoteWrite) {
         source.left_out().for_each(|who| message(&format!("left out: {who}")));
     }
+    let table = || export::table(&source, options.table.map_or(Of::Verdicts, TableName::of));
     match options.to {
-        To::Csv => options.put(&export::csv(&export::table(&source, options.table.map_or(Of::Verdicts, TableName::of)))),
+        To::Csv => options.put(&export::csv(&table())),
         To::Hdr => options.put(&export::hdr(&source)?),
         To::Hgrm => {
             let folder = options.folder()?;
@@ -105,6 +110,8 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
         To::Junit => options.put(&export::junit(&record, &judgement)),
         To::Markdown => options.put(&export::markdown(&record, &judgement)),
         To::Openmetrics => options.put(&export::openmetrics(&source)),
+        To::Parquet => options.put_bytes(&export::parquet(&table())?),
+        To::RemoteWrite => options.put_bytes(&export::remote_write(&source)?),
         To::Svg => options.put(&export::svg(&source)),
     }?;
     Ok(ExitCode::SUCCESS)
@@ -117,7 +124,7 @@ impl Options {
         if is_whole && !(self.cell.is_empty() && self.contender.is_empty()) {
             return Err(Problems::plain("this format tells of the whole record", "leave --cell and --contender out"));
         }
-        if self.table.is_some() && self.to != To::Csv {
+        if self.table.is_some() && !matches!(self.to, To::Csv | To::Parquet) {
             return Err(Problems::plain(
                 "--table chooses what stands in a table, and this format is none",
                 "leave it out, or write --to csv",
@@ -138,13 +145,19 @@ impl Options {
     }
 
     fn put(&self, text: &str) -> Result<(), Error> {
-        match &self.out {
-            Some(path) => {
-                write_file(path, text)?;
-                line(&path.display().to_string());
-            }
-            None => print(text),
+        if self.out.is_some() {
+            return self.put_bytes(text.as_bytes());
         }
+        print(text);
+        Ok(())
+    }
+
+    fn put_bytes(&self, bytes: &[u8]) -> Result<(), Error> {
+        let Some(path) = &self.out else {
+            return Err(Problems::plain("this format is no text", "name a file for it with --out").into());
+        };
+        write_bytes(path, bytes)?;
+        line(&path.display().to_string());
         Ok(())
     }
 

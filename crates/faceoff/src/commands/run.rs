@@ -226,6 +226,16 @@ fn go_on(mut lab: Lab<'_>, lock: runner::lock::Lock, mut show: Show, ending: &En
         ));
         return Ok(ExitCode::from(signals::code()));
     }
+    if event == Event::BudgetSpent {
+        let design = &record.header.experiment.design;
+        message(&format!(
+            "the budget of {} is spent after {} of {} blocks\nhint: `faceoff run --resume {}` goes on, with as much time again",
+            show_duration(design.budget),
+            record.complete_blocks(),
+            design.blocks,
+            record.folder.display()
+        ));
+    }
     Ok(code)
 }
 
@@ -316,6 +326,11 @@ pub fn judgement_text(judgement: &Judgement) -> String {
 
 /// Writes a file.
 pub fn write_file(path: &Path, text: &str) -> Result<(), Error> {
-    std::fs::write(path, text)
+    write_bytes(path, text.as_bytes())
+}
+
+/// Writes a file that is no text.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    std::fs::write(path, bytes)
         .map_err(|e| Error::Failed(format!("{} cannot be written: {e}\nhint: make room, or name another place with --out", path.display())))
 }

@@ -27,6 +27,9 @@ fn a_record_goes_into_every_format() {
     assert!(export(&["hdr"]).expect(0).out.contains("Tag=far/open/1/latency,"));
     assert!(export(&["junit"]).expect(0).out.contains("name=\"far takes longer\""));
     assert!(export(&["openmetrics"]).expect(0).out.ends_with("# EOF\n"));
+    assert_eq!(export(&["parquet", "--table", "starts", "--out", "starts.parquet"]).expect(0).out, "starts.parquet\n");
+    assert!(std::fs::read(folder.path().join("starts.parquet")).unwrap().ends_with(b"PAR1"));
+    export(&["remote-write", "--out", "r.snappy"]).expect(0);
     assert!(export(&["svg", "--contender", "far"]).expect(0).out.starts_with("<svg "));
     let ran = export(&["markdown", "--out", "summary.md"]).expect(0);
     assert_eq!(ran.out, "summary.md\n");
@@ -56,6 +59,7 @@ fn what_cannot_be_written_says_why() {
     folder.write("r/record.jsonl", &lines.replace("\"declined\":0", "\"declined\":1"));
     export(&["jtl", "--out", "jtl"]).expect(1).says("1 requests were not answered rightly").says("hint: ");
     export(&["jtl"]).expect(2).says("name a folder for them with --out");
+    export(&["remote-write"]).expect(2).says("name a file for it with --out");
     export(&["hdr", "--cell", "opne"]).expect(2).says("the record has no cell `opne`").says("did you mean `open`?");
     export(&["hdr", "--contender", "c"]).expect(2).says("the record has no contender `c`");
     export(&["svg", "--table", "seconds"]).expect(2).says("--table chooses");

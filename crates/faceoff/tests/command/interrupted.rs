@@ -63,6 +63,21 @@ fn an_interrupted_run_is_judged_and_goes_on_where_it_stopped() {
 }
 
 #[test]
+fn a_run_whose_budget_is_spent_says_so_and_goes_on_when_asked() {
+    let folder = folder();
+    let path = folder.path().join("experiments/x.toml");
+    let text = std::fs::read_to_string(&path).unwrap().replace("[design]\n", "[design]\nbudget = \"1s\"\n");
+    std::fs::write(&path, text).unwrap();
+    let ran = folder.run(&["run", "x", "--out", "r"]).expect(1);
+    let done = folder.record("r").complete_blocks();
+    assert!((1..6).contains(&done), "{done} blocks");
+    let ran = ran.says(&format!("the budget of 1.0 s is spent after {done} of 6 blocks")).says("hint: `faceoff run --resume r` goes on");
+    assert!(ran.out.contains("of the 6 that a verdict needs"), "{}", ran.out);
+    folder.run(&["run", "--resume", "r"]);
+    assert!(folder.record("r").complete_blocks() > done);
+}
+
+#[test]
 fn cpus_are_kept_awake_while_it_measures_and_no_longer() {
     for (asked, are_kept) in [("true", true), ("false", false)] {
         let folder = Folder::new();

@@ -51,7 +51,7 @@ fn whether_to_believe(page: &Value) {
     assert_eq!(subjects, ["answers", "checks", "blocks", "trials", "noise", "instrument"]);
     let checks = page["checks"].as_array().unwrap();
     let check = |kind: &str| checks.iter().find(|check| check["kind"] == kind).unwrap_or_else(|| panic!("no {kind}: {checks:#?}"));
-    assert_eq!((check("counts")["standing"].as_str(), check("counts")["looked_at"].as_u64()), (Some("held"), Some(2)));
+    assert_eq!((check("counts")["standing"].as_str(), check("counts")["looked_at"].as_u64()), (Some("held"), Some(4)));
     let trial = &page["trials"][0];
     let (ready, began) = (trial["ready_ms"].as_f64().unwrap(), trial["measurements"][0]["began_s"].as_f64().unwrap());
     assert!(began * 1e3 >= ready, "a cell begins after the first right answer: {ready} ms, {began} s");

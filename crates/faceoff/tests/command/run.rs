@@ -119,6 +119,26 @@ fn a_variant_may_answer_workloads_of_its_own_and_be_spoken_to_otherwise() {
 }
 
 #[test]
+fn a_proxy_that_takes_part_nowhere_stands_before_the_upstream_of_who_answers_the_same() {
+    let folder = Folder::new();
+    folder.system("back", &[]);
+    for name in ["known", "other", "new"] {
+        folder.system(name, &[]);
+        let path = folder.path().join(format!("systems/{name}/system.toml"));
+        let text = std::fs::read_to_string(&path).unwrap().replace("\"service\"", "\"proxy\"");
+        std::fs::write(path, text).unwrap();
+    }
+    folder
+        .run(&["check", "new"])
+        .expect(2)
+        .says("no experiment here says what it could stand before")
+        .says("hint: name it with --upstream");
+    folder.experiment(&["known", "other"], "upstream = \"back\"");
+    folder.run(&["check", "new"]).expect(0).says("1 right");
+    nothing_is_left(&folder);
+}
+
+#[test]
 fn two_runs_at_once_take_turns() {
     let folder = Folder::new();
     folder.system("a", &[]);

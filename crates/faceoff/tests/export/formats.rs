@@ -7,6 +7,8 @@ use made_up::{MS, histogram, name, trial};
 use model::judgement::Outcome;
 use model::metric::Metric;
 use model::record::{Failure, Measurement};
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::record::{Field as Read, Row};
 use report::export::{self, Field, Kind, Of, Source};
 use std::time::Duration;
 
@@ -184,6 +186,7 @@ fn what_was_chosen_alone_is_written() {
 /// Reads a table again, and compares it value by value.
 #[track_caller]
 pub fn is_read_again(table: &export::Table) {
+    is_read_again_from_columns(table);
     let text = export::csv(table);
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
@@ -202,6 +205,29 @@ pub fn is_read_again(table: &export::Table) {
                 _ => false,
             };
             assert!(fits, "{column}: {field:?} {read:?}");
+        }
+    }
+}
+
+/// The same of Parquet.
+#[track_caller]
+fn is_read_again_from_columns(table: &export::Table) {
+    let reader = SerializedFileReader::new(bytes::Bytes::from(export::parquet(table).unwrap())).unwrap();
+    let rows: Vec<Row> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), table.rows.len());
+    for (read, row) in rows.iter().zip(&table.rows) {
+        let columns: Vec<(&String, &Read)> = read.get_column_iter().collect();
+        assert_eq!(columns.len(), row.len());
+        for (((name, read), field), (column, _)) in columns.into_iter().zip(row).zip(&table.columns) {
+            let fits = match (read, field) {
+                (Read::Str(read), Field::Text(text)) => read == text,
+                (Read::ULong(read), Field::Whole(n)) => read == n,
+                (Read::Double(read), Field::Number(n)) => read == n,
+                (Read::Bool(read), Field::Flag(flag)) => read == flag,
+                (Read::Null, Field::Nothing) => true,
+                _ => false,
+            };
+            assert!(fits && name == column, "{column}: {field:?} {read:?}");
         }
     }
 }

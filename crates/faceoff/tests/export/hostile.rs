@@ -70,6 +70,8 @@ proptest! {
         let is_told = |name: &str, value: &str| metrics.iter().any(|(_, _, labels, _)| labels.iter().any(|(n, v)| n == name && v == value));
         prop_assert!(is_told("cell", &cell) && is_told("claim", &claim) && is_told("experiment", &other));
 
+        crate::metrics::is_sent_alike(&whole);
+
         let files = export::hgrm(&whole).unwrap().map(|file| file.name);
         let samples: Vec<_> = export::jtl(&whole).unwrap().map(Result::unwrap).collect();
         for name in files.chain(samples.iter().map(|file| file.name.clone())) {

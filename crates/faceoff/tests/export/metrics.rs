@@ -1,4 +1,4 @@
-//! Metrics, read by a parser of OpenMetrics.
+//! Metrics, read by a parser of OpenMetrics and, as they are sent to Prometheus, by prost.
 
 use crate::{name, record};
 use model::judgement::Judgement;
@@ -6,6 +6,7 @@ use model::metric::Metric;
 use model::record::Record;
 use nom_openmetrics::parser::openmetrics;
 use nom_openmetrics::{Family, Sample};
+use prost::Message as _;
 use report::export::{self, Source};
 
 /// A name, a value, labels and a time in seconds.
@@ -28,6 +29,54 @@ pub fn read(text: &str) -> Vec<Told> {
     assert_eq!(all.len(), times.len());
     let labels = |sample: &Sample<'_>| sample.labels().iter().map(|label| (label.name.to_owned(), label.value.clone())).collect();
     all.iter().zip(times).map(|(sample, time)| (sample.name().to_owned(), sample.number(), labels(sample), time)).collect()
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct WriteRequest {
+    #[prost(message, repeated, tag = "1")]
+    series: Vec<Series>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Series {
+    #[prost(message, repeated, tag = "1")]
+    labels: Vec<Label>,
+    #[prost(message, repeated, tag = "2")]
+    samples: Vec<Point>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Label {
+    #[prost(string, tag = "1")]
+    name: String,
+    #[prost(string, tag = "2")]
+    value: String,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Point {
+    #[prost(double, tag = "1")]
+    value: f64,
+    #[prost(int64, tag = "2")]
+    at_ms: i64,
+}
+
+/// What is sent to Prometheus is what stands in OpenMetrics text.
+#[track_caller]
+pub fn is_sent_alike(source: &Source<'_>) {
+    let body = snap::raw::Decoder::new().decompress_vec(&export::remote_write(source).unwrap()).unwrap();
+    let sent = WriteRequest::decode(body.as_slice()).unwrap().series;
+    let told = read(&export::openmetrics(source));
+    assert_eq!(sent.len(), told.len());
+    for (sent, (name, value, labels, at)) in sent.iter().zip(told) {
+        assert!(sent.labels.windows(2).all(|pair| pair[0].name < pair[1].name), "{sent:?}");
+        let mut expected: Vec<(String, String)> = labels.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+        expected.push(("__name__".into(), name));
+        expected.sort();
+        let labels: Vec<(String, String)> = sent.labels.iter().map(|label| (label.name.clone(), label.value.clone())).collect();
+        assert_eq!(labels, expected);
+        assert_eq!(sent.samples, [Point { value, at_ms: (at * 1e3).round() as i64 }]);
+    }
 }
 
 fn judged() -> (Record, Judgement) {
@@ -65,6 +114,15 @@ fn open_metrics_text_tells_what_was_judged_and_measured() {
     assert!((sum - m.times().mean_ns() * 1_400.0 / 1e9).abs() < 1e-9, "{sum}");
     let right = of("faceoff_measurement_requests", &[&here[..], &[("outcome", "correct")]].concat());
     assert_eq!(right, [(1_400.0, 1_767_225_600.0 + 3.0 * 60.0 + 30.0 + 3.5)]);
+}
+
+#[test]
+fn prometheus_is_sent_what_stands_in_the_text() {
+    let (mut record, judgement) = judged();
+    is_sent_alike(&Source::whole(&record, &judgement));
+    record.trials[0].started_at.clear();
+    let refused = export::remote_write(&Source::whole(&record, &judgement)).unwrap_err().to_string();
+    assert!(refused.contains("a trial of the record has no time that can be read"), "{refused}");
 }
 
 #[test]

@@ -1,20 +1,24 @@
 //! A record and its judgement as files for other tools. Every number stands in one of the two. What a format asks for and a record does
 //! not have is said, or the file is refused with the reason (docs/export.md).
 
+mod columns;
 mod hdr;
 mod jtl;
 mod junit;
 mod markdown;
 mod metrics;
 mod openmetrics;
+mod remote_write;
 mod svg;
 mod tables;
 
+pub use columns::parquet;
 pub use hdr::{LogInterval, hdr, hdr_log, hgrm, spectrum};
 pub use jtl::jtl;
 pub use junit::junit;
 pub use markdown::markdown;
 pub use openmetrics::openmetrics;
+pub use remote_write::remote_write;
 pub use svg::svg;
 pub use tables::{Field, Kind, Of, Table, csv, table};
 
