@@ -1,9 +1,14 @@
 //! The command.
 
 mod commands;
+#[cfg(test)]
+#[path = "../tests/command/documents.rs"]
+mod documents;
 mod exit;
 mod output;
 mod progress;
+#[cfg(test)]
+mod reference;
 mod signals;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};

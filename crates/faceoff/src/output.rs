@@ -1,11 +1,12 @@
-//! Data to standard output, messages to standard error. A reader that has gone is no error.
+//! Data to standard output, messages to standard error, neither with secrets. A reader that has gone is no error.
 
+use model::secret::hidden;
 use std::io::{IsTerminal, Write};
 
 /// Prints data.
 pub fn print(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let _ = out.write_all(hidden(text).as_bytes()).and_then(|()| out.flush());
 }
 
 /// Prints a line of data.
@@ -20,7 +21,7 @@ pub fn json(value: &impl serde::Serialize) {
 
 /// Says something that is not data.
 pub fn message(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", hidden(text));
 }
 
 /// Says what went wrong.

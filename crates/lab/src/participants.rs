@@ -50,6 +50,8 @@ pub(crate) fn gather_all(
     let contenders = experiment.everybody().map(|name| place.catalog.contender(name)).collect::<Result<Vec<_>, _>>()?;
     let upstream = experiment.upstream.as_ref().map(|name| place.catalog.contender(name)).transpose()?;
     let workloads = workloads(place, experiment, upstream.as_ref())?;
+    workloads.values().try_for_each(Workload::must_have_secrets)?;
+    contenders.iter().chain(&upstream).try_for_each(|contender| contender.system.must_have_secrets())?;
     if let Some(upstream) = &upstream
         && upstream.system.answers.is_empty()
     {

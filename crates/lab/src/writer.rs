@@ -1,6 +1,7 @@
-//! Writes a record: a line at a time, each on disk before the next begins.
+//! Writes a record: a line at a time, without secrets, each on disk before the next begins.
 
 use model::record::{FILE_NAME, Header, Line};
+use model::secret;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -33,7 +34,13 @@ impl Writer {
     }
 
     pub fn write(&mut self, line: &Line) -> std::io::Result<()> {
-        let mut bytes = serde_json::to_vec(line)?;
+        let mut bytes = if secret::is_any() {
+            let mut value = serde_json::to_value(line)?;
+            secret::hide(&mut value);
+            serde_json::to_vec(&value)?
+        } else {
+            serde_json::to_vec(line)?
+        };
         bytes.push(b'\n');
         self.file.write_all(&bytes)?;
         self.file.sync_data()

@@ -49,16 +49,18 @@ enum Content {
 impl Script {
     /// Prepares every step. What is random follows from the seed and the thread, one of so many.
     pub fn new(workload: &Workload, target: &Target, seed: u64, thread: u32, threads: u32) -> Script {
-        let names = Names::of(&workload.steps);
-        let prepare = |step: &Step| Prepared {
-            name: format!("{} {}", step.method, step.path),
+        let filled = workload.with_secrets();
+        let names = Names::of(&filled.steps);
+        // Messages name a step as it is written, without what the environment gave.
+        let prepare = |(step, written): (&Step, &Step)| Prepared {
+            name: format!("{} {}", written.method, written.path),
             is_head: step.method == "HEAD",
             expected: Expected::new(step, &names),
             request: request(step, target, &names),
         };
         Script {
-            steps: workload.steps.iter().map(prepare).collect(),
-            draws: Draws::new(workload, &names, seed, thread, threads),
+            steps: filled.steps.iter().zip(&workload.steps).map(prepare).collect(),
+            draws: Draws::new(&filled, &names, seed, thread, threads),
             has_captures: workload.steps.iter().any(|step| !step.captures.is_empty()),
             scratch: Vec::new(),
         }

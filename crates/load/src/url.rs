@@ -54,7 +54,8 @@ pub fn parse(url: &str) -> Result<Url<'_>, Problems> {
     };
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     if authority.contains('@') {
-        return Err(wrong(format!("`{url}` names a user, which is not sent")));
+        let hint = "send it yourself, from the environment: -H 'Authorization: Basic {env.CREDENTIALS}', the base64 of user:password";
+        return Err(Problems::plain("the URL names a user, which is not sent", hint));
     }
     let path = path.split('#').next().unwrap_or_default();
     if url.contains(|c: char| !c.is_ascii_graphic()) {

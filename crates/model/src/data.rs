@@ -88,8 +88,8 @@ pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
 
 pub(crate) fn walk(table: &Table<'_>, folder: &Path, parameters: &Parameters) -> Data {
     let name = table.required_string("name");
-    if !name.is_empty() && !is_value_name(&name) {
-        table.problem("name", format!("`{name}` cannot name a value"), "use letters, digits, `-` and `_`");
+    if !name.is_empty() && (!is_value_name(&name) || name == "env") {
+        table.problem("name", format!("`{name}` cannot name a value"), "use letters, digits, `-` and `_`; `env` is the environment");
     }
     let counter = table.table("counter", |t| Values::Counter {
         from: t.integer("from", 0, u64::MAX >> 1).unwrap_or(1),

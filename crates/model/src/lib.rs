@@ -3,7 +3,7 @@
 //! What people write: [`system`], [`workload`], [`experiment`], found through a
 //! [`catalog::Catalog`]. What a run leaves: [`record`], and what it comes to: [`judgement`]. What is compared: [`metric`]. What is looked for: [`capacity`].
 //! What requests leave in a database: [`database`]. What others published: [`article`], what their tools print: [`outputs`], and what that comes to: [`audit`]. Other load generators: [`witness`].
-//! The records of a folder, without reading them whole: [`shelf`]; a metric over several of them: [`history`].
+//! The records of a folder, without reading them whole: [`shelf`]; a metric over several of them: [`history`]. What must not be written down: [`secret`].
 //! What was looked at before believing: [`soundness`]. What the instrument found of what is known: [`selftest`].
 
 pub mod against;
@@ -26,6 +26,7 @@ pub mod problem;
 mod reader;
 pub mod record;
 pub mod reset;
+pub mod secret;
 pub mod selftest;
 mod settings;
 pub mod shelf;

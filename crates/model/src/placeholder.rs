@@ -1,6 +1,7 @@
-//! The closed set of `{placeholders}` in commands, environment and rendered files.
+//! The closed set of `{placeholders}` in commands, environment and rendered files; besides, `{env.NAME}` stands for any environment variable.
 
 use crate::name::did_you_mean;
+use crate::secret;
 use std::collections::BTreeMap;
 
 /// Placeholders that stand for one text, besides `{port.NAME}`.
@@ -30,6 +31,15 @@ const LISTS: [&str; 2] = ["variant.args", "variant.jvm"];
 /// Whether a template names something of a database.
 pub(crate) fn names_database(template: &str) -> bool {
     parts(template).iter().any(|part| matches!(part, Part::Placeholder(name) if name.starts_with("database.")))
+}
+
+/// The environment variables that a template names.
+pub(crate) fn variables(template: &str) -> Vec<String> {
+    let names = parts(template).into_iter().filter_map(|part| match part {
+        Part::Placeholder(name) => name.strip_prefix(secret::PREFIX),
+        Part::Literal(_) => None,
+    });
+    names.map(str::to_owned).collect()
 }
 
 /// What placeholders stand for at one start of a system.
@@ -84,6 +94,10 @@ pub(crate) fn check(template: &str, ports: &[String], may_be_list: bool) -> Vec<
                     did_you_mean(port, ports.iter().map(String::as_str)),
                 ));
             }
+        } else if let Some(variable) = name.strip_prefix(secret::PREFIX) {
+            if !secret::is_variable(variable) {
+                wrong.push((format!("`{{{name}}}` names no environment variable"), "use letters, digits and `_`".into()));
+            }
         } else if !TEXTS.contains(&name) {
             wrong.push((
                 format!("unknown placeholder `{{{name}}}`"),
@@ -104,7 +118,10 @@ impl Values {
         for part in parts(template) {
             match part {
                 Part::Literal(literal) => text.push_str(literal),
-                Part::Placeholder(name) => text.push_str(self.texts.get(name).ok_or_else(|| name.to_owned())?),
+                Part::Placeholder(name) => {
+                    let of_environment = name.strip_prefix(secret::PREFIX).and_then(|variable| secret::value(variable).ok());
+                    text.push_str(of_environment.as_ref().or_else(|| self.texts.get(name)).ok_or_else(|| name.to_owned())?);
+                }
             }
         }
         Ok(text)
@@ -153,6 +170,10 @@ mod tests {
         assert!(check("{variant.args}", &ports, true).is_empty());
         assert_eq!(check("-x{variant.args}", &ports, true).len(), 1);
         assert_eq!(check("{port.admin}", &ports, true).len(), 1);
+        assert!(check("{env.TOKEN}", &ports, false).is_empty());
+        assert_eq!(check("{env.a-b}", &ports, false).len(), 1);
+        assert_eq!(variables("x{env.TOKEN}{work}"), ["TOKEN"]);
+        assert_eq!(Values::default().expand("{env.FACEOFF_TEST_NOT_SET}"), Err("env.FACEOFF_TEST_NOT_SET".into()));
         assert_eq!(check("{upstraem.http}", &ports, true)[0].1, "did you mean `upstream.http`?");
     }
 }

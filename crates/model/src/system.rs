@@ -5,6 +5,7 @@ use crate::placeholder;
 use crate::problem::Problems;
 use crate::reader::{Table, read_file};
 use crate::reset::{self, Reset, ResetStep};
+use crate::secret;
 use crate::settings;
 use crate::units::nanoseconds;
 use serde::{Deserialize, Serialize};
@@ -223,6 +224,21 @@ impl Contender {
 }
 
 impl System {
+    /// That every environment variable has a value that its commands and its environment name.
+    ///
+    /// # Errors
+    /// One that has none.
+    pub fn must_have_secrets(&self) -> Result<(), Problems> {
+        let build = self.build.iter().flat_map(|build| build.run.iter().flatten().chain(build.env.values()));
+        let reset = self.reset.iter().filter_map(|reset| if let ResetStep::Command(command) = &reset.step { Some(command) } else { None });
+        let start = self.start.run.iter().chain(self.start.env.values());
+        let mut templates = build.chain(start).chain(&self.make).chain(reset.flatten());
+        templates.try_for_each(|template| {
+            let mut variables = placeholder::variables(template).into_iter();
+            variables.try_for_each(|variable| secret::value(&variable).map(drop).map_err(Problems::from))
+        })
+    }
+
     /// Reads `system.toml` in a folder.
     ///
     /// # Errors

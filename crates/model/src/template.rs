@@ -1,5 +1,6 @@
 //! Texts in which `${name}` stands for a value: paths, headers and bodies of a workload.
 
+use crate::secret;
 use std::collections::BTreeMap;
 
 /// A text with places for values.
@@ -56,6 +57,34 @@ impl Template {
     pub fn fixed(text: impl Into<String>) -> Template {
         let text = text.into();
         Template { parts: if text.is_empty() { Vec::new() } else { vec![Part::Text(text)] } }
+    }
+
+    /// A text of a command line, in which only `{env.NAME}`, or `${env.NAME}`, is a place: that of an environment variable.
+    pub fn of_words(text: &str) -> Template {
+        let mut template = Template::default();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find("{env.") {
+            let name = &rest[at + 1..];
+            let name = &name[..name.find('}').unwrap_or(0)];
+            if name.strip_prefix(secret::PREFIX).is_some_and(secret::is_variable) {
+                plain.push_str(rest[..at].strip_suffix('$').unwrap_or(&rest[..at]));
+                template.parts.extend((!plain.is_empty()).then(|| Part::Text(std::mem::take(&mut plain))));
+                template.parts.push(Part::Value(name.to_owned()));
+                rest = &rest[at + name.len() + 2..];
+            } else {
+                plain.push_str(&rest[..=at]);
+                rest = &rest[at + 1..];
+            }
+        }
+        plain.push_str(rest);
+        template.parts.extend((!plain.is_empty()).then_some(Part::Text(plain)));
+        template
+    }
+
+    /// The environment variables that it names.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.names().filter_map(|name| name.strip_prefix(secret::PREFIX)).filter(|name| secret::is_variable(name))
     }
 
     /// With texts in the place of some names.
@@ -155,6 +184,16 @@ mod tests {
         assert_eq!(with("/a/${size}b${none}").as_fixed(), Some("/a/128b"));
         assert_eq!(with("${none}"), Template::fixed(""));
         assert_eq!(with("$${size} ${id} ${size}").to_string(), "$${size} ${id} 128");
+    }
+
+    #[test]
+    fn words_of_a_command_line_name_the_environment_alone() {
+        let of = |text: &str| Template::of_words(text).to_string();
+        assert_eq!(of("Bearer {env.TOKEN}"), "Bearer ${env.TOKEN}");
+        assert_eq!(of("{env.A}${env.B_2}"), "${env.A}${env.B_2}");
+        assert_eq!(of(r#"{"a": {}, ${env} {env.} {env.a-b} {env.A"#), r#"{"a": {}, $${env} {env.} {env.a-b} {env.A"#);
+        let variables: Vec<String> = Template::of_words("x{env.A}y").variables().map(str::to_owned).collect();
+        assert_eq!(variables, ["A"]);
     }
 
     proptest! {

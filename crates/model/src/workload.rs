@@ -5,8 +5,10 @@ use crate::database::{self, Stored};
 use crate::name::did_you_mean;
 use crate::problem::Problems;
 use crate::reader::{Levels, Table, read_file};
+use crate::secret;
 use crate::template::Template;
 use crate::units;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
@@ -239,10 +241,67 @@ impl Workload {
         })
     }
 
+    /// That every environment variable has a value that it names.
+    ///
+    /// # Errors
+    /// One that has none.
+    pub fn must_have_secrets(&self) -> Result<(), Problems> {
+        self.variables().into_iter().try_for_each(|variable| secret::value(&variable).map(drop).map_err(Problems::from))
+    }
+
+    fn variables(&self) -> BTreeSet<String> {
+        self.steps.iter().flat_map(Step::templates).flat_map(Template::variables).map(str::to_owned).collect()
+    }
+
+    /// With the values of the environment variables that it names; nothing stands for one that has none.
+    pub fn with_secrets(&self) -> Cow<'_, Workload> {
+        let values = self.variables().into_iter().map(|variable| {
+            let value = secret::value(&variable).unwrap_or_default();
+            (format!("{}{variable}", secret::PREFIX), value)
+        });
+        let values: BTreeMap<String, String> = values.collect();
+        if values.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let in_path = values.iter().map(|(name, value)| (name.clone(), secret::in_path(value))).collect();
+        let mut workload = self.clone();
+        for step in &mut workload.steps {
+            step.path = step.path.with(&in_path);
+            let answer = &mut step.answer;
+            for (_, value) in step.headers.iter_mut().chain(&mut answer.headers) {
+                *value = value.with(&values);
+            }
+            if let Body::Text(text) = &mut step.body {
+                *text = text.with(&values);
+            }
+            if let BodyCheck::Text(text) = &mut answer.body {
+                *text = text.with(&values);
+            }
+            for (_, wanted) in &mut answer.pointers {
+                if let Wanted::Spelling(text) = wanted {
+                    *text = text.with(&values);
+                }
+            }
+        }
+        Cow::Owned(workload)
+    }
+
     /// What is looked at in the answers, in words: what is not looked at in every answer says so.
     pub fn checks(&self) -> String {
         let all: BTreeSet<String> = self.steps.iter().map(|step| step.answer.checks()).collect();
         all.into_iter().collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl Step {
+    /// Every text in which a value may stand.
+    pub fn templates(&self) -> impl Iterator<Item = &Template> {
+        let answer = &self.answer;
+        let sent = if let Body::Text(text) = &self.body { Some(text) } else { None };
+        let expected = if let BodyCheck::Text(text) = &answer.body { Some(text) } else { None };
+        let pointers = answer.pointers.iter().filter_map(|(_, wanted)| if let Wanted::Spelling(text) = wanted { Some(text) } else { None });
+        let headers = self.headers.iter().chain(&answer.headers).map(|(_, value)| value);
+        std::iter::once(&self.path).chain(headers).chain(sent).chain(expected).chain(pointers)
     }
 }
 
@@ -361,6 +420,7 @@ fn walk_step(table: &Table<'_>, folder: &Path, scope: &mut Scope) -> Step {
             table.problem("headers", format!("the header `{name}` is written by the load generator itself"), "leave it out");
         }
     }
+    secret::notice(&step);
     step
 }
 
@@ -399,6 +459,12 @@ fn checked(table: &Table<'_>, key: &str, text: &str, scope: &Scope) -> Option<Te
         Ok(template) => {
             let template = template.with(&scope.parameters.0);
             for name in template.names().filter(|name| !scope.known.contains(*name)) {
+                if let Some(variable) = name.strip_prefix(secret::PREFIX) {
+                    if !secret::is_variable(variable) {
+                        table.problem(key, format!("`${{{name}}}` names no environment variable"), "use letters, digits and `_`");
+                    }
+                    continue;
+                }
                 table.problem(
                     key,
                     format!("nothing before this step gives the value `{name}`"),
@@ -633,6 +699,22 @@ body_file = "${word}.csv"
             assert_eq!(second.answer.body, BodyCheck::Bytes(word.into()));
             assert!(matches!(&second.body, Body::Bytes(bytes) if bytes.len() == size));
         }
+    }
+
+    #[test]
+    fn environment_variables_stand_for_their_values_when_it_is_asked() {
+        let text = "name = \"w\"\nsummary = \"s\"\n[[step]]\npath = \"/a?k=${env.FACEOFF_TEST_KEY}\"\nheaders = { x = \"<${env.FACEOFF_TEST_KEY}>\" }\n[step.answer]\nbody = \"${env.FACEOFF_TEST_KEY}\"\n";
+        let workload = read(text).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(workload.steps[0].path.to_string(), "/a?k=${env.FACEOFF_TEST_KEY}");
+        let said = workload.must_have_secrets().unwrap_err().to_string();
+        assert!(said.contains("FACEOFF_TEST_KEY is not set") && said.contains("\nhint: "), "{said}");
+        let filled = workload.with_secrets();
+        assert_eq!((filled.steps[0].path.as_fixed(), filled.steps[0].headers[0].1.as_fixed()), (Some("/a?k="), Some("<>")));
+        assert_eq!(filled.steps[0].answer.body, BodyCheck::Text(Template::default()));
+        let wrong = read(&text.replace("FACEOFF_TEST_KEY", "1")).unwrap_err();
+        assert!(wrong.contains("`${env.1}` names no environment variable"), "{wrong}");
+        let taken = read(&format!("{text}[[data]]\nname = \"env\"\nchoice = [\"a\"]\n")).unwrap_err();
+        assert!(taken.contains("`env` cannot name a value"), "{taken}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::jdk::Jdk;
 use crate::needs::Tools;
 use crate::process::{self, NotDone, Spec, last_lines};
+use crate::scrub;
 use model::placeholder::Values;
 use model::record::{Artifact, Failure};
 use model::system::{Build, Contender};
@@ -67,7 +68,9 @@ pub fn build(contender: &Contender, tools: &Tools, cache: &Path, run: &str, stop
         let spec = Spec { command: &command, folder: &system.runs_in, env: &env, cpus: &[], descriptors: None, log: &log, user: None, run };
         let shown = command.join(" ");
         let with_log = |what: String| fail(format!("`{shown}` {what} (log: {})", log.display()), last_lines(&log, 20));
-        process::run(&spec, deadline, stop).map_err(|why| match why {
+        let ended = process::run(&spec, deadline, stop);
+        scrub::file(&log);
+        ended.map_err(|why| match why {
             NotDone::NotStarted(cause) => fail(cause, vec![]),
             NotDone::Ended(status) => with_log(format!("ended with {status}")),
             NotDone::Interrupted => fail("interrupted".into(), vec![]),

@@ -8,6 +8,7 @@ use crate::postgres::{self, Client, Server, quoted};
 use crate::process::{self, NotDone, Process, Spec};
 use model::placeholder::Values;
 use model::record::{Artifact, Failure};
+use model::secret;
 use model::system::Contender;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -108,7 +109,11 @@ fn fail(stage: &str, cause: String) -> Failure {
 /// In words, when what it names is no URL.
 pub fn own_server() -> Result<Option<Server>, String> {
     match std::env::var(OWN_SERVER) {
-        Ok(url) if !url.is_empty() => Server::parse(&url).map(Some).map_err(|why| format!("{OWN_SERVER} is no URL of a database: {why}")),
+        Ok(url) if !url.is_empty() => {
+            let server = Server::parse(&url).map_err(|why| format!("{OWN_SERVER} is no URL of a database: {why}"))?;
+            server.password.iter().for_each(|password| secret::learn(password, &format!("{{env.{OWN_SERVER}}}")));
+            Ok(Some(server))
+        }
         _ => Ok(None),
     }
 }

@@ -4,12 +4,14 @@ use crate::build::values;
 use crate::needs::Tools;
 use crate::ports;
 use crate::process::{Process, Spec, Stop};
+use crate::scrub::Scrub;
 use crate::usage::tree_cpu_ns;
 use load::tls::TlsOptions;
 use load::url::{self, Access};
 use load::{Address, Protocol as Framing, Target, WrongAnswer, ask};
 use model::record::{Failure, Stopped};
 use model::reset::ResetStep;
+use model::secret;
 use model::system::{Contender, Protocol, Reached};
 use model::workload::Workload;
 use std::collections::BTreeMap;
@@ -65,6 +67,8 @@ pub struct Running {
     pub asked_in_vain: u64,
     /// What resets it, where that is a command.
     pub(crate) reset: Command,
+    /// Clears what it leaves; dropped after the process.
+    _scrub: Option<Scrub>,
 }
 
 /// A command with its environment, ready to be run.
@@ -135,7 +139,8 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
                 let (began_ns, ready_after_ns) = (process.started_ns, Some(at_ns - process.started_ns));
                 let reset = Command { words: prepared.reset, env: prepared.env };
                 let process = Some(process);
-                return Ok(Running { process, began_ns, address, target, command: prepared.command, ready_after_ns, asked_in_vain, reset });
+                let (command, _scrub) = (prepared.command, Some(prepared.scrub));
+                return Ok(Running { process, began_ns, address, target, command, ready_after_ns, asked_in_vain, reset, _scrub });
             }
             Err(WrongAnswer::NobodyThere(cause)) => cause,
             Err(WrongAnswer::NoAnswer(cause)) => {
@@ -189,8 +194,9 @@ fn reach(contender: &Contender, reached: &Reached, ready: &Workload, around: &Su
                 Ok(_) => {
                     let target = Target { addresses: vec![Address::Tcp(*address)], ..found };
                     let (command, reset) = (vec![reached.url.clone()], Command::default());
-                    let (process, ready_after_ns) = (None, None);
-                    return Ok(Running { process, began_ns, address: *address, target, command, ready_after_ns, asked_in_vain, reset });
+                    let (process, ready_after_ns, _scrub) = (None, None, None);
+                    let address = *address;
+                    return Ok(Running { process, began_ns, address, target, command, ready_after_ns, asked_in_vain, reset, _scrub });
                 }
                 Err(WrongAnswer::NobodyThere(cause)) => cause,
                 Err(WrongAnswer::NoAnswer(cause) | WrongAnswer::Wrong(cause)) => {
@@ -230,6 +236,7 @@ struct Prepared {
     port: u16,
     descriptors: u64,
     log: PathBuf,
+    scrub: Scrub,
 }
 
 /// Picks ports, fills placeholders, renders files.
@@ -237,6 +244,7 @@ fn prepare(contender: &Contender, around: &Surroundings<'_>) -> Result<Prepared,
     let start = &contender.system.start;
     std::fs::create_dir_all(around.work).map_err(|e| format!("{} cannot be made: {e}", around.work.display()))?;
     let work = around.work.canonicalize().map_err(|e| format!("{} cannot be found: {e}", around.work.display()))?;
+    let scrub = Scrub(work.clone());
     let descriptors = around.descriptors.or(start.descriptors).unwrap_or_else(usual_descriptors);
     let mut values = values(contender, around.tools.jvm(&contender.system));
     let mut first_port = None;
@@ -254,6 +262,8 @@ fn prepare(contender: &Contender, around: &Surroundings<'_>) -> Result<Prepared,
     values.texts.insert("cores".into(), around.cpus.len().to_string());
     values.texts.insert("descriptors".into(), descriptors.to_string());
     let no_value = |name: String| match name.as_str() {
+        name if name.starts_with(secret::PREFIX) => secret::value(&name[secret::PREFIX.len()..])
+            .map_or_else(|missing| format!("{} ({})", missing.message, missing.hint), |_| name.to_owned()),
         name if name.starts_with("upstream") => format!("`{{{name}}}` has no value: the experiment names no upstream"),
         name if name.starts_with("database") => format!("`{{{name}}}` has no value: the experiment names no database"),
         name => format!("`{{{name}}}` has no value here"),
@@ -278,6 +288,7 @@ fn prepare(contender: &Contender, around: &Surroundings<'_>) -> Result<Prepared,
         port: first_port.ok_or("the system names no port")?,
         descriptors,
         log: work.join("output.log"),
+        scrub,
     })
 }
 

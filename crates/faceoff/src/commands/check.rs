@@ -11,6 +11,7 @@ use model::problem::Problems;
 use model::record::Failure;
 use model::system::{Contender, Kind};
 use model::units::show_duration;
+use model::workload::Workload;
 use runner::database::Means;
 use runner::needs::Tools;
 use runner::start::{Running, Surroundings, start};
@@ -141,6 +142,8 @@ impl Checks<'_> {
             return Ok(Outcome::Skipped("it answers no workload that could be asked (`answers` is empty)".into()));
         }
         let workloads = contender.system.answers.iter().map(|w| self.place.catalog.workload(w)).collect::<Result<Vec<_>, _>>()?;
+        workloads.iter().try_for_each(Workload::must_have_secrets)?;
+        contender.system.must_have_secrets()?;
         let name = contender.name.clone();
         let needs_upstream = contender.system.kind == Kind::Proxy;
         let needs_database = contender.needs_database();
@@ -233,6 +236,8 @@ impl Checks<'_> {
             return Err(Problems::plain(format!("{wanted} answers no workload"), "name one in its `answers`").into());
         };
         let workload = self.place.catalog.workload(first)?;
+        workload.must_have_secrets()?;
+        contender.system.must_have_secrets()?;
         let failed = |cause: String| Failure { stage: "upstream".into(), cause, log: vec![] };
         let ready = match lab::gather(&self.place, &self.tools, contender, "check", &mut |p| self.show.take(p))? {
             Ok(ready) => ready,

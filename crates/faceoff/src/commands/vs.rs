@@ -16,6 +16,7 @@ use model::catalog::Catalog;
 use model::experiment::{RATE_MAX, RATE_MIN};
 use model::name::is_name;
 use model::problem::Problems;
+use model::secret;
 use model::units::parse_duration;
 use model::workload::{Statuses, Workload};
 use std::path::{Path, PathBuf};
@@ -89,6 +90,7 @@ struct Side<'t> {
 impl Side<'_> {
     fn read(text: &str) -> Result<Side<'_>, Problems> {
         let named = text.split_once('=').filter(|(name, url)| is_name(name) && url.starts_with("http"));
+        secret::notice_query(text);
         let url = url::parse(named.map_or(text, |(_, url)| url))?;
         let server = url.server();
         let authority = server.split("://").nth(1).unwrap_or_default();
@@ -196,6 +198,7 @@ fn write(
     if let Some(last) = asked.steps.last_mut() {
         last.answer.status = Statuses { from: 200, to: 399 };
     }
+    asked.must_have_secrets()?;
     let heard = {
         let _lock = lock(stop)?;
         listen(&catalog, &sides[0].name, asked, stop, &|what, _| {
@@ -207,6 +210,7 @@ fn write(
     // What reads them has the last word.
     catalog.experiment(EXPERIMENT)?;
     message(&format!("the right answer is what {} gave: {right}{}", sides[0].name, requests.lost()));
+    requests.kept_out().iter().for_each(|text| message(text));
     Ok(catalog)
 }
 

@@ -104,6 +104,11 @@ const OTHERS: [(&str, &str, &str); 9] = [
     ("aa-differs", "the baseline does not differ from itself", "comparisons"),
 ];
 
+/// Every check, in reading order: the kind of the faults that it finds, and what is so where it finds none.
+pub fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
+    OF_MEASUREMENT.iter().map(|check| (check.kind, check.what)).chain(OTHERS.iter().map(|(kind, what, _)| (*kind, *what)))
+}
+
 /// All checks of a record with what they came to, those that found something first. `compared` says how often the baseline was compared with itself.
 pub(crate) fn checks(record: &Record, faults: &[FaultAt], compared: usize) -> Vec<Check> {
     let seen: Vec<Seen<'_>> = record.trials.iter().flat_map(|t| &t.measurements).filter_map(|m| Seen::of(record, m)).collect();

@@ -16,6 +16,7 @@ use model::record::{Fault, Measurement, Record, Trial};
 use std::borrow::Cow;
 
 pub(crate) use checks::checks;
+pub use checks::known;
 
 /// One measurement, with what it was meant to be.
 struct Seen<'a> {

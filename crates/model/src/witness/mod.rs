@@ -171,7 +171,8 @@ struct Fixed<'a> {
 /// # Errors
 /// What the tool cannot express.
 pub fn translate(driver: Driver, task: &Task<'_>) -> Result<Translated, String> {
-    let requests = task.workload.steps.iter().map(fixed).collect::<Result<Vec<_>, _>>()?;
+    let workload = task.workload.with_secrets();
+    let requests = workload.steps.iter().map(fixed).collect::<Result<Vec<_>, _>>()?;
     if task.duration.subsec_nanos() != 0 {
         return Err("it lasts for whole seconds".into());
     }

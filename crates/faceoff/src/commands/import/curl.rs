@@ -216,7 +216,7 @@ fn step(request: &Request, url: &str, lost: &mut Notes) -> Result<(String, Step)
     if let (true, Some(query)) = (request.in_query, &body) {
         target = format!("{target}{}{query}", if target.contains('?') { "&" } else { "?" });
     }
-    step.path = path(Template::fixed(target));
+    step.path = path(Template::of_words(&target));
     let has_body = body.is_some() && !request.in_query;
     step.method = match (&request.method, request.head, has_body) {
         (Some(method), ..) => method.clone(),
@@ -233,9 +233,13 @@ fn step(request: &Request, url: &str, lost: &mut Notes) -> Result<(String, Step)
         if request.is_json {
             add_header(&mut step, "accept", Template::fixed("application/json"), lost);
         }
-        step.body = Body::Text(Template::fixed(body.unwrap_or_default()));
+        step.body = Body::Text(Template::of_words(&body.unwrap_or_default()));
     }
     if let Some(user) = &request.user {
+        if Template::of_words(user).variables().next().is_some() {
+            let hint = "send the whole header from it: -H 'Authorization: Basic {env.CREDENTIALS}', the base64 of user:password";
+            return Err(Problems::plain("a variable of the environment stands in -u, which is encoded before it has a value", hint));
+        }
         add_header(&mut step, "authorization", Template::fixed(format!("Basic {}", STANDARD.encode(user))), lost);
     }
     if request.compressed {
@@ -245,7 +249,7 @@ fn step(request: &Request, url: &str, lost: &mut Notes) -> Result<(String, Step)
         match header.split_once(':') {
             // Without a value curl leaves out a header that it would send.
             Some((name, "")) => step.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name.trim())),
-            Some((name, value)) => add_header(&mut step, name, Template::fixed(value.trim()), lost),
+            Some((name, value)) => add_header(&mut step, name, Template::of_words(value.trim()), lost),
             None => lost.add(format!("the header `{}`", shortened(header)), "it has no value"),
         }
     }

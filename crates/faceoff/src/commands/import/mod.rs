@@ -23,6 +23,7 @@ use model::data::is_value_name;
 use model::experiment::Load;
 use model::name::{is_name, percent_encoded as encoded};
 use model::problem::Problems;
+use model::secret;
 use model::template::Template;
 use model::workload::{Answer, BUILT_IN, Statuses, Step, Workload, is_header_name, is_header_value, is_written_by_generator};
 use serde::Serialize;
@@ -201,6 +202,8 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
 pub struct Requests {
     part: Part,
     lost: Notes,
+    /// Environment variables that stand for what must not be written down.
+    kept_out: Vec<String>,
 }
 
 impl Requests {
@@ -210,7 +213,11 @@ impl Requests {
     /// What cannot be understood.
     pub fn of_curl(words: &[String]) -> Result<Requests, Problems> {
         let Imported { mut parts, lost, .. } = curl::import(words, Path::new("."))?;
-        Ok(Requests { part: parts.remove(0), lost })
+        let mut part = parts.remove(0);
+        let mut kept_out: Vec<String> = part.workload.steps.iter_mut().flat_map(secret::lift).collect();
+        kept_out.sort_unstable();
+        kept_out.dedup();
+        Ok(Requests { part, lost, kept_out })
     }
 
     /// The workload, whose right answers are those of any success until somebody says otherwise.
@@ -221,6 +228,14 @@ impl Requests {
     /// As a file of a workload; the last table is what is asked of the last answer.
     pub fn text(&self, name: &str) -> String {
         write::workload(&self.part, name)
+    }
+
+    /// What must not be written down, and what stands for it; where that is anything.
+    pub fn kept_out(&self) -> Option<String> {
+        let variables = self.kept_out.join(", ");
+        let text =
+            || format!("a secret of the request stands in no file: set {variables} in the environment to do this again (docs/secrets.md)");
+        (!variables.is_empty()).then(text)
     }
 
     /// What could not be carried over.

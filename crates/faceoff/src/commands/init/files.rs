@@ -5,6 +5,7 @@ pub use crate::commands::import::{quoted, time};
 use crate::exit::Error;
 use load::Heard;
 use model::problem::Problems;
+use model::secret;
 use model::workload::Statuses;
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
@@ -147,7 +148,13 @@ pub fn right(heard: &[Heard; 2], workload: &str) -> Right {
         let lines = format!("{field} = {}\n", quoted(&name));
         Right { file: Some((name, first.kept.body.clone())), lines, said: format!("status {status} and {said}, in workloads/") }
     };
+    let tells = |heard: &Heard| secret::hidden_bytes(&heard.kept.body).is_some();
     match (json(first), json(second)) {
+        _ if tells(first) || tells(second) => Right {
+            file: None,
+            lines: String::new(),
+            said: format!("status {status}, whatever the body: it repeats a secret, which stands in no file"),
+        },
         (Some(one), Some(two)) if one == two => with_file("json", "json_file", "this JSON, however it is spelt"),
         (Some(Value::Object(one)), Some(Value::Object(two))) => {
             let both = one.keys().filter(|key| two.contains_key(*key));

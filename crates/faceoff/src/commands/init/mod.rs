@@ -127,6 +127,7 @@ fn make(files: &mut Files, services: [&Service; 2], mut requests: Requests, read
         // Readiness is the first answer that can be meant: what the service itself calls a failure is none.
         last.answer.status = Statuses { from: 200, to: 399 };
     }
+    requests.workload().must_have_secrets()?;
     let heard = listen(&catalog, &first.name, requests.workload(), &stop, &|what, log| first.failed(what, log))?;
     let right = files.write_workload(&mut requests, WORKLOAD, &heard)?;
     let means = Means { rate: Some(100.0), connections: Some(8), design: DESIGN.into() };
@@ -136,6 +137,7 @@ fn make(files: &mut Files, services: [&Service; 2], mut requests: Requests, read
     catalog.workload(WORKLOAD)?;
     message(&format!("wrote {}", files.list()));
     message(&format!("the right answer is what {} gave: {right}{}", first.name, requests.lost()));
+    requests.kept_out().iter().for_each(|text| message(text));
     let contenders = services.map(|service| catalog.contender(&ContenderName { system: service.name.clone(), variants: vec![] }));
     let contenders = contenders.into_iter().collect::<Result<Vec<_>, _>>()?;
     let code = check::prove(&catalog, contenders, None, Format::Text, &stop)?;

@@ -9,6 +9,7 @@ use load::{Protocol, Wait};
 use model::capacity::{Capacity, Of, USUAL_FROM, USUAL_PROBE};
 use model::experiment::{Load, Overflow, Pause, RATE_MAX, RATE_MIN, Spacing, Stage, in_flight_for};
 use model::problem::Problems;
+use model::secret;
 use model::template::Template;
 use model::threshold::{self, ServiceLevel, Threshold};
 use model::units::{parse_duration, parse_number};
@@ -27,7 +28,7 @@ const USUAL: Duration = Duration::from_secs(10);
     after_help = "Latency counts from the scheduled instant, service time from the sending. Exit codes: 0 done, 1 no right answer, 2 usage, 3 a threshold breached, 130 interrupted."
 )]
 pub struct Options {
-    /// Where requests go: http://host:port/path or https://...
+    /// Where requests go: http://host:port/path or https://...; here, in headers and in the body `{env.NAME}` is an environment variable
     pub url: String,
 
     /// Connections of a closed load; with a rate, the most requests under way at once [default: 64; with a rate 1024 or those of 100 ms]
@@ -202,7 +203,9 @@ impl Options {
     /// What contradicts itself, and what to do.
     pub fn to_run(&self) -> Result<Run, Problems> {
         self.contradictions()?;
-        let url = url::parse(&self.url)?;
+        let filled = secret::filled(&self.url)?;
+        secret::notice_query(&filled);
+        let url = url::parse(&filled)?;
         let load = self.load()?;
         let protocol = if self.http2 { Protocol::Http2 } else { Protocol::Http1 { keep_alive: !self.close } };
         let tls = TlsOptions {
@@ -213,7 +216,11 @@ impl Options {
         };
         let access = Access { tls, protocol, unix: self.unix.clone(), allow_remote: self.allow_remote };
         let workload = match &self.workload {
-            Some(file) => Workload::read(file)?,
+            Some(file) => {
+                let workload = Workload::read(file)?;
+                workload.must_have_secrets()?;
+                workload
+            }
             None => {
                 let body = self.body.as_deref().map(read_body).transpose()?;
                 let method = self.method.as_deref().unwrap_or(if body.is_some() { "POST" } else { "GET" });
@@ -253,7 +260,7 @@ impl Options {
             return Err(Problems::plain(format!("--driver with {what} is not done"), hint));
         }
         Ok(Task {
-            server: url::parse(&self.url)?.server(),
+            server: url::parse(&secret::filled(&self.url)?)?.server(),
             workload: &run.workload,
             load: &run.load,
             duration: run.duration,
@@ -384,7 +391,7 @@ impl Options {
 
 fn read_body(body: &str) -> Result<Vec<u8>, Problems> {
     match body.strip_prefix('@') {
-        None => Ok(body.into()),
+        None => Ok(secret::filled(body)?.into()),
         Some(file) => std::fs::read(Path::new(file))
             .map_err(|e| Problems::plain(format!("the body's file {file} cannot be read: {e}"), "is it there, and yours to read?")),
     }
@@ -413,6 +420,7 @@ pub fn one_step(
         answer: Answer { status, ..Answer::default() },
         ..Step::default()
     };
+    secret::notice(&step);
     Ok(Workload { name: "load".into(), summary: summary.to_owned(), steps: vec![step], ..Workload::default() })
 }
 
@@ -421,8 +429,11 @@ fn read_driver() -> impl TypedValueParser<Value = Driver> {
 }
 
 fn read_header(header: &str) -> Result<(String, Template), Problems> {
-    let wrong = || Problems::plain(format!("`{header}` is not a header"), "write it like -H 'Accept: text/html'");
+    // What follows the name may be a secret.
+    let shown = header.split([':', ' ']).next().unwrap_or_default();
+    let wrong = || Problems::plain(format!("`{shown}` begins no header"), "write it like -H 'Accept: text/html'");
     let (name, value) = header.split_once(':').ok_or_else(wrong)?;
+    let value = secret::filled(value)?;
     let (name, value) = (name.trim(), value.trim());
     if !is_header_name(name) || !is_header_value(value) {
         return Err(wrong());

@@ -10,6 +10,7 @@ use load::url::{self, Access};
 use load::{Measured, Progress, Protocol, Wait};
 use model::experiment::{Load, Overflow, Spacing};
 use model::problem::Problems;
+use model::secret;
 use model::units::{parse_duration, parse_number};
 use model::workload::Statuses;
 use stats::{Histogram, smallest_sample};
@@ -93,7 +94,8 @@ impl Options {
         if self.duration.is_zero() || self.timeout.is_zero() {
             return Err(Problems::plain("a time is zero", "say how long, such as -d 10s and --timeout 2s"));
         }
-        let url = url::parse(&self.url)?;
+        let filled = secret::filled(&self.url)?;
+        let url = url::parse(&filled)?;
         let tls = TlsOptions { ca: None, insecure: true, certificate: None, http2: false };
         let access = Access { tls, protocol: Protocol::Http1 { keep_alive: true }, unix: None, allow_remote: self.allow_remote };
         let load = match self.rate {

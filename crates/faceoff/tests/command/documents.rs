@@ -1,0 +1,90 @@
+//! The commands that stand in the documents, for the tests that read them (`src/reference.rs`) and those that run them (`docs.rs`).
+
+use std::path::{Path, PathBuf};
+
+/// A command line of a document.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// The document, counted from the repository's folder.
+    pub file: String,
+    /// Its line, from 1.
+    pub number: usize,
+    /// As it stands there, joined where it goes on behind a backslash.
+    pub text: String,
+    /// Whether it stands within a sentence, where it may only name a command.
+    pub in_sentence: bool,
+}
+
+impl Said {
+    /// Where it stands.
+    pub fn place(&self) -> String {
+        format!("{}:{}: {}", self.file, self.number, self.text)
+    }
+}
+
+/// The repository's folder.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+/// Every command of every document: shell blocks whole, and within sentences what begins with `faceoff`.
+pub fn commands() -> Vec<Said> {
+    let mut files: Vec<String> =
+        ["README.md", "CONTRIBUTING.md", "METHOD.md", "ARCHITECTURE.md", "workloads/README.md"].map(str::to_owned).into();
+    for folder in ["docs", "docs/reference"] {
+        let entries = std::fs::read_dir(root().join(folder)).unwrap().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        files.extend(names.filter(|name| name.ends_with(".md") || name.ends_with(".yml")).map(|name| format!("{folder}/{name}")));
+    }
+    files.sort_unstable();
+    files.iter().flat_map(|file| of(file, &std::fs::read_to_string(root().join(file)).unwrap())).collect()
+}
+
+fn of(file: &str, text: &str) -> Vec<Said> {
+    let (mut found, mut joined, mut fence, mut here) = (Vec::new(), String::new(), None, false);
+    for (number, line) in (1..).zip(text.lines()) {
+        let mut add = |text: String, in_sentence| found.push(Said { file: file.to_owned(), number, text, in_sentence });
+        let trimmed = line.trim_start();
+        if let Some(kind) = trimmed.strip_prefix("```") {
+            fence = if fence.is_none() { Some(kind.trim() == "sh") } else { None };
+        } else if file.ends_with(".yml") {
+            if trimmed.starts_with("faceoff ") {
+                add(trimmed.to_owned(), false);
+            }
+        } else if here {
+            here = trimmed != "EOF";
+        } else if fence == Some(true) {
+            match line.strip_suffix('\\') {
+                Some(begun) => joined += begun,
+                None => {
+                    joined += line;
+                    here = joined.contains("<<'EOF'");
+                    let text = std::mem::take(&mut joined).trim().to_owned();
+                    if !text.is_empty() && !text.starts_with('#') {
+                        add(text, false);
+                    }
+                }
+            }
+        } else if fence.is_none() {
+            let spans = line.split('`').skip(1).step_by(2);
+            let is_ours = |span: &&str| span.split(' ').next().is_some_and(is_faceoff) && span.contains(' ');
+            spans.filter(is_ours).for_each(|span| add(span.to_owned(), true));
+        }
+    }
+    found
+}
+
+/// Whether a word calls faceoff.
+pub fn is_faceoff(word: &str) -> bool {
+    word == "faceoff" || word.ends_with("/faceoff")
+}
+
+#[test]
+fn commands_are_found_where_they_stand() {
+    let text = "Say `faceoff list` or `faceoff`.\n```sh\nexport A=1\nfaceoff run x \\\n  --plan   # why\ncat > f <<'EOF'\nfaceoff no\nEOF\n```\n```\nfaceoff no\n```\n";
+    let found: Vec<(usize, String, bool)> = of("a.md", text).into_iter().map(|said| (said.number, said.text, said.in_sentence)).collect();
+    let wanted =
+        [(1, "faceoff list", true), (3, "export A=1", false), (5, "faceoff run x   --plan   # why", false), (6, "cat > f <<'EOF'", false)];
+    assert_eq!(found, wanted.map(|(number, text, in_sentence)| (number, text.to_owned(), in_sentence)));
+    assert!(commands().len() > 60);
+}

@@ -1,0 +1,61 @@
+//! docs/tutorial.md, followed to the letter: its shell blocks, one after the other, in an empty folder.
+
+use crate::documents::root;
+use crate::folder::{Folder, nothing_is_left};
+use model::judgement::Outcome;
+use model::metric::Metric;
+use std::path::Path;
+use std::process::Command;
+
+/// Its shell blocks, as one script.
+fn script() -> String {
+    let text = std::fs::read_to_string(root().join("docs/tutorial.md")).unwrap();
+    let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("\n```").next());
+    blocks.map(|block| format!("{block}\n")).collect()
+}
+
+/// Runs it; `None` where one of its languages is not here, which is said, and a failure where CI is set.
+fn follow(folder: &Folder, script: &str) -> Option<(Option<i32>, String)> {
+    for tool in ["node", "python3"] {
+        if !Command::new(tool).arg("--version").output().is_ok_and(|done| done.status.success()) {
+            assert!(std::env::var_os("CI").is_none(), "{tool} is not here, and the tutorial needs it");
+            eprintln!("SKIPPED: {tool} is not here, and the tutorial needs it");
+            return None;
+        }
+    }
+    let place = folder.path().join("tutorial");
+    std::fs::create_dir(&place).unwrap();
+    let commands = Path::new(env!("CARGO_BIN_EXE_faceoff")).parent().unwrap();
+    let path = format!("{}:{}", commands.display(), std::env::var("PATH").unwrap());
+    let mut shell = Command::new("sh");
+    let done = shell.args(["-ec", script]).current_dir(place).env("PATH", path).env("TMPDIR", folder.path()).output().unwrap();
+    let said = format!("{}\n{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    Some((done.status.code(), said))
+}
+
+#[test]
+fn the_tutorial_comes_to_a_plan() {
+    let folder = Folder::new();
+    let script = script();
+    let (before, _) = script.split_once(" run node-or-python").expect("it measures");
+    let Some((code, said)) = follow(&folder, &format!("{before} run node-or-python --quick --plan\n")) else { return };
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("both answer alike") && said.contains("contender  python"), "{said}");
+    nothing_is_left(&folder);
+}
+
+#[test]
+#[ignore = "about five minutes; part of `make test-all`"]
+fn the_tutorial_ends_in_a_verdict() {
+    let folder = Folder::new();
+    // A machine that is too busy to rank anybody says so with 4, which is no failure of what is read.
+    let script = script().replace("--out bench/records/first", "--out bench/records/first || [ $? -eq 4 ]");
+    let Some((code, said)) = follow(&folder, &script) else { return };
+    assert_eq!(code, Some(0), "{said}");
+    let record = folder.record("tutorial/bench/records/first");
+    let judgement = judge::judge(&record);
+    let cpu: Vec<Outcome> = judgement.verdicts.iter().filter(|v| v.metric == Metric::CpuPerRequest).map(|v| v.outcome).collect();
+    assert!(judgement.unsound || (!cpu.is_empty() && cpu.iter().all(|outcome| *outcome == Outcome::Worse)), "{cpu:?}\n{said}");
+    assert!(folder.path().join("tutorial/bench/records/first/page.html").exists());
+    nothing_is_left(&folder);
+}
