@@ -259,8 +259,18 @@ func TestClientsThatDripAreCut(t *testing.T) {
 	}
 	slow := connectTo(t, g.address)
 	slow.say("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 100000\n\n")
-	drip(slow, "x") // 50 bytes a second
+	dripped := make(chan struct{})
+	go func() {
+		drip(slow, "x") // 50 bytes a second
+		close(dripped)
+	}()
 	wantError(t, slow.answer("POST"), http.StatusRequestTimeout)
+	select {
+	case <-dripped:
+		t.Error("it was cut only when it had stopped")
+	default:
+		<-dripped
+	}
 
 	steady := connectTo(t, g.address)
 	steady.say("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 4000\n\n")
