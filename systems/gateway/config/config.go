@@ -110,12 +110,13 @@ func (r *reader) file(node *yaml.Node, limit uint64, cores int) *Config {
 	}
 	c.readTLS(t)
 	c.Access = t.text("access", "", "access.log")
-	limits := t.table("limits", "clients", "head", "descriptors", "pace")
+	limits := t.table("limits", "clients", "head", "descriptors", "pace", "streams")
 	timeouts := t.table("timeouts", "head", "idle", "stall", "stop")
 	c.Stop = timeouts.duration("stop", 5*time.Second, 0, time.Hour)
 	c.Server = proxy.Settings{
 		Workers:     t.count("workers", cores, 1, 256),
 		MaxHead:     limits.size("head", 16<<10, 1<<10, 64<<10),
+		Streams:     limits.count("streams", 100, 0, 1000),
 		HeadTimeout: timeouts.duration("head", 30*time.Second, shortest, longest),
 		IdleTimeout: timeouts.duration("idle", 60*time.Second, shortest, longest),
 		Stall:       timeouts.duration("stall", 10*time.Second, shortest, longest),
@@ -123,6 +124,9 @@ func (r *reader) file(node *yaml.Node, limit uint64, cores int) *Config {
 		Via:         t.via(),
 		Forwarded:   t.boolean("forwarded", false),
 		Trusted:     t.trusted(),
+	}
+	if c.TLS != nil && c.Server.Streams > 0 {
+		c.TLS.NextProtos = []string{"h2", "http/1.1"}
 	}
 	most := int(min(limit, 1<<20))
 	shares, err := divide(uint64(limits.count("descriptors", most, minimum, most)))

@@ -13,7 +13,6 @@ func (c *Config) readTLS(t table) {
 	} else if !s.has("listen") {
 		s.problem(s.node, "write for example `listen: 127.0.0.1:8443`", "`tls.listen` is missing")
 	}
-	// HTTP/1.1 is all that is spoken behind it.
 	c.TLS = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	for _, node := range s.list("certificates") {
 		one := t.reader.table(node, "tls.certificates", "certificate", "key")

@@ -17,6 +17,7 @@ const (
 	reading    phase = iota // the head of a request, or nothing yet
 	queueing                // the request waits for a place
 	exchanging              // the request is on its way, or its answer
+	framed                  // the connection carries HTTP/2, and its requests are clients of their own
 	lingering               // all is said; what the client still sends is read and thrown away
 )
 
@@ -38,6 +39,8 @@ type client struct {
 	since   time.Duration // it is quiet, by the worker's clock
 	seen    int           // bytes of in that hold no whole head
 	listed  bool          // in the worker's list of those to look at
+	fresh   bool          // nothing has come that could not begin HTTP/2
+	session *session      // nil while it speaks HTTP/1.1
 
 	account account
 
@@ -67,6 +70,12 @@ func (w *worker) welcome(n newcomer) {
 	w.guests.push(&c.member, c)
 	w.metrics.accepted.Add(1)
 	c.becomeQuiet(w.server.settings.HeadTimeout)
+	switch {
+	case n.framed:
+		c.frame()
+	case n.secure == nil:
+		c.fresh = w.server.settings.Streams > 0
+	}
 	if w.stopping {
 		c.close()
 	}
@@ -88,6 +97,13 @@ func (c *client) close() {
 	if c.phase == queueing && c.upstream.places.giveUp(c) {
 		c.phase = reading
 	}
+	if c.stream != nil {
+		c.stream.close()
+		return
+	}
+	if c.session != nil {
+		c.session.end()
+	}
 	c.rest.remove()
 	c.member.remove()
 	c.conn.close()
@@ -107,6 +123,8 @@ func (c *client) ready() {
 		}
 	case exchanging:
 		c.pump()
+	case framed:
+		c.session.ready()
 	case lingering:
 		c.linger()
 	}
@@ -152,6 +170,8 @@ func (c *client) expired() {
 			return
 		}
 		c.tooSlow()
+	case framed:
+		c.session.expired()
 	case lingering:
 		c.close()
 	}
@@ -161,7 +181,16 @@ func (c *client) expired() {
 func (c *client) read() {
 	w, most := c.w, c.w.server.settings.MaxHead
 	for c.open && c.phase == reading {
-		if fresh := len(c.in.data) - c.seen; fresh > 0 && (c.seen == 0 || c.in.hasLine(fresh)) {
+		if c.fresh && len(c.in.data) > 0 {
+			switch prior(c.in.data) {
+			case yes:
+				c.frame()
+				continue
+			case no:
+				c.fresh = false
+			}
+		}
+		if fresh := len(c.in.data) - c.seen; fresh > 0 && !c.fresh && (c.seen == 0 || c.in.hasLine(fresh)) {
 			n, err := w.request.Parse(c.in.data)
 			if err != nil {
 				c.refuse(err)
@@ -339,8 +368,12 @@ func (c *client) fail(status int, message string) {
 		c.last = true
 	}
 	w.metrics.answer(status)
-	w.out = appendError(w.out[:0], status, message, c.last || w.server.crowded.Load(), c.kind == wire.Head, c.minor, w.now())
 	c.last = c.last || w.server.crowded.Load()
+	if c.stream != nil {
+		w.out = c.stream.error(w.out[:0], status, message, c.kind == wire.Head)
+	} else {
+		w.out = appendError(w.out[:0], status, message, c.last, c.kind == wire.Head, c.minor, w.now())
+	}
 	c.account.status, c.account.error = status, message
 	c.account.said += int64(len(w.out))
 	c.phase, c.answering, c.answered = exchanging, true, true
@@ -378,6 +411,10 @@ func (c *client) settle() {
 		return
 	}
 	c.closeAccount()
+	if c.stream != nil {
+		c.stream.finish()
+		return
+	}
 	if c.last || c.w.stopping {
 		c.goodbye()
 		return

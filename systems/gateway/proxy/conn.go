@@ -22,6 +22,7 @@ type conn struct {
 	timer      timer
 	side       side
 	secure     *tls.Conn // nil in the clear
+	stream     *stream   // in place of a descriptor
 }
 
 // side is what a connection is to the worker: a client or an upstream connection.
@@ -58,6 +59,9 @@ func (c *conn) fill(scratch []byte, most int) state {
 	if !c.readable {
 		return later
 	}
+	if c.stream != nil {
+		return c.stream.fill(&c.in)
+	}
 	room := c.in.room(c.w, scratch, most)
 	if c.secure != nil {
 		return c.fillSecure(room)
@@ -82,11 +86,14 @@ func (c *conn) fill(scratch []byte, most int) state {
 
 // send writes bytes, and keeps what the kernel does not take. Nothing may be given while pending.
 func (c *conn) send(bytes []byte) state {
-	if c.secure != nil {
+	switch {
+	case c.stream != nil:
+		c.queue(c.stream.push(bytes))
+	case c.secure != nil:
 		if _, err := c.secure.Write(bytes); err != nil {
 			return broken
 		}
-	} else {
+	default:
 		rest, ok := c.push(bytes)
 		if !ok {
 			return broken
@@ -130,6 +137,9 @@ func (c *conn) pending() bool { return c.out != nil }
 
 // flush writes what was kept.
 func (c *conn) flush() state {
+	if c.stream != nil {
+		return c.stream.flush()
+	}
 	for c.out != nil {
 		if !c.writable {
 			return later

@@ -43,6 +43,9 @@ func (c *client) dispatch() {
 	w, u, r := c.w, c.upstream, &c.w.request
 	settings := &w.server.settings
 	o := wire.Outbound{Path: r.Path, Host: u.Host, Client: c.address, Proto: c.scheme, Via: settings.Via, Trusted: c.trusted, Forward: settings.Forwarded}
+	if c.stream != nil {
+		o.Received = "2"
+	}
 	if c.route.Rewrites() {
 		w.path = c.route.AppendPath(w.path[:0], r.Path)
 		o.Path = w.path
@@ -241,6 +244,9 @@ func (c *client) pumpAnswer() {
 			// The place is free as soon as the upstream has said all, however slowly the client reads.
 			c.answered = true
 			c.detach(true)
+			if c.stream != nil {
+				c.stream.ending = len(c.stream.trailers) == 0
+			}
 		}
 		if len(w.out) > 0 {
 			c.moved += int64(len(w.out))
@@ -311,7 +317,10 @@ func (c *client) encodeAnswer() bool {
 		if r.Status < 200 && r.Status != 101 {
 			c.repeat = c.repeat[:0] // it was heard
 			c.expects = c.expects && r.Status != 100
-			if c.minor == 1 {
+			switch {
+			case c.stream != nil:
+				c.stream.head(r, false)
+			case c.minor == 1:
 				w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: 1})
 			}
 			continue
@@ -329,9 +338,14 @@ func (c *client) encodeAnswer() bool {
 		}
 		c.spent = r.Close
 		c.framing = wire.AnswerBody(r.Body, c.minor)
+		if c.stream != nil {
+			c.framing = wire.UntilEnd // frames tell where it is
+		}
 		c.last = c.last || c.framing == wire.UntilEnd || !c.body.Done() || w.stopping || w.server.crowded.Load()
 		c.answer.Start(r.Body)
-		w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: c.minor, Close: c.last, Date: w.now()})
+		if c.stream == nil {
+			w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: c.minor, Close: c.last, Date: w.now()})
+		}
 	}
 	if !c.answering {
 		return true
@@ -343,6 +357,9 @@ func (c *client) encodeAnswer() bool {
 	}
 	if unsaid {
 		w.metrics.answer(r.Status)
+		if st := c.stream; st != nil {
+			st.head(r, c.answer.Done() && len(w.out)+len(st.trailers) == 0)
+		}
 	}
 	return true
 }
@@ -364,7 +381,13 @@ func (c *client) encode(body *wire.Reader, in *intake, chunked bool) error {
 			w.out = wire.AppendChunk(w.out, content)
 		}
 		in.took(taken)
-		if trailers != nil && chunked {
+		switch {
+		case trailers == nil:
+		case c.stream != nil && body == &c.answer:
+			if c.stream.trailers, err = wire.AppendTrailers(nil, trailers, &w.trailers); err != nil {
+				return err
+			}
+		case chunked:
 			if w.out, err = wire.AppendLastChunk(w.out, trailers, &w.trailers); err != nil {
 				return err
 			}

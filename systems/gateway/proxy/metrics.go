@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // Metrics are a worker's counts. It alone writes them; anybody may read.
 type Metrics struct {
-	accepted, requests, answers1xx, answers2xx, answers3xx, answers4xx, answers5xx,
+	accepted, sessions, requests, answers1xx, answers2xx, answers3xx, answers4xx, answers5xx,
 	shed, refused, abandoned, connects, unreachable, brokeOff, misspoke, stalled, repeated, mirrored, unmirrored atomic.Int64
 }
 
@@ -44,6 +44,7 @@ func (s *Server) Counts() []Count {
 	counts := []Count{
 		{"gateway_connections_total", "", "Clients that were let in.", sum(func(m *Metrics) *atomic.Int64 { return &m.accepted }), false},
 		{"gateway_connections", "", "Clients that are connected.", s.clients.Load(), true},
+		{"gateway_http2_connections_total", "", "Clients that speak HTTP/2.", sum(func(m *Metrics) *atomic.Int64 { return &m.sessions }), false},
 		{"gateway_handshakes_refused_total", "", "Clients with which no TLS could be agreed upon.", s.refusedHandshakes.Load(), false},
 		{"gateway_requests_total", "", "Requests whose head was read.", sum(func(m *Metrics) *atomic.Int64 { return &m.requests }), false},
 		{answers, `class="1xx"`, answersHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.answers1xx }), false},

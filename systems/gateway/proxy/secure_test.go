@@ -22,7 +22,7 @@ type secured struct {
 }
 
 // startSecure starts a gateway with both doors.
-func startSecure(t *testing.T, upstream string) (started, secured) {
+func startSecure(t *testing.T, upstream string, protocols ...string) (started, secured) {
 	t.Helper()
 	lender := httptest.NewTLSServer(http.NotFoundHandler()) // of a certificate
 	t.Cleanup(lender.Close)
@@ -30,7 +30,7 @@ func startSecure(t *testing.T, upstream string) (started, secured) {
 	roots.AddCert(lender.Certificate())
 	listener := listen(t)
 	g := startWith(t, upstream, nil, func(s *Server) {
-		s.Secure(listener, &tls.Config{Certificates: lender.TLS.Certificates, NextProtos: []string{"http/1.1"}})
+		s.Secure(listener, &tls.Config{Certificates: lender.TLS.Certificates, NextProtos: append(protocols, "http/1.1")})
 	})
 	return g, secured{listener.Addr().String(), &tls.Config{RootCAs: roots, ServerName: "example.com", NextProtos: []string{"h2", "http/1.1"}}}
 }

@@ -23,6 +23,7 @@ type Settings struct {
 	Workers     int
 	MaxClients  int
 	MaxHead     int // bytes of a head, of a request or an answer
+	Streams     int // requests that a client may have under way over a connection in HTTP/2; zero: it is not spoken
 	HeadTimeout time.Duration
 	IdleTimeout time.Duration
 	Stall       time.Duration // without a byte moving, within a body

@@ -108,8 +108,7 @@ func appendError(to []byte, status int, message string, last, head bool, minor b
 	to = append(to, "\r\nContent-Type: application/json\r\nDate: "...)
 	to = append(to, date...)
 	to = append(to, "\r\nContent-Length: "...)
-	const before, after = `{"error":"`, `"}`
-	to = wire.AppendDecimal(to, int64(len(before)+len(message)+len(after)))
+	to = wire.AppendDecimal(to, int64(len(errorBefore)+len(message)+len(errorAfter)))
 	switch {
 	case last:
 		to = append(to, "\r\nConnection: close"...)
@@ -123,9 +122,15 @@ func appendError(to []byte, status int, message string, last, head bool, minor b
 	if head {
 		return to
 	}
-	to = append(to, before...)
+	return appendErrorBody(to, message)
+}
+
+const errorBefore, errorAfter = `{"error":"`, `"}`
+
+func appendErrorBody(to []byte, message string) []byte {
+	to = append(to, errorBefore...)
 	to = append(to, message...)
-	return append(to, after...)
+	return append(to, errorAfter...)
 }
 
 var reasons = map[int]string{

@@ -58,6 +58,8 @@ type worker struct {
 	date   []byte // as fields have it
 	second int64  // of date
 
+	sessions []*session // have something to send
+
 	ready []*client // have a place, or more to do
 	turn  []*client // those of them that are looked at
 
@@ -75,6 +77,7 @@ type newcomer struct {
 	address netip.Addr
 	secure  *tls.Conn // nil in the clear
 	below   *carrier  // of secure
+	framed  bool      // HTTP/2 was agreed upon
 }
 
 func newWorker(s *Server, id int) (*worker, error) {
@@ -102,6 +105,7 @@ func (w *worker) run() error {
 	w.listen()
 	var look time.Duration // when the door was last looked at
 	for {
+		w.writeSessions()
 		patience := -1
 		switch {
 		case len(w.ready) > 0:
@@ -225,8 +229,12 @@ func (w *worker) readInbox() {
 	if stop && !w.stopping {
 		w.stopping = true
 		w.unlisten()
-		for c := range w.quiet.all() {
-			c.close()
+		for c := range w.guests.all() {
+			if c.session != nil {
+				c.session.leave()
+			} else if c.rest.next != nil {
+				c.close()
+			}
 		}
 	}
 }
