@@ -2,7 +2,7 @@
 //!
 //! What people write: [`system`], [`workload`], [`experiment`], found through a
 //! [`catalog::Catalog`]. What a run leaves: [`record`], and what it comes to: [`judgement`]. What is compared: [`metric`]. What is looked for: [`capacity`].
-//! What requests leave in a database: [`database`]. What others published: [`article`], what their tools print: [`outputs`], and what that comes to: [`audit`]. Other load generators: [`witness`].
+//! What requests leave in a database: [`database`]. What others published: [`article`], what their tools print: [`outputs`], and what that comes to: [`audit`]. Other load generators: [`witness`]. What containers start from: [`image`].
 //! What was looked at before believing: [`soundness`]. What the instrument found of what is known: [`selftest`].
 
 pub mod against;
@@ -15,6 +15,7 @@ pub mod data;
 pub mod database;
 pub mod experiment;
 pub mod factorial;
+pub mod image;
 pub mod judgement;
 pub mod metric;
 pub mod name;
