@@ -11,6 +11,7 @@ mod export;
 mod faults;
 mod folder;
 mod hostile;
+mod images;
 mod import;
 mod init;
 mod interrupted;
