@@ -15,7 +15,7 @@ const SEED: u64 = 1;
 
 /// Every metric of every contender in every cell over records of one experiment, in the order of their first verdict; a
 /// record that has no value of it is passed over. Changes are found by E-divisive (`stats::e_divisive`), between logarithms
-/// where values are ratios or cannot be zero.
+/// where values are ratios or cannot be zero; those within the margin of the newest record make no difference that matters.
 pub fn histories(chapters: &[Chapter<'_>]) -> Vec<History> {
     let mut ordered: Vec<&Chapter<'_>> = chapters.iter().collect();
     ordered.sort_by(|a, b| a.recorded_at.cmp(b.recorded_at).then_with(|| a.record.cmp(b.record)));
@@ -41,11 +41,12 @@ pub fn histories(chapters: &[Chapter<'_>]) -> Vec<History> {
     }
     for history in &mut all {
         let is_logarithmic = !history.metric.describe().by_difference;
+        let margin = history.points.last().map_or(0.0, |p| p.verdict.margin).max(0.0);
         let column = |of: fn(&Verdict) -> Option<f64>| history.points.iter().map(|p| of(&p.verdict)).collect::<Vec<_>>();
         let (compared, values, baseline_values) = (column(compared), column(|v| v.value), column(|v| v.baseline_value));
-        history.compared = turns(&compared, is_logarithmic);
-        history.values = turns(&values, is_logarithmic);
-        history.baseline_values = turns(&baseline_values, is_logarithmic);
+        history.compared = turns(&compared, is_logarithmic, margin);
+        history.values = turns(&values, is_logarithmic, margin);
+        history.baseline_values = turns(&baseline_values, is_logarithmic, margin);
     }
     all
 }
@@ -75,18 +76,31 @@ fn begun(verdict: &Verdict) -> History {
     }
 }
 
-/// Where a column changes its level; a value that is missing is passed over.
-fn turns(column: &[Option<f64>], is_logarithmic: bool) -> Vec<Turn> {
+/// Where a column changes its level by more than the margin; a value that is missing is passed over.
+fn turns(column: &[Option<f64>], is_logarithmic: bool, margin: f64) -> Vec<Turn> {
     let is_fit = |value: f64| value.is_finite() && (!is_logarithmic || value > 0.0);
     let (places, values): (Vec<usize>, Vec<f64>) =
         column.iter().enumerate().filter_map(|(at, value)| Some((at, value.filter(|v| is_fit(*v))?))).unzip();
     let series: Vec<f64> = values.iter().map(|v| if is_logarithmic { v.ln() } else { *v }).collect();
-    let changes = e_divisive(&series, SHORTEST, LEVEL, PERMUTATIONS, SEED).unwrap_or_default();
-    let ends = changes.iter().skip(1).map(|c| c.at).chain([values.len()]);
+    let mut changes = e_divisive(&series, SHORTEST, LEVEL, PERMUTATIONS, SEED).unwrap_or_default();
+    let reach = if is_logarithmic { (1.0 + margin).ln() } else { 100.0 * margin };
+    loop {
+        let levels = levels(&series, &changes);
+        let steps = levels.windows(2).map(|pair| (pair[1] - pair[0]).abs()).enumerate();
+        // The least first: without it, those beside it may be more.
+        match steps.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, step)| *step <= reach) {
+            Some((least, _)) => changes.remove(least),
+            None => break,
+        };
+    }
+    let levels = levels(&values, &changes);
+    let turn = |(change, pair): (&stats::Change, &[f64])| Turn { at: places[change.at], before: pair[0], after: pair[1], p: change.p };
+    changes.iter().zip(levels.windows(2)).map(turn).collect()
+}
+
+/// The medians between changes.
+fn levels(series: &[f64], changes: &[stats::Change]) -> Vec<f64> {
     let begins = std::iter::once(0).chain(changes.iter().map(|c| c.at));
-    let turn = |((begin, change), end): ((usize, &stats::Change), usize)| {
-        let (before, after) = (median(&values[begin..change.at])?, median(&values[change.at..end])?);
-        Some(Turn { at: places[change.at], before, after, p: change.p })
-    };
-    begins.zip(&changes).zip(ends).filter_map(turn).collect()
+    let ends = changes.iter().map(|c| c.at).chain([series.len()]);
+    begins.zip(ends).filter_map(|(begin, end)| median(&series[begin..end])).collect()
 }

@@ -24,7 +24,7 @@ fn verdict(metric: Metric, value: f64, baseline_value: f64) -> Verdict {
         sign_flip_p: None,
         blocks_needed: None,
         interval_equivalence: None,
-        difference: by_difference.then(|| value - baseline_value),
+        difference: by_difference.then_some(value - baseline_value),
         value: Some(value),
         baseline_value: Some(baseline_value),
         margin: 0.05,
@@ -50,7 +50,7 @@ fn history(days: &[Vec<Verdict>], machine: impl Fn(usize) -> Machine) -> Vec<His
 
 /// Up to two per cent of noise, the same each time.
 fn noise(day: usize) -> f64 {
-    1.0 + 0.02 * ((day * 2_654_435_761 >> 9) % 13) as f64 / 13.0
+    1.0 + 0.02 * (((day * 2_654_435_761) >> 9) % 13) as f64 / 13.0
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_change_of_the_contender_is_told_from_one_of_the_machine() {
 #[test]
 fn what_is_compared_by_difference_and_what_is_missing() {
     let day = |day: usize| {
-        let failed = verdict(Metric::FailedShare, if day < 10 { 0.0 } else { 3.0 + noise(day) }, 0.0);
+        let failed = verdict(Metric::FailedShare, if day < 10 { 0.0 } else { 8.0 + noise(day) }, 0.0);
         let mut median = verdict(Metric::LatencyP50, noise(day), 1.0);
         // On two days nothing could be said of it.
         if day == 4 || day == 5 {
@@ -89,6 +89,27 @@ fn what_is_compared_by_difference_and_what_is_missing() {
     assert_eq!(all[1].points.len(), 18);
     let elsewhere: Vec<&str> = all[1].points.iter().filter(|p| p.is_elsewhere).map(|p| p.record.as_str()).collect();
     assert_eq!(elsewhere, ["r015"]);
+}
+
+#[test]
+fn a_change_within_the_margin_is_not_told() {
+    // By 4 % on the 15th day, by 4 % more on the 30th: more than the margin together, each less.
+    let level = |day: usize| {
+        if day < 15 {
+            1.0
+        } else if day < 30 {
+            1.04
+        } else {
+            1.0816
+        }
+    };
+    let all = |last: usize| {
+        history(&(0..last).map(|day| vec![verdict(Metric::Memory, level(day), 1.0)]).collect::<Vec<_>>(), |_| Machine::default())
+    };
+    assert!(all(30)[0].compared.is_empty(), "{:?}", all(30)[0].compared);
+    let turns = all(45)[0].compared.clone();
+    assert_eq!(turns.len(), 1, "{turns:?}");
+    assert!(turns[0].after / turns[0].before > 1.05, "{turns:?}");
 }
 
 #[test]

@@ -64,24 +64,26 @@ impl Frame {
         (LEFT + share(x, self.x) * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - share(y, self.y) * (HEIGHT - TOP - BOTTOM))
     }
 
-    /// The picture: axes with ticks, and what stands between them.
-    pub fn picture(&self, title: &str, x_name: &str, y_name: &str, within: Html) -> Html {
+    /// The picture: axes with ticks, and what stands between them; with links in it, it is no mere image.
+    pub fn picture(&self, title: &str, x_name: &str, y_name: &str, within: Html, has_links: bool) -> Html {
         let horizontal = ticks(self.y.0, self.y.1, 5).into_iter().map(|tick| {
             let (x, y) = self.at(self.x.0, tick);
-            stroke("grid", (x, y), (WIDTH - RIGHT, y)).add(words("end", (x - 6.0, y + 4.0), &round_number(tick)))
+            stroke("grid", (x, y), (WIDTH - RIGHT, y)).put(words("end", (x - 6.0, y + 4.0), &round_number(tick)))
         });
         let vertical = ticks(self.x.0, self.x.1, 8).into_iter().map(|tick| {
             let (x, y) = self.at(tick, self.y.0);
             words("middle", (x, y + 16.0), &round_number(tick))
         });
         Html::default()
-            .raw("<svg class=\"plotted\" viewBox=\"0 0 560 190\" role=\"img\">\n")
+            .raw("<svg class=\"plotted\" viewBox=\"0 0 560 190\" role=\"")
+            .raw(if has_links { "group" } else { "img" })
+            .raw("\">\n")
             .element("<title>", title, "</title>\n")
             .all(horizontal)
             .all(vertical)
-            .add(words("end", (WIDTH - RIGHT, HEIGHT - 6.0), x_name))
-            .add(words("", (0.0, HEIGHT - 6.0), y_name))
-            .add(within)
+            .put(words("end", (WIDTH - RIGHT, HEIGHT - 6.0), x_name))
+            .put(words("", (0.0, HEIGHT - 6.0), y_name))
+            .put(within)
             .raw("</svg>\n")
     }
 }
@@ -103,7 +105,7 @@ pub fn plot(title: &str, x_name: &str, y_name: &str, lines: &[Line]) -> Html {
         }
         Html::default().raw("<path class=\"curve ").raw(line.class).raw("\" d=\"").text(path).raw("\"/>\n")
     });
-    let picture = frame.picture(title, x_name, y_name, Html::default().all(drawn));
+    let picture = frame.picture(title, x_name, y_name, Html::default().all(drawn), false);
     let legend = lines.iter().map(|line| {
         Html::default().raw("<span><svg width=\"18\" height=\"8\" aria-hidden=\"true\"><path class=\"curve ").raw(line.class).element(
             "\" d=\"M0,4H18\"/></svg> ",
@@ -111,28 +113,25 @@ pub fn plot(title: &str, x_name: &str, y_name: &str, lines: &[Line]) -> Html {
             "</span> ",
         )
     });
-    Html::default().raw("<figure>").add(picture).raw("<figcaption class=\"key\">").all(legend).raw("</figcaption></figure>\n")
+    Html::default().raw("<figure>").put(picture).raw("<figcaption class=\"key\">").all(legend).raw("</figcaption></figure>\n")
 }
 
-/// The axis on which the intervals of these verdicts stand.
-pub fn ratio_axis<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> Axis {
-    Axis::of(verdicts.flat_map(|v| {
-        let interval = v.interval.map_or([None, None], |i| [Some(i.low), Some(i.high)]);
-        interval.into_iter().flatten().chain(v.ratio).chain(band(v.margin)).collect::<Vec<_>>()
-    }))
-}
-
-/// Intervals on an axis of ratios, one below the other, with the band of the margin; what has none leaves its line empty.
-pub fn intervals(axis: &Axis, title: &str, verdicts: &[&Verdict]) -> Html {
+/// Intervals on an axis of ratios of their own, one below the other, with the band of the margin, which tells its scale; what has none
+/// leaves its line empty.
+pub fn intervals(title: &str, verdicts: &[&Verdict]) -> Html {
     const LONG: f64 = 220.0;
     const EACH: f64 = 12.0;
     let height = EACH * verdicts.len() as f64;
+    let axis = Axis::of(verdicts.iter().flat_map(|v| {
+        let interval = v.interval.map_or([None, None], |i| [Some(i.low), Some(i.high)]);
+        interval.into_iter().flatten().chain(v.ratio).chain(band(v.margin)).collect::<Vec<_>>()
+    }));
     let x = |ratio: f64| 6.0 + (LONG - 12.0) * axis.share(ratio);
     let [low, high] = band(verdicts.first().map_or(0.0, |v| v.margin)).map(x);
     let all = verdicts.iter().enumerate().map(|(at, v)| {
         let middle = EACH * (at as f64 + 0.5);
         let Some((interval, ratio)) = v.interval.zip(v.ratio) else { return Html::default() };
-        stroke_of("whisker", class(v.outcome), (x(interval.low), middle), (x(interval.high), middle)).add(dot(
+        stroke_of("whisker", class(v.outcome), (x(interval.low), middle), (x(interval.high), middle)).put(dot(
             class(v.outcome),
             (x(ratio), middle),
             4.0,
@@ -151,7 +150,7 @@ pub fn intervals(axis: &Axis, title: &str, verdicts: &[&Verdict]) -> Html {
         .raw("\" height=\"")
         .number(height)
         .raw("\"/>")
-        .add(stroke("one", (x(1.0), 0.0), (x(1.0), height)))
+        .put(stroke("one", (x(1.0), 0.0), (x(1.0), height)))
         .all(all)
         .raw("</svg>")
 }

@@ -1,6 +1,6 @@
 //! Two records side by side: what changed in machine, versions and settings, and what each says of the metrics that both have.
 
-use super::chart::{class, intervals, ratio_axis};
+use super::chart::{class, intervals};
 use super::{Brief, Html, Link, Page, minute};
 use crate::page::place;
 use model::judgement::{Verdict, show_confidence};
@@ -34,19 +34,19 @@ pub fn compare(a: &Brief, b: &Brief) -> Page {
     let other = left.experiment.name != right.experiment.name;
     let body = Html::default()
         .raw("<div class=\"cards\">")
-        .add(head(a, "left"))
-        .add(head(b, "right"))
+        .put(head(a, "left"))
+        .put(head(b, "right"))
         .raw("</div>\n<p class=\"small\">")
         .link(&Link::of("/compare", "").with("a", &b.id).with("b", &a.id), "Change sides")
         .raw("</p>\n")
         .raw("<p class=\"lead\">The two were not measured in turn: what differs between them may be the machine's day. What can be compared is the ratio to the baseline that each found within its own blocks.</p>\n")
-        .add(if other { Html::default().raw("<p class=\"notes\">These are records of different experiments.</p>\n") } else { Html::default() })
+        .put(if other { Html::default().raw("<p class=\"notes\">These are records of different experiments.</p>\n") } else { Html::default() })
         .raw("<h2>What changed</h2>\n")
-        .add(changes("Machine", &machine(left), &machine(right)))
-        .add(changes("Versions", &versions(left), &versions(right)))
-        .add(changes("Settings", &settings(left), &settings(right)))
+        .put(changes("Machine", &machine(left), &machine(right)))
+        .put(changes("Versions", &versions(left), &versions(right)))
+        .put(changes("Settings", &settings(left), &settings(right)))
         .raw("<h2>Verdicts on what both measured</h2>\n")
-        .add(verdicts(a, b));
+        .put(verdicts(a, b));
     Page::new(format!("{} beside {}", a.id, b.id), body)
 }
 
@@ -102,13 +102,13 @@ fn changes(title: &'static str, left: &[Known], right: &[Known]) -> Html {
             Some(value) => Html::default().element("<td><bdi>", value, "</bdi></td>"),
             None => Html::default().raw("<td class=\"note\">not there</td>"),
         };
-        Html::default().element("<tr><th scope=\"row\"><bdi>", subject, "</bdi></th>").add(cell(left)).add(cell(right)).raw("</tr>\n")
+        Html::default().element("<tr><th scope=\"row\"><bdi>", subject, "</bdi></th>").put(cell(left)).put(cell(right)).raw("</tr>\n")
     };
     let head = Html::default().raw("<h3>").raw(title).raw("</h3>\n");
     let told = match differing.is_empty() {
         true => head.raw("<p>Nothing changed.</p>\n"),
         false => head
-            .raw("<div class=\"scroll\"><table class=\"changes\"><thead><tr><th>What</th><th>Left</th><th>Right</th></tr></thead><tbody>\n")
+            .raw("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table class=\"changes\"><thead><tr><th>What</th><th>Left</th><th>Right</th></tr></thead><tbody>\n")
             .all(differing.iter().map(row))
             .raw("</tbody></table></div>\n"),
     };
@@ -144,7 +144,6 @@ fn verdicts(a: &Brief, b: &Brief) -> Html {
     if pairs.is_empty() {
         return Html::default().raw("<p class=\"empty\">There is none: no contender was compared with the same baseline in both.</p>\n");
     }
-    let axis = ratio_axis(pairs.iter().flat_map(|&(v, w)| [v, w]));
     let told = |v: &Verdict| {
         let confidence = v.interval.map_or(String::new(), |_| format!(" at {}", show_confidence(v.confidence)));
         Html::default()
@@ -160,14 +159,14 @@ fn verdicts(a: &Brief, b: &Brief) -> Html {
             .element("<tr><th scope=\"row\">", v.metric.describe().label, "</th>")
             .element("<td><bdi>", v.cell.as_deref().unwrap_or("start"), "</bdi></td>")
             .element("<td><bdi>", format_args!("{} against {}", v.contender, v.baseline), "</bdi></td>")
-            .add(told(v))
-            .add(told(w))
+            .put(told(v))
+            .put(told(w))
             .raw("<td>")
-            .add(intervals(&axis, &title, &[v, w]))
+            .put(intervals(&title, &[v, w]))
             .element("</td><td>", change(v, w), "</td></tr>\n")
     });
     Html::default()
-        .raw("<div class=\"scroll\"><table class=\"verdicts\"><thead><tr><th>Metric</th><th>Cell</th><th>Who</th><th>Left</th><th>Right</th><th>Ratio to the baseline, left above right</th><th>What changed</th></tr></thead><tbody>\n")
+        .raw("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table class=\"verdicts\"><thead><tr><th>Metric</th><th>Cell</th><th>Who</th><th>Left</th><th>Right</th><th>Ratio to the baseline, left above right; the band is the margin</th><th>What changed</th></tr></thead><tbody>\n")
         .all(rows)
         .raw("</tbody></table></div>\n")
 }

@@ -27,14 +27,14 @@ impl Html {
     }
 
     /// Another part.
-    pub fn add(mut self, part: Html) -> Html {
+    pub fn put(mut self, part: Html) -> Html {
         self.0 += &part.0;
         self
     }
 
     /// Other parts, one after the other.
     pub fn all(self, parts: impl IntoIterator<Item = Html>) -> Html {
-        parts.into_iter().fold(self, Html::add)
+        parts.into_iter().fold(self, Html::put)
     }
 
     /// An element without attributes, with text in it.
@@ -49,7 +49,7 @@ impl Html {
 
     /// The same, around what is shown of it.
     pub fn link_of(self, to: &Link, shown: Html) -> Html {
-        self.raw("<a href=\"").text(&to.0).raw("\">").add(shown).raw("</a>")
+        self.raw("<a href=\"").text(&to.0).raw("\">").put(shown).raw("</a>")
     }
 
     /// The whole document, as it is sent.
@@ -108,14 +108,14 @@ impl Page {
         Html::default()
             .raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
             .raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n")
-            .add(again)
+            .put(again)
             .element("<title>", format_args!("{} - faceoff", self.title), "</title>\n")
             .raw("<link rel=\"stylesheet\" href=\"/style.css\">\n</head>\n<body>\n")
             .raw("<header class=\"top\"><b>faceoff</b><nav aria-label=\"Where\"><a href=\"/\">All records</a>")
-            .add(self.above)
+            .put(self.above)
             .raw("</nav></header>\n<main class=\"site\">\n")
             .element("<h1>", &self.title, "</h1>\n")
-            .add(self.body)
+            .put(self.body)
             .raw("</main>\n</body>\n</html>\n")
             .document()
     }

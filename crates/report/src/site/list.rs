@@ -58,7 +58,7 @@ pub fn list(folder: &str, choices: &[Choice<'_>], search: &str) -> Page {
     let body = match shown.is_empty() {
         true => body,
         false => body
-            .raw("<form action=\"/compare\">\n<div class=\"scroll\"><table>\n<thead><tr><th>Begun</th><th>Experiment and what it came to</th><th>Claims</th><th>Record</th><th>Beside</th></tr></thead>\n<tbody>\n")
+            .raw("<form action=\"/compare\">\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table class=\"records\">\n<thead><tr><th>Begun</th><th>Experiment and what it came to</th><th>Claims</th><th>Record</th><th>Beside</th></tr></thead>\n<tbody>\n")
             .all(shown.iter().map(|choice| row(choice)))
             .raw("</tbody>\n</table></div>\n")
             .raw("<p><button>Put the two marked records side by side</button></p>\n</form>\n"),
@@ -98,6 +98,8 @@ fn row(choice: &Choice<'_>) -> Html {
     });
     let state = if choice.is_live { "under way" } else { state(&brief.record) };
     let blocks = brief.told.as_ref().map_or(String::new(), |told| match told.blocks {
+        // Judgements of earlier versions do not say.
+        0 => String::new(),
         1 => ", 1 block".to_owned(),
         n => format!(", {n} blocks"),
     });
@@ -118,11 +120,11 @@ fn row(choice: &Choice<'_>) -> Html {
         .element("<tr><td>", minute(&header.recorded_at), "</td><td>")
         .link(&super::over_time::link(&header.experiment.name, header.quick), format_args!("{}{quick}", header.experiment.name))
         .element(" <span class=\"small\">", &header.experiment.question, "</span>")
-        .add(told)
+        .put(told)
         .element("</td><td>", claims, "</td><td>")
         .link(&page, choice.id)
         .element("<br><span class=\"small\">", length, "</span></td><td class=\"beside\">")
-        .add(mark("a", "left"))
-        .add(mark("b", "right"))
+        .put(mark("a", "left"))
+        .put(mark("b", "right"))
         .raw("</td></tr>\n")
 }

@@ -1,6 +1,6 @@
 //! A run that goes on, told from its record alone: what has ended stands there, and nothing else.
 
-use super::chart::{Line, class, intervals, plot, ratio_axis};
+use super::chart::{Line, class, intervals, plot};
 use super::{Html, Link, Page, state};
 use model::judgement::{Verdict, show_confidence};
 use model::record::{Measurement, Record, Trial};
@@ -39,12 +39,12 @@ pub fn live(live: &Live<'_>) -> Page {
     let record = live.record;
     let has_ended = record.ended().is_some();
     let body = Html::default()
-        .add(standing(live, has_ended))
+        .put(standing(live, has_ended))
         .raw("<h2>Verdicts so far</h2>\n")
-        .add(verdicts(live))
+        .put(verdicts(live))
         .raw("<h2>Trials</h2>\n")
-        .add(strip(record, has_ended))
-        .add(record.trials.last().map_or_else(Html::default, last_trial))
+        .put(strip(record, has_ended))
+        .put(record.trials.last().map_or_else(Html::default, last_trial))
         .element("<p class=\"small\">", cost(live), "</p>\n");
     let mut page = Page::new(record.header.experiment.question.clone(), body);
     page.above = Html::default().raw(" ").link(&Link::of("/records/", live.id), "The page of this record");
@@ -89,7 +89,7 @@ fn standing(live: &Live<'_>, has_ended: bool) -> Html {
             .link(&still.with("still", "1"), "Have it stand still")
             .raw("</p>\n"),
     };
-    Html::default().element("<p class=\"lead\">", first, "</p>\n").element("<p class=\"lead\">", now, "</p>\n").add(switch)
+    Html::default().element("<p class=\"lead\">", first, "</p>\n").element("<p class=\"lead\">", now, "</p>\n").put(switch)
 }
 
 /// As long as the trials before took, from the beginning of the first to that of the last.
@@ -106,7 +106,6 @@ fn verdicts(live: &Live<'_>) -> Html {
     };
     let is_told = |v: &&Verdict| !v.metric.describe().by_difference || v.value != Some(0.0) || v.baseline_value != Some(0.0);
     let earlier: Vec<&(u32, Vec<Verdict>)> = live.judged.iter().rev().take(MOST_BLOCKS).rev().collect();
-    let axis = ratio_axis(newest.iter());
     let rows = newest.iter().filter(is_told).take(MOST).map(|v| {
         let is_same = |w: &&Verdict| w.cell == v.cell && w.contender == v.contender && w.metric == v.metric;
         let narrowing: Vec<&Verdict> = earlier.iter().filter_map(|(_, verdicts)| verdicts.iter().find(is_same)).collect();
@@ -119,7 +118,7 @@ fn verdicts(live: &Live<'_>) -> Html {
             .element("\">", v.outcome.name(), "</span> ")
             .text(format_args!("{}{confidence}", v.phrase()))
             .raw("</td><td>")
-            .add(intervals(&axis, &v.phrase(), &narrowing))
+            .put(intervals(&v.phrase(), &narrowing))
             .raw("</td></tr>\n")
     });
     let told: Vec<String> = earlier.iter().map(|(blocks, _)| blocks.to_string()).collect();
@@ -134,8 +133,8 @@ fn verdicts(live: &Live<'_>) -> Html {
             ),
             "</p>\n",
         )
-        .raw("<div class=\"scroll\"><table class=\"verdicts\"><thead><tr><th>Metric</th><th>Cell</th><th>Contender</th><th>Verdict</th><th>")
-        .text(format_args!("Ratio after {} blocks, the newest lowest", told.join(", ")))
+        .raw("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table class=\"verdicts\"><thead><tr><th>Metric</th><th>Cell</th><th>Contender</th><th>Verdict</th><th>")
+        .text(format_args!("Ratio after {} blocks, the newest lowest; the band is the margin", told.join(", ")))
         .raw("</th></tr></thead><tbody>\n")
         .all(rows)
         .raw("</tbody></table></div>\n");
@@ -170,7 +169,10 @@ fn strip(record: &Record, has_ended: bool) -> Html {
             });
             Html::default().element("<tr><th scope=\"row\">block ", block, "</th>").all(cells).raw("</tr>\n")
         });
-    Html::default().raw("<div class=\"scroll\"><table class=\"strip\"><tbody>\n").all(rows).raw("</tbody></table></div>\n")
+    Html::default()
+        .raw("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table class=\"strip\"><tbody>\n")
+        .all(rows)
+        .raw("</tbody></table></div>\n")
 }
 
 fn ended(trial: &Trial) -> (&'static str, String) {
@@ -210,8 +212,8 @@ fn last_trial(trial: &Trial) -> Html {
             .element("<div><h3>", &m.cell, " <small>")
             .text(in_words(m))
             .raw("</small></h3>\n")
-            .add(rate)
-            .add(latency)
+            .put(rate)
+            .put(latency)
             .raw("</div>\n")
     });
     Html::default().element("<h2>", title, "</h2>\n<div class=\"charts\">\n").all(charts).raw("</div>\n")

@@ -58,12 +58,12 @@ pub fn over_time(view: &OverTime<'_>) -> Page {
     let chosen = chosen.or_else(|| view.histories.iter().find(|h| !h.compared.is_empty())).or_else(|| view.histories.first());
     let body = Html::default()
         .element("<p class=\"lead\">", view.question, "</p>\n")
-        .add(other)
+        .put(other)
         .raw("</p>\n")
         .element("<p class=\"small\">", left_out, "</p>\n")
-        .add(chosen.map_or_else(|| Html::default().raw("<p class=\"empty\">No record of it tells of any metric yet.</p>\n"), shown))
-        .raw("<h2>Every metric</h2>\n<p class=\"lead\">A change is told where chance would show one in a hundred series; with fewer than about ten records none can be. Records were measured on different days: a change of the contender's values and of the baseline's alike is most likely one of the machine.</p>\n")
-        .raw("<div class=\"scroll\"><table><thead><tr><th>Metric</th><th>Cell</th><th>Who</th><th>Records</th><th>Newest</th><th>Against the baseline</th><th>Its own values</th><th>The baseline's values</th></tr></thead><tbody>\n")
+        .put(chosen.map_or_else(|| Html::default().raw("<p class=\"empty\">No record of it tells of any metric yet.</p>\n"), shown))
+        .raw("<h2>Every metric</h2>\n<p class=\"lead\">A change is told where it is more than the margin and chance would show one in a hundred series; with fewer than about ten records none can be. Records were measured on different days: a change of the contender's values and of the baseline's alike is most likely one of the machine.</p>\n")
+        .raw("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><thead><tr><th>Metric</th><th>Cell</th><th>Who</th><th>Records</th><th>Newest</th><th>Against the baseline</th><th>Its own values</th><th>The baseline's values</th></tr></thead><tbody>\n")
         .all(view.histories.iter().map(|history| row(view, history)))
         .raw("</tbody></table></div>\n");
     Page::new(format!("{} over time, {form}", view.experiment), body)
@@ -117,13 +117,13 @@ fn shown(history: &History) -> Html {
     };
     Html::default()
         .element("<h2>", &title, "</h2>\n")
-        .add(told)
+        .put(told)
         .raw("<div class=\"charts\">\n<div><h3>Against the baseline</h3><figure>")
-        .add(comparison(history, &title, &what))
+        .put(comparison(history, &title, &what))
         .raw("<figcaption class=\"small\">A mark a record with its interval; a level begins at each dashed line.</figcaption></figure></div>\n<div><h3>Both by themselves</h3>")
-        .add(plot(&format!("Values of {title}"), "records, oldest first", &format!("{}, {}", about.label, about.unit), &lines))
+        .put(plot(&format!("Values of {title}"), "records, oldest first", &format!("{}, {}", about.label, about.unit), &lines))
         .raw("</div>\n</div>\n")
-        .add(points(history))
+        .put(points(history))
 }
 
 fn sentence(history: &History, turn: &Turn, what: &'static str) -> Html {
@@ -158,12 +158,12 @@ fn comparison(history: &History, title: &str, what: &str) -> Html {
                 .raw("<g class=\"")
                 .raw(of)
                 .raw("\">")
-                .add(stroke("reach", frame.at(at(index), i.low), frame.at(at(index), i.high)))
+                .put(stroke("reach", frame.at(at(index), i.low), frame.at(at(index), i.high)))
                 .raw("</g>")
         });
         let said = format!("{}, {}: {}, {}", p.record, minute(&p.recorded_at), p.verdict.phrase(), p.verdict.outcome.name());
         let mark = Html::default().link_of(&Link::of("/records/", &p.record), dot(class(p.verdict.outcome), middle, 4.5, &said));
-        Some(whisker.add(mark).raw("\n"))
+        Some(whisker.put(mark).raw("\n"))
     });
     let begins = std::iter::once(0).chain(history.compared.iter().map(|t| t.at));
     let ends = history.compared.iter().map(|t| t.at).chain([history.points.len()]);
@@ -176,7 +176,7 @@ fn comparison(history: &History, title: &str, what: &str) -> Html {
         let (x, bottom) = frame.at(at(turn.at) - 0.5, f64::MIN);
         stroke("change", (x, bottom), (x, frame.at(at(turn.at), f64::MAX).1))
     });
-    frame.picture(title, "records, oldest first", what, Html::default().all(levels).all(changes).all(marks))
+    frame.picture(title, "records, oldest first", what, Html::default().all(levels).all(changes).all(marks), true)
 }
 
 fn points(history: &History) -> Html {
@@ -195,7 +195,7 @@ fn points(history: &History) -> Html {
             .element("<td class=\"number\">", show(p.verdict.baseline_value), "</td></tr>\n")
     });
     Html::default()
-        .raw("<details class=\"more\"><summary>As a table</summary><div class=\"scroll\"><table><thead><tr><th>Begun</th><th>Record</th><th>Against the baseline</th><th class=\"number\">Contender</th><th class=\"number\">Baseline</th></tr></thead><tbody>\n")
+        .raw("<details class=\"more\"><summary>As a table</summary><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><thead><tr><th>Begun</th><th>Record</th><th>Against the baseline</th><th class=\"number\">Contender</th><th class=\"number\">Baseline</th></tr></thead><tbody>\n")
         .all(rows)
         .raw("</tbody></table></div></details>\n")
 }
