@@ -2,7 +2,7 @@
 
 use super::line::{Line, Tone, shortened};
 use model::experiment::FEWEST_BLOCKS;
-use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict, show_ratio};
+use model::judgement::{ClaimOutcome, Judgement, Outcome, RatioUnit, Verdict};
 use model::metric::Metric;
 use model::units::show_number;
 use stats::Interval;
@@ -126,11 +126,14 @@ impl Row {
         let label = verdict.metric.describe().label;
         let is_wide = |interval: &Interval| interval.low > 0.0 && interval.high / interval.low > WIDE;
         let interval = verdict.interval.filter(|interval| !is_wide(interval));
-        let (ratio, show): (_, fn(f64) -> String) = match verdict.ratio {
-            Some(ratio) => (show_ratio(ratio), show_ratio),
-            None => (verdict.difference.map_or("-".into(), |points| format!("{} points", show_number(points))), show_number),
+        let in_between = |show: &dyn Fn(f64) -> String| interval.map(|i| format!("{} to {}", show(i.low), show(i.high)));
+        let (ratio, shown) = match verdict.ratio {
+            Some(ratio) => {
+                let unit = RatioUnit::of(&[ratio, interval.map_or(ratio, |interval| interval.high)]);
+                (unit.show(ratio), in_between(&|ratio| unit.show(ratio)))
+            }
+            None => (verdict.difference.map_or("-".into(), |points| format!("{} points", show_number(points))), in_between(&show_number)),
         };
-        let shown = interval.map(|interval| format!("{} to {}", show(interval.low), show(interval.high)));
         let (outcome, tone) = match verdict.outcome {
             Outcome::Better => ("better".to_owned(), Tone::Good),
             Outcome::Worse => ("worse".to_owned(), Tone::Bad),

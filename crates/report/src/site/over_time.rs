@@ -3,7 +3,7 @@
 use super::chart::{Frame, Line, class, dot, plot, stroke};
 use super::{Html, Link, Page, minute};
 use model::history::{History, Point, Turn};
-use model::judgement::show_ratio;
+use model::judgement::RatioUnit;
 use model::units::show_number;
 
 /// The records of one experiment, in one form of it.
@@ -128,7 +128,13 @@ fn shown(history: &History) -> Html {
 
 fn sentence(history: &History, turn: &Turn, what: &'static str) -> Html {
     let Some(point) = history.points.get(turn.at) else { return Html::default() };
-    let of = if turn.before > 0.0 { format!(", {} of what it was", show_ratio(turn.after / turn.before)) } else { String::new() };
+    let of = if turn.before > 0.0 {
+        let ratio = turn.after / turn.before;
+        let unit = RatioUnit::of(&[ratio]);
+        format!(", {} {}what it was", unit.show(ratio), unit.preposition())
+    } else {
+        String::new()
+    };
     Html::default().raw("<li>").raw(what).raw(" with ").link(&Link::of("/records/", &point.record), &point.record).element(
         " (",
         format_args!(
