@@ -27,6 +27,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("docs/export.md", "HistogramLogProcessor", "HdrHistogram's own; tests/export reads with its crate"),
     ("docs/export.md", "jmeter ", "fetches JMeter; the ignored test of export.rs runs it"),
     ("docs/export.md", "promtool ", "Prometheus's own; tests/export reads with a parser of OpenMetrics"),
+    ("docs/export.md", "curl ", "needs a Prometheus; tests/export decodes what is sent to it"),
     ("docs/import.md", "faceoff import plan.jmx", "a file of the reader's; import.rs has such"),
     ("docs/import.md", "faceoff import pipeline.lua", "a file of the reader's; import.rs has such"),
     ("docs/import.md", "faceoff import recording.har", "a file of the reader's; import.rs has such"),
