@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"faceoff/systems/gateway/admin"
@@ -40,6 +43,7 @@ func main() {
 // settings is what the command line says.
 type settings struct {
 	config string
+	access string
 	check  bool
 }
 
@@ -48,6 +52,7 @@ func parse(args []string, usage io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("gateway", flag.ContinueOnError)
 	flags.SetOutput(usage)
 	flags.StringVar(&s.config, "config", "", "`file` that says what to do (required)")
+	flags.StringVar(&s.access, "access", "", "`file` for lines about requests, instead of the one that the configuration names")
 	flags.BoolVar(&s.check, "check", false, "read the file, say what is wrong with it, and end")
 	if err := flags.Parse(args); err != nil {
 		return s, err
@@ -72,7 +77,24 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 	if err != nil || s.check {
 		return err
 	}
+	if memory := memoryLimit(os.ReadFile); memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memory / 10 * 9) // the rest is for what Go does not count
+	}
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
+	defer signal.Stop(reload)
 	logger := log.New(&throttle{to: stderr}, "gateway: ", log.LstdFlags)
+	if s.access != "" {
+		c.Access = s.access
+	}
+	var lines *file
+	if c.Access != "" {
+		if lines, err = openFile(c.Access); err != nil {
+			return err
+		}
+		c.Server.Access = proxy.NewAccess(lines)
+		defer c.Server.Access.Close()
+	}
 	listener, err := proxy.Listen(c.Listen)
 	if err != nil {
 		return err
@@ -85,6 +107,13 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if c.TLS != nil {
+		listener, err := net.Listen("tcp", c.ListenTLS.String())
+		if err != nil {
+			return err
+		}
+		server.Secure(listener, c.TLS)
+	}
 	server.Start()
 	logger.Printf("listening on %s with %d workers; descriptors: %d inbound, %d outbound", bound, c.Server.Workers, c.Shares.Inbound, c.Shares.Outbound)
 
@@ -95,9 +124,6 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 		}
 		defer stop()
 	}
-	reload := make(chan os.Signal, 1)
-	signal.Notify(reload, syscall.SIGHUP)
-	defer signal.Stop(reload)
 	for {
 		select {
 		case <-reload:
@@ -106,13 +132,27 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 				logger.Printf("the configuration stays as it was: %v", err)
 				continue
 			}
-			for _, what := range config.Fixed(c, again) {
-				logger.Printf("%s changes only when the gateway is started again", what)
+			again.Server.Access = c.Server.Access
+			if s.access != "" {
+				again.Access = s.access
+			}
+			if fixed := config.Fixed(c, again); len(fixed) > 0 {
+				logger.Printf("the configuration stays as it was: %s changes only when the gateway is started again", strings.Join(fixed, " and "))
+				continue
+			}
+			if err := lines.reopen(); err != nil {
+				logger.Print(err)
+			}
+			if c.TLS != nil && again.TLS != nil {
+				server.Certify(again.TLS)
 			}
 			server.Swap(table(again, server.Table(), c.Server.Workers))
 			logger.Print("the configuration is in force")
 			continue
 		case err := <-server.Errors():
+			now, cancel := context.WithTimeout(ctx, 0)
+			defer cancel()
+			_ = server.Stop(now) // which cuts what is open
 			return err
 		case <-ctx.Done():
 		}

@@ -68,6 +68,8 @@ enum Command {
     Init(commands::init::Options),
     /// Measure a server whose truth is known, and say whether this machine and faceoff find it
     Selftest(commands::selftest::Options),
+    /// Show the records of a folder as a site: a list, each page, two side by side, a run that goes on
+    Serve(commands::serve::Options),
     /// Remove what faceoff keeps: build stamps and logs, processes that a killed run left
     Clean(commands::clean::Options),
 }
@@ -117,6 +119,7 @@ fn main() -> ExitCode {
         Command::Import(options) => commands::import::run(options),
         Command::Init(options) => commands::init::run(cli.dir.as_deref(), options),
         Command::Selftest(options) => catalog().map_err(Into::into).and_then(|c| commands::selftest::run(&c, options)),
+        Command::Serve(options) => commands::serve::run(catalog().ok().as_ref(), options),
         Command::Clean(options) => catalog().map_err(Into::into).and_then(|c| commands::clean::run(&c, options)),
     };
     match result {

@@ -36,3 +36,10 @@ pub fn width() -> u16 {
     }
     rustix::termios::tcgetwinsize(std::io::stdout()).map_or(120, |size| size.ws_col.max(60))
 }
+
+/// Values as bars, the highest as high as a line; empty where all are zero.
+pub fn bars(values: &[u64]) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let top = values.iter().copied().max().unwrap_or(0);
+    values.iter().filter(|_| top > 0).map(|value| BARS[(u128::from(*value) * 7 / u128::from(top)) as usize]).collect()
+}

@@ -7,6 +7,7 @@ pub mod audit;
 mod capacities;
 mod claims;
 mod effects;
+pub mod history;
 mod keeping;
 pub mod looks;
 mod offered;

@@ -35,6 +35,7 @@ use runner::start::{Running, Surroundings};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 use writer::Writer;
 
@@ -160,6 +161,7 @@ pub struct Lab<'a> {
     awake: Option<Awake>,
     running_upstream: Option<Running>,
     upstream_restarts: u32,
+    seconds: Option<SyncSender<load::Progress>>,
     writer: Writer,
     record: Record,
 }
@@ -261,7 +263,13 @@ impl<'a> Lab<'a> {
 
     fn assemble(place: &'a Place<'a>, tools: Tools, gathered: Gathered, awake: Option<Awake>, writer: Writer, record: Record) -> Lab<'a> {
         let Gathered { workloads, ready, upstream, database, .. } = gathered;
-        Lab { place, tools, workloads, ready, upstream, database, awake, running_upstream: None, upstream_restarts: 0, writer, record }
+        let (running_upstream, upstream_restarts, seconds) = (None, 0, None);
+        Lab { place, tools, workloads, ready, upstream, database, awake, running_upstream, upstream_restarts, seconds, writer, record }
+    }
+
+    /// Whom to tell of each second of a measurement while it goes on; what finds no room there is dropped.
+    pub fn tell_seconds(&mut self, listener: SyncSender<load::Progress>) {
+        self.seconds = Some(listener);
     }
 
     /// The record as it is so far.
@@ -407,6 +415,7 @@ impl<'a> Lab<'a> {
                 workloads: &self.workloads,
                 cpus: self.cpus(),
                 awake: self.awake.as_ref(),
+                seconds: self.seconds.as_ref(),
                 upstream,
                 block,
                 position,

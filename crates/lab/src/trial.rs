@@ -21,6 +21,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 /// Between one cell and the next.
@@ -39,6 +40,8 @@ pub(crate) struct Setup<'a> {
     pub cpus: &'a CpuSets,
     /// What keeps them awake.
     pub awake: Option<&'a Awake>,
+    /// Who hears of each second of a measurement.
+    pub seconds: Option<&'a SyncSender<load::Progress>>,
     /// Process id of the upstream.
     pub upstream: Option<u32>,
     pub block: u32,
@@ -303,7 +306,7 @@ fn measure(
         threads: 1,
         wait: waits(cpus, running),
         stop,
-        progress: None,
+        progress: setup.seconds.cloned(),
     };
     let machine_before = circumstances::Reading::now(&cpus.all(), setup.awake);
     let upstream_before = behind(setup, keeping);

@@ -2,8 +2,9 @@
 //!
 //! What people write: [`system`], [`workload`], [`experiment`], found through a
 //! [`catalog::Catalog`]. What a run leaves: [`record`], and what it comes to: [`judgement`]. What is compared: [`metric`]. What is looked for: [`capacity`].
-//! What requests leave in a database: [`database`]. What others published: [`article`], what their tools print: [`outputs`], and what that comes to: [`audit`]. Other load generators: [`witness`].
-//! What must not be written down: [`secret`]. What was looked at before believing: [`soundness`]. What the instrument found of what is known: [`selftest`].
+//! What requests leave in a database: [`database`]. What others published: [`article`], what their tools print: [`outputs`], and what that comes to: [`audit`]. Other load generators: [`witness`]. What containers start from: [`image`].
+//! The records of a folder, without reading them whole: [`shelf`]; a metric over several of them: [`history`]. What must not be written down: [`secret`].
+//! What was looked at before believing: [`soundness`]. What the instrument found of what is known: [`selftest`].
 
 pub mod against;
 pub mod article;
@@ -15,6 +16,8 @@ pub mod data;
 pub mod database;
 pub mod experiment;
 pub mod factorial;
+pub mod history;
+pub mod image;
 pub mod judgement;
 pub mod metric;
 pub mod name;
@@ -27,6 +30,7 @@ pub mod reset;
 pub mod secret;
 pub mod selftest;
 mod settings;
+pub mod shelf;
 pub mod soundness;
 pub mod sweep;
 pub mod system;

@@ -94,6 +94,27 @@ pub fn percent_encoded(text: &str) -> String {
         .collect()
 }
 
+/// What [`percent_encoded`] was made of.
+///
+/// # Errors
+/// A `%` without its digits; what is no UTF-8, or holds a zero byte.
+pub fn percent_decoded(text: &str) -> Result<String, String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let digits = rest.get(..2).and_then(|digits| std::str::from_utf8(digits).ok()).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+        bytes.push(digits.and_then(|d| u8::from_str_radix(d, 16).ok()).ok_or("a `%` is followed by no two hexadecimal digits")?);
+        rest = &rest[2..];
+    }
+    let text = String::from_utf8(bytes).map_err(|_| "it is no UTF-8")?;
+    if text.contains('\0') { Err("it holds a zero byte".into()) } else { Ok(text) }
+}
+
 /// The known name most like `asked`, if one is near enough to be what was meant.
 pub fn nearest<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known

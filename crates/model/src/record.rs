@@ -89,6 +89,24 @@ pub struct Header {
     pub instrument: Option<SelfTest>,
 }
 
+impl Header {
+    /// Reads the first line of a record.
+    pub(crate) fn of_line(line: &[u8]) -> Result<Header, String> {
+        let header = match serde_json::from_slice(line) {
+            Ok(Line::Header(header)) if header.schema == SCHEMA => *header,
+            Ok(Line::Header(header)) => return Err(format!("its schema is {}, this faceoff reads {SCHEMA}", header.schema)),
+            Ok(_) => return Err("its first line is no header".into()),
+            Err(e) => return Err(format!("its first line is no header ({e})")),
+        };
+        // Written by hand, or by another program: whatever is not a probability would end in arithmetic that has no answer.
+        let Design { confidence, margin, .. } = header.experiment.design;
+        if !(0.5..1.0).contains(&confidence) || !(0.0..f64::INFINITY).contains(&margin) {
+            return Err(format!("no verdict has confidence {confidence} and margin {margin}"));
+        }
+        Ok(header)
+    }
+}
+
 /// A system that takes part, as it was built.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Participant {
@@ -730,12 +748,11 @@ impl Record {
             if line.is_empty() {
                 continue;
             }
+            if number == 0 {
+                header = Some(Header::of_line(&line).map_err(|e| unreadable(&e))?);
+                continue;
+            }
             match serde_json::from_slice(&line) {
-                Ok(Line::Header(h)) if number == 0 && h.schema == SCHEMA => header = Some(*h),
-                Ok(Line::Header(h)) if number == 0 => {
-                    return Err(unreadable(&format!("its schema is {}, this faceoff reads {SCHEMA}", h.schema)));
-                }
-                Err(e) if number == 0 => return Err(unreadable(&format!("its first line is no header ({e})"))),
                 Ok(Line::Answers(a)) => answers.push(a),
                 Ok(Line::Upstream(u)) => upstreams.push(u),
                 Ok(Line::Trial(t)) => trials.push(*t),
@@ -747,11 +764,6 @@ impl Record {
             }
         }
         let header: Header = header.ok_or_else(|| unreadable(&"it is empty"))?;
-        // Written by hand, or by another program: whatever is not a probability would end in arithmetic that has no answer.
-        let Design { confidence, margin, .. } = header.experiment.design;
-        if !(0.5..1.0).contains(&confidence) || !(0.0..f64::INFINITY).contains(&margin) {
-            return Err(unreadable(&format!("no verdict has confidence {confidence} and margin {margin}")));
-        }
         Ok(Record { folder: folder.to_owned(), header, answers, upstreams, trials, sessions, torn_lines })
     }
 

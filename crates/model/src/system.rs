@@ -1,5 +1,6 @@
 //! A system: a program under test, or before or behind one (`systems/<name>/system.toml`).
 
+use crate::image::{self, Recipe};
 use crate::name::{AA, ContenderName, did_you_mean, is_name};
 use crate::placeholder;
 use crate::problem::Problems;
@@ -189,6 +190,8 @@ pub struct System {
     pub reset: Option<Reset>,
     /// How it stops.
     pub stop: Stop,
+    /// What an image of it has besides what follows from its build and its start.
+    pub image: Recipe,
     /// What may be different.
     pub variants: BTreeMap<String, Variant>,
     /// Where its manifest lies, and the files that are rendered.
@@ -358,7 +361,8 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
         }
     };
     let reached = table.table("reached", walk_reached);
-    if let Some(key) = reached.as_ref().and_then(|_| ["start", "build", "data", "stop", "variants"].into_iter().find(|key| table.has(key)))
+    if let Some(key) =
+        reached.as_ref().and_then(|_| ["start", "build", "data", "stop", "image", "variants"].into_iter().find(|key| table.has(key)))
     {
         table.problem(key, format!("[{key}] is of no use to a system that is only reached"), "leave it out, or leave [reached] out");
     }
@@ -428,6 +432,7 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
         ready_within: table.table("ready", |t| t.duration("within")).flatten().unwrap_or(Duration::from_secs(usual_s)),
         reached,
         stop: stop.unwrap_or(Stop { signal: StopSignal::Term, within: DEFAULT_STOP }),
+        image: table.table("image", image::walk).unwrap_or_default(),
         variants: table.named_tables("variants", |name, t| {
             if !is_name(name) {
                 t.problem("", format!("`{name}` cannot name a variant"), "use letters, digits, `-`, `_` and `.`");

@@ -55,23 +55,11 @@ fn ranked(record: &Record, judgement: &Judgement) -> Answer {
         }
         return Answer { outcome: "undecided", sentence: "Nobody is left to compare.".into(), details, ..Answer::default() };
     };
-    let of = |metric: Metric| -> Vec<&Verdict> {
-        judgement.verdicts.iter().filter(|v| v.contender == *subject && v.metric == metric && v.cell.is_some()).collect()
-    };
-    let spoken = [Metric::Capacity, Metric::CpuPerRequest, Metric::Memory, Metric::LatencyMean, Metric::Throughput];
-    let part = |metric| {
-        let verdicts = of(metric);
-        let cells = record.header.experiment.cells.iter().filter(|cell| metric.is_of(cell)).count();
-        let differing = || crossing(judgement, subject, metric).or_else(|| by_cells(metric, &verdicts, cells));
-        across_cells(metric, &verdicts, cells).or_else(differing)
-    };
-    let (metrics, mut parts): (Vec<_>, Vec<Part>) =
-        spoken.into_iter().filter_map(|metric| Some((metric.describe().name, part(metric)?))).unzip();
-    // Whoever fails requests has that said first.
-    parts.splice(0..0, failures(&of(Metric::FailedShare)));
+    let (metrics, parts): (Vec<_>, Vec<Part>) = parts(record, judgement, subject).into_iter().unzip();
+    let metrics = metrics.into_iter().flatten().collect();
     if parts.is_empty() {
         let reason = judgement.verdicts.iter().find(|v| v.contender == *subject && !v.reason.is_empty()).map_or("", |v| v.reason.as_str());
-        let sentence = match record.trials.len() {
+        let sentence = match judgement.blocks {
             0 => "Nothing has been measured yet.".to_owned(),
             _ => format!("Whether {subject} beats {} is undecided: {reason}.", judgement.baseline),
         };
@@ -82,6 +70,33 @@ fn ranked(record: &Record, judgement: &Judgement) -> Answer {
     let sentence = format!("{subject} {} {}.", first.verb, first.text);
     let more = rest.iter().map(|part| format!("It {} {}.", part.verb, part.text));
     Answer { outcome: "answered", sentence, details: more.chain(details).collect(), subject: Some(subject.clone()), metrics }
+}
+
+/// What can be said of a contender, with the metric where that is named; whoever fails requests has that said first.
+fn parts(record: &Record, judgement: &Judgement, subject: &ContenderName) -> Vec<(Option<&'static str>, Part)> {
+    let of = |metric: Metric| -> Vec<&Verdict> {
+        judgement.verdicts.iter().filter(|v| v.contender == *subject && v.metric == metric && v.cell.is_some()).collect()
+    };
+    let part = |metric| {
+        let verdicts = of(metric);
+        let cells = record.header.experiment.cells.iter().filter(|cell| metric.is_of(cell)).count();
+        let differing = || crossing(judgement, subject, metric).or_else(|| by_cells(metric, &verdicts, cells));
+        across_cells(metric, &verdicts, cells).or_else(differing)
+    };
+    let spoken = [Metric::Capacity, Metric::CpuPerRequest, Metric::Memory, Metric::LatencyMean, Metric::Throughput];
+    let failed = failures(&of(Metric::FailedShare)).map(|failed| (None, failed));
+    failed.into_iter().chain(spoken.into_iter().filter_map(|metric| Some((Some(metric.describe().name), part(metric)?)))).collect()
+}
+
+/// A sentence a contender besides the one that the answer is of: `nginx needs 2.1 % of proxy-spring-mvc's CPU per request (95 %
+/// interval 2.0 % to 2.2 %).` Of whom nothing is decided, the table tells.
+pub(crate) fn besides(record: &Record, judgement: &Judgement) -> Vec<String> {
+    let said = answer(record, judgement);
+    let Some(subject) = said.subject.filter(|_| !judgement.unsound) else { return Vec::new() };
+    let others = record.header.contenders.iter().map(|p| &p.name);
+    let others = others.filter(|name| **name != subject && **name != judgement.baseline && !name.is_twin());
+    let first = |name| parts(record, judgement, name).into_iter().next();
+    others.filter_map(|name| first(name).map(|(_, part)| format!("{name} {} {}.", part.verb, part.text))).collect()
 }
 
 /// `fails 98 % of its requests, nginx 0 %`, where that was judged and anybody failed any.

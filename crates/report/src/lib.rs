@@ -9,11 +9,12 @@ pub mod export;
 mod gate;
 mod judged;
 mod page;
+pub mod site;
 mod text;
 mod witnesses;
 
 pub use answer::{Answer, answer};
 pub use articles::{Tried, articles};
 pub use gate::{Gate, gate};
-pub use page::html;
+pub use page::{html, policy};
 pub use text::{summary, verdict_table};

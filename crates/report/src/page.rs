@@ -5,7 +5,7 @@ use crate::{believe, effects, judged, witnesses};
 use model::database::Kept;
 use model::experiment::Published;
 use model::judgement::{Judgement, show_confidence};
-use model::record::{Measurement, Participant, Record, Trial};
+use model::record::{Header, Measurement, Participant, Record, Trial};
 use model::selftest::{SelfTest, Truth, TruthOutcome};
 use model::units::{show_bytes, show_number, show_share};
 use serde_json::{Value, json};
@@ -21,6 +21,13 @@ pub fn html(record: &Record, judgement: &Judgement) -> String {
     // A `<` in a string of the data must not end the script element.
     let safe = data.replace('<', "\\u003c");
     PAGE.replacen(MARKER, &format!(r#"id="page-data">{safe}</script>"#), 1)
+}
+
+/// What a page may do, as it says itself: run its own script, use its own style, and reach nothing.
+pub fn policy() -> &'static str {
+    const BEFORE: &str = "http-equiv=\"Content-Security-Policy\" content=\"";
+    let after = PAGE.split_once(BEFORE).and_then(|(_, after)| after.split_once('"'));
+    after.map_or("default-src 'none'", |(policy, _)| policy)
 }
 
 pub(crate) fn ms(ns: u64) -> f64 {
@@ -126,25 +133,31 @@ fn contender(record: &Record, judgement: &Judgement, p: &Participant) -> Value {
     })
 }
 
-fn machine(record: &Record, judgement: &Judgement) -> Vec<Value> {
-    let (m, cpus) = (&record.header.machine, &record.header.cpus);
+/// Where a run happened, by name.
+pub(crate) fn place(header: &Header) -> Vec<(&'static str, String)> {
+    let (m, cpus) = (&header.machine, &header.cpus);
     let show = |set: &[usize]| set.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let mut facts = vec![
-        fact("processor", format!("{}{}", m.cpu, if m.is_virtual { " (virtual machine)" } else { "" })),
-        fact("CPUs", m.cores.to_string()),
-        fact("memory", show_bytes(m.memory_bytes)),
-        fact("system", format!("{}, kernel {}", m.os, m.kernel)),
-        fact("frequency governor", m.governor.clone().unwrap_or_else(|| "not to be seen here".into())),
-        fact("CPUs of the contender", show(&cpus.contender)),
-        fact("CPUs of the load generator", show(&cpus.generator)),
+        ("processor", format!("{}{}", m.cpu, if m.is_virtual { " (virtual machine)" } else { "" })),
+        ("CPUs", m.cores.to_string()),
+        ("memory", show_bytes(m.memory_bytes)),
+        ("system", format!("{}, kernel {}", m.os, m.kernel)),
+        ("frequency governor", m.governor.clone().unwrap_or_else(|| "not to be seen here".into())),
+        ("CPUs of the contender", show(&cpus.contender)),
+        ("CPUs of the load generator", show(&cpus.generator)),
     ];
-    if record.header.kept_awake {
-        facts.push(fact("kept awake", "yes: a virtual CPU that sleeps comes back late"));
+    if header.kept_awake {
+        facts.push(("kept awake", "yes: a virtual CPU that sleeps comes back late".into()));
     }
-    if let Some(upstream) = &record.header.upstream {
-        facts.push(fact("CPUs of the upstream", show(&cpus.upstream)));
-        facts.push(fact("upstream", format!("{}: {}", upstream.name, upstream.summary)));
+    if let Some(upstream) = &header.upstream {
+        facts.push(("CPUs of the upstream", show(&cpus.upstream)));
+        facts.push(("upstream", format!("{}: {}", upstream.name, upstream.summary)));
     }
+    facts
+}
+
+fn machine(record: &Record, judgement: &Judgement) -> Vec<Value> {
+    let mut facts: Vec<Value> = place(&record.header).into_iter().map(|(name, value)| fact(name, value)).collect();
     if let Some(database) = &record.header.database {
         facts.push(fact("database", format!("{}: {}", database.name, database.summary)));
         facts.extend(record.trials.iter().find_map(|t| t.database.as_ref()).map_or_else(Vec::new, kept));
@@ -270,6 +283,15 @@ mod tests {
     #[test]
     fn the_built_page_has_one_place_for_its_data() {
         assert_eq!(PAGE.matches(MARKER).count(), 1);
+    }
+
+    #[test]
+    fn the_policy_of_the_page_is_found() {
+        assert!(
+            policy().contains("script-src 'sha256-") && policy().contains("base-uri 'none'") && !policy().contains('"'),
+            "{}",
+            policy()
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the terminal shows at the end of a run.
 
-use crate::answer::{answer, made_again, not_known};
+use crate::answer::{answer, besides, made_again, not_known};
 use crate::judged::fault_counts;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use model::judgement::{CapacityCurves, ClaimVerdict, Judgement, Noise, Outcome, SweepCurves, Verdict, WarmUp, show_confidence};
@@ -19,6 +19,7 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
     for detail in &said.details {
         let _ = writeln!(text, "{detail}");
     }
+    others(&mut text, &besides(record, judgement));
     if !judgement.claims.is_empty() {
         let _ = writeln!(text, "\nClaims");
     }
@@ -79,6 +80,20 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
         let _ = writeln!(text, "\n{line}");
     }
     text
+}
+
+/// What else was compared, a sentence each.
+fn others(text: &mut String, sentences: &[String]) {
+    const SHOWN: usize = 12;
+    if !sentences.is_empty() {
+        let _ = writeln!(text, "\nBesides");
+    }
+    for sentence in sentences.iter().take(SHOWN) {
+        let _ = writeln!(text, "  {sentence}");
+    }
+    if sentences.len() > SHOWN {
+        let _ = writeln!(text, "  and {} more, all in the table", sentences.len() - SHOWN);
+    }
 }
 
 /// A line a contender: `  proxy-gin: 801 (95 % interval 798 to 803), of 6 trials; started again 2 times`.

@@ -176,15 +176,20 @@ fn fingerprint(build: &Build, values: &Values, folder: &Path) -> Result<String, 
 fn input_files(build: &Build, folder: &Path) -> Result<BTreeSet<PathBuf>, String> {
     let mut files = BTreeSet::new();
     for input in &build.inputs {
-        // `src/**` means every file below, as people read it.
-        let pattern = if input.ends_with("/**") || input == "**" { format!("{input}/*") } else { input.clone() };
-        let absolute = format!("{}/{pattern}", glob::Pattern::escape(&folder.to_string_lossy()));
-        let before = files.len();
-        let found = glob::glob(&absolute).map_err(|e| format!("the input `{input}` is no pattern: {e}"))?;
-        files.extend(found.flatten().filter(|p| p.is_file()));
-        if files.len() == before {
-            return Err(format!("the input `{input}` matches no file"));
-        }
+        files.extend(matching(input, folder).map_err(|why| format!("the input {why}"))?);
     }
     Ok(files)
+}
+
+/// The files that a pattern means, counted from a folder.
+///
+/// # Errors
+/// That it is no pattern, or matches none.
+pub(crate) fn matching(given: &str, folder: &Path) -> Result<BTreeSet<PathBuf>, String> {
+    // `src/**` means every file below, as people read it.
+    let pattern = if given.ends_with("/**") || given == "**" { format!("{given}/*") } else { given.to_owned() };
+    let absolute = format!("{}/{pattern}", glob::Pattern::escape(&folder.to_string_lossy()));
+    let found = glob::glob(&absolute).map_err(|e| format!("`{given}` is no pattern: {e}"))?;
+    let files: BTreeSet<PathBuf> = found.flatten().filter(|p| p.is_file()).collect();
+    if files.is_empty() { Err(format!("`{given}` matches no file")) } else { Ok(files) }
 }

@@ -12,6 +12,7 @@ use model::secret;
 use model::system::Contender;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
@@ -77,6 +78,8 @@ struct Fresh {
     template: PathBuf,
     password: String,
     user: Option<User>,
+    /// As long as it is held, nobody removes the folder.
+    _held: File,
 }
 
 /// A database that answers. Dropping it ends it and removes what it held.
@@ -134,6 +137,7 @@ impl Databases {
         let user = ordinary_user().map_err(|cause| fail("start", cause))?;
         let home = home(cache);
         let io_failed = |what: &str, error: io::Error| fail("start", format!("{what} in {} cannot be made: {error}", home.display()));
+        let held = lock_file(&home).and_then(|file| file.lock_shared().map(|()| file)).map_err(|e| io_failed("the lock", e))?;
         std::fs::create_dir_all(&home).map_err(|e| io_failed("the folder of databases", e))?;
         if user.is_some() {
             open_to_others(&home).map_err(|e| io_failed("the folder of databases", e))?;
@@ -144,7 +148,8 @@ impl Databases {
         let version: String = version.iter().take(6).map(|b| format!("{b:02x}")).collect();
         let programs = programs(contender, &home, &version, user).map_err(|e| io_failed("the copy of its programs", e))?;
         let template = home.join(format!("{}-{version}", contender.system.name));
-        let mut fresh = Fresh { contender: contender.clone(), home: home.clone(), programs, template, password: String::new(), user };
+        let mut fresh =
+            Fresh { contender: contender.clone(), home: home.clone(), programs, template, password: String::new(), user, _held: held };
         let secret = fresh.template.join("password");
         if let Ok(password) = std::fs::read_to_string(&secret) {
             fresh.password = password;
@@ -194,6 +199,39 @@ impl Databases {
 /// Where databases stand: beside stamps and logs or, where root runs faceoff, in a place that others can reach.
 pub fn home(cache: &Path) -> PathBuf {
     if rustix::process::geteuid().is_root() { PathBuf::from(HOME_OF_ROOT) } else { cache.join("databases") }
+}
+
+/// Beside the folder, which may be removed: whoever uses it shares the lock, whoever removes it holds it alone.
+fn lock_file(home: &Path) -> io::Result<File> {
+    std::fs::create_dir_all(home.parent().unwrap_or(home))?;
+    File::options().read(true).write(true).create(true).truncate(false).open(home.with_extension("lock"))
+}
+
+/// What became of the folder of databases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forgotten {
+    /// There was none.
+    Nothing,
+    /// It is gone.
+    Removed,
+    /// Another faceoff has databases there.
+    InUse,
+}
+
+/// Removes the folder of databases, unless it is in use.
+///
+/// # Errors
+/// When it cannot be removed.
+pub fn forget(home: &Path) -> io::Result<Forgotten> {
+    if !home.exists() {
+        return Ok(Forgotten::Nothing);
+    }
+    let lock = lock_file(home)?;
+    match lock.try_lock() {
+        Ok(()) => std::fs::remove_dir_all(home).map(|()| Forgotten::Removed),
+        Err(TryLockError::WouldBlock) => Ok(Forgotten::InUse),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
 }
 
 /// `nobody`, where root runs faceoff: PostgreSQL refuses to run as root.

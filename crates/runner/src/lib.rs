@@ -11,6 +11,7 @@ pub mod circumstances;
 pub mod cpus;
 pub mod database;
 pub mod guard;
+pub mod image;
 mod jdk;
 pub mod leftovers;
 pub mod lock;

@@ -81,7 +81,7 @@ impl Tools {
 }
 
 /// What a command writes to both outputs; `None` when it cannot be run, fails or takes too long.
-fn output_of(command: &[String]) -> Option<String> {
+pub(crate) fn output_of(command: &[String]) -> Option<String> {
     let (program, arguments) = command.split_first()?;
     let mut child =
         Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;

@@ -7,6 +7,7 @@ pub mod anderson_darling;
 mod bootstrap;
 mod buckets;
 mod change_points;
+mod e_divisive;
 mod equivalence;
 mod histogram;
 mod holm;
@@ -25,6 +26,7 @@ mod spending;
 
 pub use bootstrap::{Block, Bootstrap, Resample, hierarchical_bootstrap};
 pub use change_points::{Cost, change_points, noise_variance};
+pub use e_divisive::{Change, e_divisive};
 pub use equivalence::{p_above, p_below, p_equivalent};
 pub use histogram::{Histogram, HistogramError};
 pub use holm::holm;

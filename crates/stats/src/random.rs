@@ -60,9 +60,13 @@ impl Random {
 /// Shuffles in place by Fisher and Yates (Knuth, *TAOCP* vol. 2, algorithm P),
 /// from a seed and a stream number: each stream of a seed is independent.
 pub fn shuffle<T>(items: &mut [T], seed: u64, stream: u64) {
-    let mut random = seeded(seed, stream);
+    shuffle_by(&mut seeded(seed, stream), items);
+}
+
+/// The same, by a generator that goes on.
+pub(crate) fn shuffle_by<T>(random: &mut ChaCha8Rng, items: &mut [T]) {
     for last in (1..items.len()).rev() {
-        items.swap(last, below(&mut random, last as u64 + 1) as usize);
+        items.swap(last, below(random, last as u64 + 1) as usize);
     }
 }
 

@@ -2,7 +2,9 @@
 package config
 
 import (
+	"crypto/tls"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -24,7 +26,10 @@ import (
 type Config struct {
 	Listen    netip.AddrPort
 	Admin     netip.AddrPort // not valid where there is none
-	Stop      time.Duration  // for the requests in flight when the process is told to stop
+	ListenTLS netip.AddrPort // the same
+	TLS       *tls.Config
+	Access    string        // a file, "stdout" or "stderr"; empty for none
+	Stop      time.Duration // for the requests in flight when the process is told to stop
 	Server    proxy.Settings
 	Upstreams []proxy.UpstreamSettings
 	Routes    []*route.Route
@@ -42,18 +47,25 @@ func Read(file string, limit uint64, cores int) (*Config, error) {
 
 // Parse reads a file's text.
 func Parse(file string, text []byte, limit uint64, cores int) (*Config, error) {
-	return parse(file, text, limit, cores, func(address string) (netip.AddrPort, error) {
-		resolved, err := net.ResolveTCPAddr("tcp", address)
-		if err != nil {
-			return netip.AddrPort{}, err
-		}
-		return resolved.AddrPort(), nil
+	return parse(file, text, limit, cores, outside{
+		find: func(address string) (netip.AddrPort, error) {
+			resolved, err := net.ResolveTCPAddr("tcp", address)
+			if err != nil {
+				return netip.AddrPort{}, err
+			}
+			return resolved.AddrPort(), nil
+		},
+		load: tls.LoadX509KeyPair,
 	})
 }
 
-type lookup func(address string) (netip.AddrPort, error)
+// outside is what a file refers to: servers by their names, and files with certificates.
+type outside struct {
+	find func(address string) (netip.AddrPort, error)
+	load func(certificate, key string) (tls.Certificate, error)
+}
 
-func parse(file string, text []byte, limit uint64, cores int, find lookup) (*Config, error) {
+func parse(file string, text []byte, limit uint64, cores int, world outside) (*Config, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
 		return nil, &Problems{file, []Problem{syntax(err)}}
@@ -61,7 +73,7 @@ func parse(file string, text []byte, limit uint64, cores int, find lookup) (*Con
 	if len(document.Content) == 0 {
 		return nil, &Problems{file, []Problem{{1, "the file is empty", "it needs `listen`, `upstreams` and `routes`"}}}
 	}
-	r := &reader{find: find}
+	r := &reader{outside: world}
 	config := r.file(document.Content[0], limit, cores)
 	if len(r.list) > 0 {
 		slices.SortStableFunc(r.list, func(a, b Problem) int { return a.Line - b.Line })
@@ -87,7 +99,7 @@ func syntax(err error) Problem {
 }
 
 func (r *reader) file(node *yaml.Node, limit uint64, cores int) *Config {
-	t := r.table(node, "", "listen", "admin", "workers", "limits", "timeouts", "via", "forwarded", "trusted", "upstreams", "routes")
+	t := r.table(node, "", "listen", "tls", "admin", "workers", "limits", "timeouts", "via", "forwarded", "trusted", "access", "upstreams", "routes")
 	c := &Config{}
 	var ok bool
 	if c.Listen, ok = t.address("listen", "127.0.0.1:8080"); !ok && !t.has("listen") {
@@ -96,18 +108,25 @@ func (r *reader) file(node *yaml.Node, limit uint64, cores int) *Config {
 	if c.Admin, ok = t.address("admin", "127.0.0.1:9901"); ok && !c.Admin.Addr().IsLoopback() {
 		t.problem(t.at("admin"), "write for example `admin: 127.0.0.1:9901`", "`admin` is not on loopback, and whoever reaches it sees everything")
 	}
-	limits := t.table("limits", "clients", "head", "descriptors")
+	c.readTLS(t)
+	c.Access = t.text("access", "", "access.log")
+	limits := t.table("limits", "clients", "head", "descriptors", "pace", "streams")
 	timeouts := t.table("timeouts", "head", "idle", "stall", "stop")
 	c.Stop = timeouts.duration("stop", 5*time.Second, 0, time.Hour)
 	c.Server = proxy.Settings{
 		Workers:     t.count("workers", cores, 1, 256),
 		MaxHead:     limits.size("head", 16<<10, 1<<10, 64<<10),
+		Streams:     limits.count("streams", 100, 0, 1000),
 		HeadTimeout: timeouts.duration("head", 30*time.Second, shortest, longest),
 		IdleTimeout: timeouts.duration("idle", 60*time.Second, shortest, longest),
 		Stall:       timeouts.duration("stall", 10*time.Second, shortest, longest),
+		Pace:        int64(limits.size("pace", 256, 1, 1<<30)),
 		Via:         t.via(),
 		Forwarded:   t.boolean("forwarded", false),
 		Trusted:     t.trusted(),
+	}
+	if c.TLS != nil && c.Server.Streams > 0 {
+		c.TLS.NextProtos = []string{"h2", "http/1.1"}
 	}
 	most := int(min(limit, 1<<20))
 	shares, err := divide(uint64(limits.count("descriptors", most, minimum, most)))
@@ -170,11 +189,11 @@ func (c *Config) upstreams(t table) map[string]int {
 		if all.of[key.Value] != all.node.Content[i+1] {
 			continue // it stands twice, which was told
 		}
-		u := all.table(key.Value, "servers", "balance", "share", "requests", "queue", "wait", "host", "timeouts", "keep", "eject")
+		u := all.table(key.Value, "servers", "balance", "share", "requests", "queue", "wait", "host", "timeouts", "keep", "retries", "eject", "health")
 		tables = append(tables, u)
 		names[key.Value] = len(c.Upstreams)
 		c.Upstreams = append(c.Upstreams, c.upstream(u, key))
-		if share, ok := u.share("share"); ok {
+		if share, ok := u.share("share", 0.0001); ok {
 			part[key.Value] = share
 			written += share
 		} else {
@@ -199,7 +218,7 @@ var balances = map[string]proxy.Balance{"round-robin": proxy.RoundRobin, "least-
 
 func (c *Config) upstream(u table, key *yaml.Node) proxy.UpstreamSettings {
 	timeouts := u.table("timeouts", "connect", "answer", "tunnel")
-	eject := u.table("eject", "after", "for")
+	eject := u.table("eject", "after", "for", "shed", "slow")
 	keep := u.table("keep", "for")
 	s := proxy.UpstreamSettings{
 		Name:     key.Value,
@@ -211,6 +230,13 @@ func (c *Config) upstream(u table, key *yaml.Node) proxy.UpstreamSettings {
 		Tunnel:   timeouts.duration("tunnel", 5*time.Minute, shortest, longest),
 		Failures: eject.count("after", 5, 0, 1<<20),
 		Eject:    eject.duration("for", 10*time.Second, shortest, longest),
+		Shed:     eject.boolean("shed", false),
+		Slow:     eject.duration("slow", 0, 0, longest),
+		Retries:  0.2,
+		Health:   u.health(),
+	}
+	if retries, ok := u.share("retries", 0); ok {
+		s.Retries = retries
 	}
 	if !plain.MatchString(key.Value) {
 		u.problem(key, "use letters, digits and -._", "%q is no name for an upstream", key.Value)
@@ -253,6 +279,25 @@ func (c *Config) upstream(u table, key *yaml.Node) proxy.UpstreamSettings {
 	return s
 }
 
+// health reads how servers are asked how they are; nil where they are not.
+func (u table) health() *proxy.Health {
+	if !u.has("health") {
+		return nil
+	}
+	t := u.table("health", "path", "every", "within", "up", "down")
+	h := &proxy.Health{
+		Path:   t.text("path", "/health", "/health"),
+		Every:  t.duration("every", 5*time.Second, shortest, longest),
+		Within: t.duration("within", time.Second, shortest, longest),
+		Up:     t.count("up", 2, 1, 1000),
+		Down:   t.count("down", 3, 1, 1000),
+	}
+	if !path(h.Path) {
+		t.problem(t.at("path"), "write a path that begins with a slash", "`path` is %q", h.Path)
+	}
+	return h
+}
+
 var (
 	plain     = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 	plainHost = regexp.MustCompile(`^[A-Za-z0-9._-]+(:\d{1,5})?$|^\[[0-9a-fA-F:.]+\](:\d{1,5})?$`)
@@ -278,8 +323,8 @@ func (c *Config) routes(t table, upstreams map[string]int) {
 		t.problem(t.node, "write `routes:` and below it `- {path: /, upstream: NAME}`", "`routes` is missing")
 	}
 	for i, node := range t.list("routes") {
-		r := t.reader.table(node, fmt.Sprintf("routes[%d]", i), "name", "path", "exact", "host", "methods", "headers", "replace", "upstream")
-		one := &route.Route{Path: r.text("path", "/", "/api"), Exact: r.boolean("exact", false), Methods: r.texts("methods")}
+		r := t.reader.table(node, fmt.Sprintf("routes[%d]", i), "name", "path", "exact", "host", "methods", "headers", "replace", "access", "mirror", "upstream")
+		one := &route.Route{Path: r.text("path", "/", "/api"), Exact: r.boolean("exact", false), Methods: r.texts("methods"), Quiet: !r.boolean("access", true)}
 		one.Name = r.text("name", one.Path, "api")
 		for _, host := range r.texts("host") {
 			if !plainHost.MatchString(strings.TrimPrefix(host, "*.")) || strings.Contains(host, ":") && host[0] != '[' {
@@ -304,26 +349,74 @@ func (c *Config) routes(t table, upstreams map[string]int) {
 				one.Headers = append(one.Headers, route.Header{Name: strings.ToLower(key), Value: headers.text(key, "", "value")})
 			}
 		}
-		upstream := r.text("upstream", "", "products")
-		place, known := upstreams[upstream]
-		switch {
-		case !r.has("upstream"):
-			r.problem(r.node, "add `upstream: NAME`", "a route without an `upstream`")
-		case !known:
-			all := make([]string, 0, len(upstreams))
-			for name := range upstreams {
-				all = append(all, name)
-			}
-			slices.Sort(all)
-			hint := "there are: " + strings.Join(all, ", ")
-			if near := nearest(upstream, all); near != "" {
-				hint = "did you mean `" + near + "`?"
-			}
-			r.problem(r.at("upstream"), hint, "no upstream is named %q", upstream)
-		}
-		one.Upstream = place
+		r.target(one, upstreams)
+		r.mirror(one, upstreams)
 		c.Routes = append(c.Routes, one)
 	}
+}
+
+// target reads where a route goes: `upstream: NAME`, or `upstream: {NAME: 95%, OTHER: 5%}`.
+func (r table) target(one *route.Route, upstreams map[string]int) {
+	if !r.has("upstream") {
+		r.problem(r.node, "add `upstream: NAME`", "a route without an `upstream`")
+		return
+	}
+	node := resolve(r.of["upstream"])
+	if node.Kind != yaml.MappingNode {
+		one.Upstream = r.known(node, r.text("upstream", "", "products"), upstreams)
+		return
+	}
+	parts := r.table("upstream")
+	sum := 0.0
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		share, ok := parts.share(key.Value, 0)
+		if !ok {
+			continue
+		}
+		sum += share
+		one.Split = append(one.Split, route.Part{Upstream: r.known(key, key.Value, upstreams), Upto: uint32(sum*route.Whole + 0.5)})
+	}
+	if len(parts.of) == 0 || sum < 0.9999 || sum > 1.0001 {
+		r.problem(node, "let the parts add up to 100%", "the parts of `upstream` add up to %.4g%%", sum*100)
+		return
+	}
+	one.Split[len(one.Split)-1].Upto = route.Whole
+}
+
+// mirror reads where copies go: `mirror: NAME`, or `mirror: {NAME: 10%}`.
+func (r table) mirror(one *route.Route, upstreams map[string]int) {
+	if !r.has("mirror") {
+		return
+	}
+	node := resolve(r.of["mirror"])
+	if node.Kind != yaml.MappingNode {
+		one.Mirror = &route.Part{Upstream: r.known(node, r.text("mirror", "", "products"), upstreams), Upto: route.Whole}
+		return
+	}
+	parts := r.table("mirror")
+	if len(parts.of) != 1 {
+		r.problem(node, "write `mirror: NAME`, or `mirror: {NAME: 10%}`", "`mirror` names %d upstreams", len(parts.of))
+	}
+	for name := range parts.of {
+		if share, ok := parts.share(name, 0); ok {
+			one.Mirror = &route.Part{Upstream: r.known(node, name, upstreams), Upto: uint32(share*route.Whole + 0.5)}
+		}
+	}
+}
+
+// known is the place of an upstream that is named somewhere.
+func (r table) known(node *yaml.Node, name string, upstreams map[string]int) int {
+	place, ok := upstreams[name]
+	if !ok {
+		all := slices.Sorted(maps.Keys(upstreams))
+		hint := "there are: " + strings.Join(all, ", ")
+		if near := nearest(name, all); near != "" {
+			hint = "did you mean `" + near + "`?"
+		}
+		r.problem(node, hint, "no upstream is named %q", name)
+	}
+	return place
 }
 
 // Fixed names what differs between two configurations and is taken up only when the gateway is started.
@@ -335,6 +428,8 @@ func Fixed(before, after *Config) []string {
 	}{
 		{"`listen`", before.Listen != after.Listen},
 		{"`admin`", before.Admin != after.Admin},
+		{"`access`", before.Access != after.Access},
+		{"`tls.listen`", before.ListenTLS != after.ListenTLS},
 		{"what stands beside `upstreams` and `routes`", !reflect.DeepEqual(before.Server, after.Server) || before.Stop != after.Stop},
 	} {
 		if part.differs {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/tls"
 	"errors"
 	"net/netip"
 	"os"
@@ -10,12 +11,13 @@ import (
 	"time"
 
 	"faceoff/systems/gateway/proxy"
+	"faceoff/systems/gateway/route"
 )
 
 const whole = `listen: 127.0.0.1:8080
 admin: 127.0.0.1:9901
 workers: 2
-limits: {clients: 100, head: 8KB, descriptors: 1000}
+limits: {clients: 100, head: 8KB, descriptors: 1000, pace: 1KB, streams: 50}
 timeouts: {head: 1s, idle: 2s, stall: 3s, stop: 4s}
 via: ""
 forwarded: true
@@ -31,23 +33,40 @@ upstreams:
     host: pass
     timeouts: {connect: 1s, answer: 2s, tunnel: 3s}
     keep: {for: 4s}
-    eject: {after: 3, for: 5s}
+    retries: 10%
+    eject: {after: 3, for: 5s, shed: true, slow: 6s}
+    health: {path: /well, every: 7s, within: 8s, up: 9, down: 10}
   others:
     servers: 127.0.0.1:8083
 routes:
   - {path: /product, replace: /, upstream: products}
+  - {path: /canary, upstream: {products: 99.5%, others: 0.5%}}
   - path: /
     host: ["*.Shop.example"]
     methods: [GET, HEAD]
     headers: {X-Canary: "yes"}
+    access: false
+    mirror: {products: 10%}
     upstream: others
+access: access.log
+tls:
+  listen: 127.0.0.1:8443
+  certificates: [{certificate: shop.pem, key: shop.key}]
 `
 
-func known(address string) (netip.AddrPort, error) {
-	if resolved, err := netip.ParseAddrPort(address); err == nil {
-		return resolved, nil
-	}
-	return netip.AddrPort{}, errors.New("no such host")
+var known = outside{
+	find: func(address string) (netip.AddrPort, error) {
+		if resolved, err := netip.ParseAddrPort(address); err == nil {
+			return resolved, nil
+		}
+		return netip.AddrPort{}, errors.New("no such host")
+	},
+	load: func(certificate, key string) (tls.Certificate, error) {
+		if certificate != "shop.pem" || key != "shop.key" {
+			return tls.Certificate{}, errors.New("no such file")
+		}
+		return tls.Certificate{Certificate: [][]byte{{1}}}, nil
+	},
 }
 
 func TestReadsAFile(t *testing.T) {
@@ -56,20 +75,27 @@ func TestReadsAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := c.Server
-	if c.Listen.Port() != 8080 || c.Admin.Port() != 9901 || c.Stop != 4*time.Second || s.Workers != 2 || s.MaxClients != 100 || s.MaxHead != 8<<10 ||
+	if c.Listen.Port() != 8080 || c.Admin.Port() != 9901 || c.Stop != 4*time.Second || s.Workers != 2 || s.MaxClients != 100 || s.MaxHead != 8<<10 || s.Pace != 1<<10 || s.Streams != 50 ||
 		s.HeadTimeout != time.Second || s.IdleTimeout != 2*time.Second || s.Stall != 3*time.Second || s.Via != "" || !s.Forwarded || len(s.Trusted) != 2 {
 		t.Errorf("%+v", c)
+	}
+	if c.ListenTLS.Port() != 8443 || len(c.TLS.Certificates) != 1 || c.TLS.MinVersion != tls.VersionTLS12 || !slices.Equal(c.TLS.NextProtos, []string{"h2", "http/1.1"}) {
+		t.Errorf("%+v", c.TLS)
 	}
 	products, others := c.Upstreams[0], c.Upstreams[1]
 	if len(products.Servers) != 2 || products.Servers[1].Weight != 3 || products.Balance != proxy.LeastRequests || products.Most != 20 || products.Queue != 7 ||
 		products.Wait != 100*time.Millisecond || products.Host != nil || products.Connect != time.Second || products.Answer != 2*time.Second ||
-		products.Tunnel != 3*time.Second || products.KeepFor != 4*time.Second || products.Failures != 3 || products.Eject != 5*time.Second {
+		products.Tunnel != 3*time.Second || products.KeepFor != 4*time.Second || products.Failures != 3 || products.Eject != 5*time.Second ||
+		!products.Shed || products.Slow != 6*time.Second || products.Retries != 0.1 || *products.Health != (proxy.Health{Path: "/well", Every: 7 * time.Second, Within: 8 * time.Second, Up: 9, Down: 10}) {
 		t.Errorf("%+v", products)
 	}
-	if string(others.Host) != "127.0.0.1:8083" {
+	if string(others.Host) != "127.0.0.1:8083" || others.Retries != 0.2 || others.Health != nil || others.Shed {
 		t.Errorf("%+v", others)
 	}
-	if r := c.Routes[1]; r.Upstream != 1 || !slices.Equal(r.Hosts, []string{"*.shop.example"}) || len(r.Methods) != 2 || r.Headers[0].Name != "x-canary" || r.Rewrites() {
+	if split := c.Routes[1].Split; !slices.Equal(split, []route.Part{{Upstream: 0, Upto: 9950}, {Upstream: 1, Upto: route.Whole}}) {
+		t.Errorf("%+v", split)
+	}
+	if r := c.Routes[2]; r.Upstream != 1 || !slices.Equal(r.Hosts, []string{"*.shop.example"}) || len(r.Methods) != 2 || r.Headers[0].Name != "x-canary" || r.Rewrites() || !r.Quiet || *r.Mirror != (route.Part{Upstream: 0, Upto: 1000}) || c.Routes[0].Mirror != nil || c.Routes[0].Quiet || c.Access != "access.log" {
 		t.Errorf("%+v", r)
 	}
 	// Of 968 descriptors a third is outbound, half of which is the other's: in flight and what another worker keeps are together no more.
@@ -122,14 +148,24 @@ func TestWhatIsWrongIsToldWithLineAndCure(t *testing.T) {
 		{"    servers: 127.0.0.1:8083", "    queue: 1", "`upstreams.others.servers` is missing"},
 		{"  others:", "  o thers:", "is no name for an upstream"},
 		{"  others:", "  products:", "`products` stands twice"},
-		{"upstream: others", "upstream: other", "gateway.yaml:29: no upstream is named \"other\"\n  hint: did you mean `others`?"},
+		{"upstream: others", "upstream: other", "gateway.yaml:34: no upstream is named \"other\"\n  hint: did you mean `others`?"},
 		{"upstream: others", "upstream: x", "hint: there are: others, products"},
 		{"    upstream: others\n", "", "a route without an `upstream`"},
-		{"path: /product", "path: product", "gateway.yaml:24: `path` is \"product\""},
+		{"path: /product", "path: product", "gateway.yaml:26: `path` is \"product\""},
 		{"path: /product", "path: /a/../b", "`path` is \"/a/../b\""},
 		{"replace: /", "replace: \"/a?b\"", "`replace` is \"/a?b\""},
 		{"*.Shop.example", "shop:80", "\"shop:80\" is no host"},
-		{"methods: [GET, HEAD]", "methods: [[GET]]", "`routes[1].methods` has an element that is not a single value"},
+		{"others: 0.5%", "others: 1%", "gateway.yaml:27: the parts of `upstream` add up to 100.5%\n  hint: let the parts add up to 100%"},
+		{"others: 0.5%", "other: 0.5%", "no upstream is named \"other\"\n  hint: did you mean `others`?"},
+		{"mirror: {products: 10%}", "mirror: product", "gateway.yaml:33: no upstream is named \"product\"\n  hint: did you mean `products`?"},
+		{"mirror: {products: 10%}", "mirror: {products: 10%, others: 10%}", "`mirror` names 2 upstreams"},
+		{"mirror: {products: 10%}", "mirror: {products: 10}", "`routes[2].mirror.products` is \"10\""},
+		{"retries: 10%", "retries: 10", "gateway.yaml:20: `upstreams.products.retries` is \"10\""},
+		{"path: /well", "path: well", "gateway.yaml:22: `path` is \"well\""},
+		{"key: shop.key", "key: x", "gateway.yaml:38: no certificate of `shop.pem` and `x`: no such file"},
+		{"  listen: 127.0.0.1:8443\n", "", "`tls.listen` is missing"},
+		{"  certificates: [{certificate: shop.pem, key: shop.key}]\n", "", "`tls.certificates` names none"},
+		{"methods: [GET, HEAD]", "methods: [[GET]]", "`routes[2].methods` has an element that is not a single value"},
 	} {
 		text := strings.Replace(whole, c.from, c.to, 1)
 		_, err := parse("gateway.yaml", []byte(text), 1000, 1, known)
@@ -170,8 +206,8 @@ func TestWhatCannotChangeWhileItRunsIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for from, want := range map[string]int{"8080": 1, "9901": 1, "workers: 2": 1, "upstream: others": 0, "wait: 100ms": 0} {
-		to := map[string]string{"8080": "8088", "9901": "9902", "workers: 2": "workers: 3", "upstream: others": "upstream: products", "wait: 100ms": "wait: 200ms"}[from]
+	for from, want := range map[string]int{"8080": 1, "9901": 1, "8443": 1, "workers: 2": 1, "upstream: others": 0, "wait: 100ms": 0} {
+		to := map[string]string{"8080": "8088", "9901": "9902", "8443": "8444", "workers: 2": "workers: 3", "upstream: others": "upstream: products", "wait: 100ms": "wait: 200ms"}[from]
 		after, err := parse("f", []byte(strings.Replace(whole, from, to, 1)), 1000, 1, known)
 		if err != nil {
 			t.Fatal(err)
@@ -197,6 +233,17 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, r := range c.Routes {
+			for _, part := range r.Split {
+				if part.Upstream < 0 || part.Upstream >= len(c.Upstreams) {
+					t.Fatalf("%+v", r)
+				}
+			}
+			if r.Mirror != nil && (r.Mirror.Upstream < 0 || r.Mirror.Upstream >= len(c.Upstreams)) {
+				t.Fatalf("%+v", r)
+			}
+			if len(r.Split) > 0 && r.Split[len(r.Split)-1].Upto != route.Whole {
+				t.Fatalf("%+v", r)
+			}
 			if r.Upstream < 0 || r.Upstream >= len(c.Upstreams) {
 				t.Fatalf("%+v", r)
 			}

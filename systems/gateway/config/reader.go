@@ -40,8 +40,8 @@ func (p *Problems) Error() string {
 
 // reader collects problems, so that one look at a file tells all of them.
 type reader struct {
+	outside
 	list []Problem
-	find lookup
 }
 
 func (r *reader) problem(node *yaml.Node, hint, format string, args ...any) {
@@ -206,15 +206,15 @@ func (t table) size(key string, otherwise, from, to int) int {
 	return n * factor
 }
 
-// share reads a part of the whole, such as 50%.
-func (t table) share(key string) (float64, bool) {
+// share reads a part of the whole, such as 50%, which is least or more.
+func (t table) share(key string, least float64) (float64, bool) {
 	node, ok := t.scalar(key, "50%")
 	if !ok {
 		return 0, false
 	}
 	number, percent := strings.CutSuffix(node.Value, "%")
 	n, err := strconv.ParseFloat(number, 64)
-	if !percent || err != nil || !(n > 0 && n <= 100) {
+	if !percent || err != nil || !(n/100 >= least && n <= 100) {
 		t.problem(node, "write a part of the whole, such as `"+key+": 50%`", "`%s` is %q", t.join(key), node.Value)
 		return 0, false
 	}

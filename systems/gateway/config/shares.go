@@ -38,7 +38,7 @@ func divide(limit uint64) (Shares, error) {
 // several workers room is left for what the others keep: whatever comes, in flight and idle together stay within it.
 func (c *Config) bound(u table, s *proxy.UpstreamSettings, share float64) {
 	connections := int(float64(c.Shares.Outbound) * share)
-	s.Keep = connections
+	s.Connections, s.Keep = connections, connections
 	workers := c.Server.Workers
 	if workers > 1 {
 		s.Keep = connections / (2 * workers)

@@ -379,6 +379,10 @@ func TestStoppingWaitsForAnswers(t *testing.T) {
 	stopped := make(chan error, 1)
 	go func() { stopped <- g.Stop(context.Background()) }()
 	quiet.wantEnd()
+	if conn, err := net.Dial("tcp", g.address); err == nil {
+		conn.Close()
+		t.Error("somebody was let in while it stops")
+	}
 	close(release)
 	response := busy.answer("GET")
 	if got := body(t, response); got != "ok" || !response.Close {
@@ -386,9 +390,5 @@ func TestStoppingWaitsForAnswers(t *testing.T) {
 	}
 	if err := receive(t, stopped, "the end"); err != nil {
 		t.Error(err)
-	}
-	if conn, err := net.Dial("tcp", g.address); err == nil {
-		conn.Close()
-		t.Error("somebody was let in")
 	}
 }

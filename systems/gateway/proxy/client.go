@@ -2,7 +2,7 @@ package proxy
 
 import (
 	"errors"
-	"net/netip"
+	"math/rand/v2"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -17,6 +17,7 @@ const (
 	reading    phase = iota // the head of a request, or nothing yet
 	queueing                // the request waits for a place
 	exchanging              // the request is on its way, or its answer
+	framed                  // the connection carries HTTP/2, and its requests are clients of their own
 	lingering               // all is said; what the client still sends is read and thrown away
 )
 
@@ -33,29 +34,51 @@ type client struct {
 	exchange
 	phase   phase
 	address []byte
+	scheme  string
 	trusted bool          // what it says about hops before it
 	since   time.Duration // it is quiet, by the worker's clock
 	seen    int           // bytes of in that hold no whole head
 	listed  bool          // in the worker's list of those to look at
+	fresh   bool          // nothing has come that could not begin HTTP/2
+	session *session      // nil while it speaks HTTP/1.1
+
+	account account
 
 	member, rest, wait place       // among all clients, among quiet ones, in a queue
 	granted            atomic.Bool // it has left the queue with a place
 }
 
 // welcome takes a connection in.
-func (w *worker) welcome(fd int, address netip.Addr) {
-	c := &client{address: address.AppendTo(nil)}
+func (w *worker) welcome(n newcomer) {
+	c := &client{address: n.address.AppendTo(nil)}
 	for _, prefix := range w.server.settings.Trusted {
-		c.trusted = c.trusted || prefix.Contains(address)
+		c.trusted = c.trusted || prefix.Contains(n.address)
 	}
-	if err := w.join(&c.conn, fd, c); err != nil {
+	if err := w.join(&c.conn, n.fd, c); err != nil {
 		w.server.clients.Add(-1)
+		w.load.Add(-1)
 		w.server.logf("taking a connection in: %v", err)
 		return
+	}
+	c.scheme = "http"
+	if n.secure != nil {
+		c.scheme, c.secure = "https", n.secure
+		n.below.conn, n.below.Conn = &c.conn, nil
+		c.readable, c.writable = true, true // what came with the handshake is known to TLS alone
+		w.later(c)
 	}
 	w.guests.push(&c.member, c)
 	w.metrics.accepted.Add(1)
 	c.becomeQuiet(w.server.settings.HeadTimeout)
+	switch {
+	case n.framed:
+		c.frame()
+	case n.secure == nil:
+		c.fresh = w.server.settings.Streams > 0
+	}
+	if w.stopping {
+		c.close()
+	}
 }
 
 func (c *client) becomeQuiet(limit time.Duration) {
@@ -69,14 +92,23 @@ func (c *client) close() {
 	if !c.open {
 		return
 	}
+	c.closeAccount()
 	c.detach(false)
 	if c.phase == queueing && c.upstream.places.giveUp(c) {
 		c.phase = reading
+	}
+	if c.stream != nil {
+		c.stream.close()
+		return
+	}
+	if c.session != nil {
+		c.session.end()
 	}
 	c.rest.remove()
 	c.member.remove()
 	c.conn.close()
 	c.w.server.clients.Add(-1)
+	c.w.load.Add(-1)
 	c.w.listen() // there is room now
 }
 
@@ -91,6 +123,8 @@ func (c *client) ready() {
 		}
 	case exchanging:
 		c.pump()
+	case framed:
+		c.session.ready()
 	case lingering:
 		c.linger()
 	}
@@ -131,7 +165,13 @@ func (c *client) expired() {
 		c.skipHead()
 		c.fail(503, "too many requests in flight")
 	case exchanging:
+		if c.awaited() && c.keepsPace() {
+			c.w.wheel.start(&c.timer, c.w.server.settings.Stall)
+			return
+		}
 		c.tooSlow()
+	case framed:
+		c.session.expired()
 	case lingering:
 		c.close()
 	}
@@ -141,7 +181,16 @@ func (c *client) expired() {
 func (c *client) read() {
 	w, most := c.w, c.w.server.settings.MaxHead
 	for c.open && c.phase == reading {
-		if fresh := len(c.in.data) - c.seen; fresh > 0 && (c.seen == 0 || c.in.hasLine(fresh)) {
+		if c.fresh && len(c.in.data) > 0 {
+			switch prior(c.in.data) {
+			case yes:
+				c.frame()
+				continue
+			case no:
+				c.fresh = false
+			}
+		}
+		if fresh := len(c.in.data) - c.seen; fresh > 0 && !c.fresh && (c.seen == 0 || c.in.hasLine(fresh)) {
 			n, err := w.request.Parse(c.in.data)
 			if err != nil {
 				c.refuse(err)
@@ -180,16 +229,22 @@ func (c *client) begin(n int) {
 	w, r := c.w, &c.w.request
 	w.metrics.requests.Add(1)
 	c.rest.remove()
-	c.exchange = exchange{kind: r.Kind, minor: r.Minor, last: r.Close, upgrade: r.Upgrade != nil, chunked: r.Body.Kind == wire.Chunked, head: n, repeat: c.repeat[:0]}
+	c.exchange = exchange{kind: r.Kind, minor: r.Minor, last: r.Close, expects: r.Continue, upgrade: r.Upgrade != nil, chunked: r.Body.Kind == wire.Chunked, head: n, repeat: c.repeat[:0]}
 	c.body.Start(r.Body)
 	c.seen = 0
-	table := w.server.table.Load()
-	if c.route = table.Routes.Match(r); c.route == nil {
+	c.table = w.server.table.Load()
+	c.route = c.table.Routes.Match(r)
+	c.openAccount()
+	if c.route == nil {
 		c.skipHead()
 		c.fail(404, "not found")
 		return
 	}
-	c.upstream = table.Upstreams[c.route.Upstream]
+	place := c.route.Upstream
+	if c.route.Split != nil {
+		place = c.route.Pick(rand.Uint32())
+	}
+	c.upstream = c.table.Upstreams[place]
 	switch c.upstream.places.take(c) {
 	case granted:
 		c.holds = true
@@ -228,9 +283,12 @@ func (c *client) skipHead() {
 // next waits for another request, or goes on to one that is there.
 func (c *client) next() {
 	c.phase, c.seen = reading, 0
-	c.route, c.upstream = nil, nil
+	c.table, c.route, c.upstream = nil, nil, nil
 	if cap(c.repeat) > keepRepeat {
 		c.repeat = nil
+	}
+	if cap(c.account.asked) > keepRepeat {
+		c.account.asked = nil
 	}
 	if len(c.in.data) > 0 {
 		c.w.wheel.start(&c.timer, c.w.server.settings.HeadTimeout)
@@ -245,6 +303,7 @@ func (c *client) next() {
 
 // goodbye ends the connection once everything is said.
 func (c *client) goodbye() {
+	c.farewell()
 	if c.body.Done() && len(c.in.data) == 0 && !c.readable {
 		c.close()
 		return
@@ -290,6 +349,7 @@ func (c *client) refuse(err error) {
 		c.detach(false)
 		c.exchange = exchange{minor: 1, repeat: c.repeat[:0]}
 		c.body.Start(wire.Body{Kind: wire.UntilEnd}) // nobody knows where it ends
+		c.refuseAccount()
 	}
 	c.last = true
 	if c.answering { // too late to say so
@@ -308,8 +368,14 @@ func (c *client) fail(status int, message string) {
 		c.last = true
 	}
 	w.metrics.answer(status)
-	w.out = appendError(w.out[:0], status, message, c.last || w.server.crowded.Load(), c.kind == wire.Head, c.minor, w.now())
 	c.last = c.last || w.server.crowded.Load()
+	if c.stream != nil {
+		w.out = c.stream.error(w.out[:0], status, message, c.kind == wire.Head)
+	} else {
+		w.out = appendError(w.out[:0], status, message, c.last, c.kind == wire.Head, c.minor, w.now())
+	}
+	c.account.status, c.account.error = status, message
+	c.account.said += int64(len(w.out))
 	c.phase, c.answering, c.answered = exchanging, true, true
 	if c.pending() { // part of an informational answer
 		c.close()
@@ -338,10 +404,15 @@ func (c *client) bodyThere() bool {
 func (c *client) settle() {
 	switch c.flush() {
 	case later:
-		c.w.wheel.start(&c.timer, c.w.server.settings.Stall)
+		c.watchPace()
 		return
 	case broken:
 		c.abandon()
+		return
+	}
+	c.closeAccount()
+	if c.stream != nil {
+		c.stream.finish()
 		return
 	}
 	if c.last || c.w.stopping {

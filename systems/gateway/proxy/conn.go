@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"crypto/tls"
 	"math/bits"
 	"syscall"
 )
@@ -20,6 +21,8 @@ type conn struct {
 	sent       int    // of out
 	timer      timer
 	side       side
+	secure     *tls.Conn // nil in the clear
+	stream     *stream   // in place of a descriptor
 }
 
 // side is what a connection is to the worker: a client or an upstream connection.
@@ -56,7 +59,13 @@ func (c *conn) fill(scratch []byte, most int) state {
 	if !c.readable {
 		return later
 	}
+	if c.stream != nil {
+		return c.stream.fill(&c.in)
+	}
 	room := c.in.room(c.w, scratch, most)
+	if c.secure != nil {
+		return c.fillSecure(room)
+	}
 	n := read(c.fd, room)
 	switch {
 	case n > 0:
@@ -77,33 +86,60 @@ func (c *conn) fill(scratch []byte, most int) state {
 
 // send writes bytes, and keeps what the kernel does not take. Nothing may be given while pending.
 func (c *conn) send(bytes []byte) state {
+	switch {
+	case c.stream != nil:
+		c.queue(c.stream.push(bytes))
+	case c.secure != nil:
+		if _, err := c.secure.Write(bytes); err != nil {
+			return broken
+		}
+	default:
+		rest, ok := c.push(bytes)
+		if !ok {
+			return broken
+		}
+		c.queue(rest)
+	}
+	if c.pending() {
+		return later
+	}
+	return fine
+}
+
+// push gives the kernel what it takes, and returns the rest. False means that the connection is gone.
+func (c *conn) push(bytes []byte) ([]byte, bool) {
 	for len(bytes) > 0 && c.writable {
 		n := write(c.fd, bytes)
 		switch {
 		case n == again:
 			c.writable = false
 		case n < 0:
-			return broken
+			return nil, false
 		default:
 			bytes = bytes[n:]
 		}
 	}
-	if len(bytes) > 0 {
-		c.out, c.sent = append(c.w.buffers.take(len(bytes)), bytes...), 0
-		return later
-	}
-	return fine
+	return bytes, true
 }
 
-// queue keeps bytes for a connection that is not there yet.
+// queue keeps bytes that the kernel cannot have now.
 func (c *conn) queue(bytes []byte) {
-	c.out, c.sent = append(c.w.buffers.take(len(bytes)), bytes...), 0
+	if len(bytes) == 0 {
+		return
+	}
+	if c.out == nil {
+		c.out = c.w.buffers.take(len(bytes))
+	}
+	c.out = append(c.out, bytes...)
 }
 
 func (c *conn) pending() bool { return c.out != nil }
 
 // flush writes what was kept.
 func (c *conn) flush() state {
+	if c.stream != nil {
+		return c.stream.flush()
+	}
 	for c.out != nil {
 		if !c.writable {
 			return later

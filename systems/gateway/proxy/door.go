@@ -53,8 +53,26 @@ func (w *worker) accept() {
 			return
 		}
 		noDelay(fd)
-		w.welcome(fd, addrPort(address).Addr())
+		n := newcomer{fd: fd, address: addrPort(address).Addr()}
+		if to := s.leastLoaded(w); to != w {
+			to.send(n)
+		} else {
+			w.welcome(n)
+		}
 	}
+}
+
+// leastLoaded is the worker that a newcomer goes to, who counts from now on: whoever happens to accept would otherwise
+// have them all. Where another has no fewer, it stays where it is.
+func (s *Server) leastLoaded(here *worker) *worker {
+	least := here
+	for _, w := range s.workers {
+		if w.load.Load() < least.load.Load() {
+			least = w
+		}
+	}
+	least.load.Add(1)
+	return least
 }
 
 // lookAtDoor lets clients in again once there is room, and makes room where somebody waits: as long as that is so, all
@@ -70,7 +88,7 @@ func (w *worker) lookAtDoor() {
 		w.listen()
 		return
 	}
-	crowded := waiting(s.listener)
+	crowded := waiting(s.listener) || s.doorstep.Load()
 	s.crowded.Store(crowded)
 	if !crowded {
 		return

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"math/rand/v2"
 	"syscall"
 
 	"faceoff/systems/gateway/route"
@@ -9,6 +10,7 @@ import (
 
 // exchange is a request and its answer. The zero value is none.
 type exchange struct {
+	table    *Table // in which the route is
 	route    *route.Route
 	upstream *Upstream
 	link     *link
@@ -20,6 +22,7 @@ type exchange struct {
 	body    wire.Reader // the request's
 	chunked bool        // the request's body is passed on in chunks
 	deaf    bool        // the upstream does not take the rest of the body; its answer may be under way all the same
+	expects bool        // the client waits for 100 before it sends its body
 	upgrade bool        // the client asked for one
 	tunnel  bool        // it was granted: bytes pass both ways, unread
 
@@ -29,6 +32,8 @@ type exchange struct {
 	framing   wire.Framing
 	spent     bool // the link cannot be used again
 	last      bool // the client's connection ends after this
+	pace      pace
+	moved     int64 // bytes of bodies that came from the client, and of answers that went to it
 	tries     int
 	repeat    []byte // the request, where it may be sent again
 }
@@ -37,7 +42,10 @@ type exchange struct {
 func (c *client) dispatch() {
 	w, u, r := c.w, c.upstream, &c.w.request
 	settings := &w.server.settings
-	o := wire.Outbound{Path: r.Path, Host: u.Host, Client: c.address, Proto: "http", Via: settings.Via, Trusted: c.trusted, Forward: settings.Forwarded}
+	o := wire.Outbound{Path: r.Path, Host: u.Host, Client: c.address, Proto: c.scheme, Via: settings.Via, Trusted: c.trusted, Forward: settings.Forwarded}
+	if c.stream != nil {
+		o.Received = "2"
+	}
 	if c.route.Rewrites() {
 		w.path = c.route.AppendPath(w.path[:0], r.Path)
 		o.Path = w.path
@@ -51,7 +59,16 @@ func (c *client) dispatch() {
 		c.refuse(err)
 		return
 	}
-	if c.attach(u.pick(nil), w.out) {
+	if m := c.route.Mirror; m != nil && c.body.Done() && !c.upgrade && (m.Upto == route.Whole || uint64(rand.Uint32())*route.Whole>>32 < uint64(m.Upto)) {
+		w.mirror(c.table.Upstreams[m.Upstream], w.out, c.kind)
+	}
+	s := u.pick(nil)
+	if s == nil {
+		w.metrics.shed.Add(1)
+		c.fail(503, "no server is well")
+		return
+	}
+	if c.attach(s, w.out) {
 		c.pump()
 	}
 }
@@ -60,10 +77,10 @@ func (c *client) dispatch() {
 func (c *client) attach(s *server, request []byte) bool {
 	w := c.w
 	c.tries++
-	l := w.idle(s)
+	l := w.idle(c.upstream, s)
 	for l != nil && l.hung {
 		l.close()
-		l = w.idle(s)
+		l = w.idle(c.upstream, s)
 	}
 	if l == nil {
 		var err error
@@ -149,6 +166,7 @@ func (c *client) pump() {
 			w.wheel.start(&c.timer, c.upstream.Answer)
 		default:
 			w.wheel.start(&c.timer, w.server.settings.Stall)
+			c.watchPace()
 		}
 	}
 }
@@ -183,7 +201,11 @@ func (c *client) pumpRequest() bool {
 			w.later(c)
 			return true
 		}
+		before := len(c.in.data)
 		switch c.fill(w.inScratch, readSize) {
+		case fine:
+			c.moved += int64(len(c.in.data) - before)
+			c.expects = false
 		case later:
 			return true
 		case ended:
@@ -222,8 +244,13 @@ func (c *client) pumpAnswer() {
 			// The place is free as soon as the upstream has said all, however slowly the client reads.
 			c.answered = true
 			c.detach(true)
+			if c.stream != nil {
+				c.stream.ending = len(c.stream.trailers) == 0
+			}
 		}
 		if len(w.out) > 0 {
+			c.moved += int64(len(w.out))
+			c.account.said += int64(len(w.out))
 			if c.send(w.out) == broken {
 				c.abandon()
 				return
@@ -255,6 +282,7 @@ func (c *client) pumpAnswer() {
 			}
 			c.spent = true
 			c.answered = true
+			c.account.said += int64(len(w.out))
 			c.detach(false)
 			if c.send(w.out) == broken {
 				c.abandon()
@@ -272,6 +300,7 @@ func (c *client) pumpAnswer() {
 // encodeAnswer writes to the worker's scratch what of the answer is there. False means that the exchange is over.
 func (c *client) encodeAnswer() bool {
 	w, l, r := c.w, c.link, &c.w.response
+	unsaid := !c.answering
 	for !c.answering && len(l.in.data) > 0 {
 		n, err := r.Parse(l.in.data, c.kind)
 		if err == nil && n == 0 && len(l.in.data) >= w.server.settings.MaxHead {
@@ -287,13 +316,17 @@ func (c *client) encodeAnswer() bool {
 		l.in.took(n)
 		if r.Status < 200 && r.Status != 101 {
 			c.repeat = c.repeat[:0] // it was heard
-			if c.minor == 1 {
+			c.expects = c.expects && r.Status != 100
+			switch {
+			case c.stream != nil:
+				c.stream.head(r, false)
+			case c.minor == 1:
 				w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: 1})
 			}
 			continue
 		}
 		c.answering = true
-		w.metrics.answer(r.Status)
+		c.account.status = r.Status
 		if r.Status == 101 {
 			c.tunnel, c.last, c.framing = true, true, wire.UntilEnd
 			c.chunked = false
@@ -305,16 +338,28 @@ func (c *client) encodeAnswer() bool {
 		}
 		c.spent = r.Close
 		c.framing = wire.AnswerBody(r.Body, c.minor)
+		if c.stream != nil {
+			c.framing = wire.UntilEnd // frames tell where it is
+		}
 		c.last = c.last || c.framing == wire.UntilEnd || !c.body.Done() || w.stopping || w.server.crowded.Load()
 		c.answer.Start(r.Body)
-		w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: c.minor, Close: c.last, Date: w.now()})
+		if c.stream == nil {
+			w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: c.minor, Close: c.last, Date: w.now()})
+		}
 	}
 	if !c.answering {
 		return true
 	}
 	if err := c.encode(&c.answer, &l.in, c.framing == wire.Chunked); err != nil {
+		c.answering = !unsaid // nothing of it has left yet
 		c.misspoke(err)
 		return false
+	}
+	if unsaid {
+		w.metrics.answer(r.Status)
+		if st := c.stream; st != nil {
+			st.head(r, c.answer.Done() && len(w.out)+len(st.trailers) == 0)
+		}
 	}
 	return true
 }
@@ -336,7 +381,13 @@ func (c *client) encode(body *wire.Reader, in *intake, chunked bool) error {
 			w.out = wire.AppendChunk(w.out, content)
 		}
 		in.took(taken)
-		if trailers != nil && chunked {
+		switch {
+		case trailers == nil:
+		case c.stream != nil && body == &c.answer:
+			if c.stream.trailers, err = wire.AppendTrailers(nil, trailers, &w.trailers); err != nil {
+				return err
+			}
+		case chunked:
 			if w.out, err = wire.AppendLastChunk(w.out, trailers, &w.trailers); err != nil {
 				return err
 			}

@@ -36,7 +36,8 @@ type given struct {
 
 func plainUpstream(addresses ...string) UpstreamSettings {
 	u := UpstreamSettings{
-		Name: "products", Most: 50, Queue: 100, Wait: patience, Keep: 50, KeepFor: patience, Connect: patience, Answer: patience, Tunnel: patience,
+		Name: "products", Connections: 50, Most: 50, Queue: 100, Wait: patience, Keep: 50, KeepFor: patience, Connect: patience, Answer: patience,
+		Tunnel: patience, Retries: 0.2,
 		Host: []byte(addresses[0]),
 	}
 	for _, address := range addresses {
@@ -46,11 +47,16 @@ func plainUpstream(addresses ...string) UpstreamSettings {
 }
 
 // start serves before the upstream at this address, until the test ends.
-func start(t *testing.T, upstream string, change func(*given)) started {
+func start(t testing.TB, upstream string, change func(*given)) started {
+	t.Helper()
+	return startWith(t, upstream, change, func(*Server) {})
+}
+
+func startWith(t testing.TB, upstream string, change func(*given), prepare func(*Server)) started {
 	t.Helper()
 	root := "/"
 	g := given{
-		Settings: Settings{Workers: 2, MaxClients: 100, MaxHead: 16 << 10, HeadTimeout: patience, IdleTimeout: patience, Stall: patience, Via: "gateway"},
+		Settings: Settings{Workers: 2, MaxClients: 100, MaxHead: 16 << 10, Streams: 100, HeadTimeout: patience, IdleTimeout: patience, Stall: patience, Via: "gateway"},
 		routes:   []*route.Route{{Path: "/product", Replace: &root}, {Path: "/v1/"}},
 	}
 	g.upstreams = []UpstreamSettings{plainUpstream(upstream)}
@@ -70,6 +76,7 @@ func start(t *testing.T, upstream string, change func(*given)) started {
 	if err != nil {
 		t.Fatal(err)
 	}
+	prepare(server)
 	server.Start()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
@@ -88,7 +95,7 @@ func (g *given) table(before *Table) *Table {
 }
 
 // counted waits until a count has a value.
-func (s started) counted(t *testing.T, name string, want int64) {
+func (s started) counted(t testing.TB, name string, want int64) {
 	t.Helper()
 	var got int64
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -105,7 +112,7 @@ func (s started) counted(t *testing.T, name string, want int64) {
 	t.Fatalf("%s is %d, want %d", name, got, want)
 }
 
-func listen(t *testing.T) net.Listener {
+func listen(t testing.TB) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -127,7 +134,7 @@ func startUpstream(t *testing.T, handler http.HandlerFunc) string {
 }
 
 // startRaw gives each connection to talk, and closes it afterwards.
-func startRaw(t *testing.T, talk func(net.Conn, *bufio.Reader)) string {
+func startRaw(t testing.TB, talk func(net.Conn, *bufio.Reader)) string {
 	t.Helper()
 	listener := listen(t)
 	go func() {

@@ -4,8 +4,8 @@ import "sync/atomic"
 
 // Metrics are a worker's counts. It alone writes them; anybody may read.
 type Metrics struct {
-	accepted, requests, answers1xx, answers2xx, answers3xx, answers4xx, answers5xx,
-	shed, refused, abandoned, connects, unreachable, brokeOff, misspoke, stalled, repeated atomic.Int64
+	accepted, sessions, requests, answers1xx, answers2xx, answers3xx, answers4xx, answers5xx,
+	shed, refused, abandoned, connects, unreachable, brokeOff, misspoke, stalled, repeated, mirrored, unmirrored atomic.Int64
 }
 
 // answer counts a final answer by the class of its status.
@@ -44,6 +44,8 @@ func (s *Server) Counts() []Count {
 	counts := []Count{
 		{"gateway_connections_total", "", "Clients that were let in.", sum(func(m *Metrics) *atomic.Int64 { return &m.accepted }), false},
 		{"gateway_connections", "", "Clients that are connected.", s.clients.Load(), true},
+		{"gateway_http2_connections_total", "", "Clients that speak HTTP/2.", sum(func(m *Metrics) *atomic.Int64 { return &m.sessions }), false},
+		{"gateway_handshakes_refused_total", "", "Clients with which no TLS could be agreed upon.", s.refusedHandshakes.Load(), false},
 		{"gateway_requests_total", "", "Requests whose head was read.", sum(func(m *Metrics) *atomic.Int64 { return &m.requests }), false},
 		{answers, `class="1xx"`, answersHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.answers1xx }), false},
 		{answers, `class="2xx"`, answersHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.answers2xx }), false},
@@ -54,11 +56,16 @@ func (s *Server) Counts() []Count {
 		{"gateway_refused_total", "", "Requests that were malformed, ambiguous or too late.", sum(func(m *Metrics) *atomic.Int64 { return &m.refused }), false},
 		{"gateway_abandoned_total", "", "Requests whose client went before its answer.", sum(func(m *Metrics) *atomic.Int64 { return &m.abandoned }), false},
 		{"gateway_repeated_total", "", "Requests sent again as a kept connection had ended.", sum(func(m *Metrics) *atomic.Int64 { return &m.repeated }), false},
+		{"gateway_mirrored_total", "", "Copies of requests that were sent to another upstream.", sum(func(m *Metrics) *atomic.Int64 { return &m.mirrored }), false},
+		{"gateway_unmirrored_total", "", "Copies of requests for which there was no place or no server.", sum(func(m *Metrics) *atomic.Int64 { return &m.unmirrored }), false},
 		{"gateway_upstream_connections_total", "", "Connections made to upstreams.", sum(func(m *Metrics) *atomic.Int64 { return &m.connects }), false},
 		{upstream, `cause="unreachable"`, upstreamHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.unreachable }), false},
 		{upstream, `cause="broke_off"`, upstreamHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.brokeOff }), false},
 		{upstream, `cause="malformed"`, upstreamHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.misspoke }), false},
 		{upstream, `cause="too_slow"`, upstreamHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.stalled }), false},
+	}
+	if a := s.settings.Access; a != nil {
+		counts = append(counts, Count{"gateway_access_lines_dropped_total", "", "Lines about requests that could not be written in time.", a.dropped.Load(), false})
 	}
 	for _, u := range s.table.Load().Upstreams {
 		u.places.mu.Lock()

@@ -4,9 +4,12 @@ package proxy
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
+	"net"
 	"net/netip"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -20,12 +23,15 @@ type Settings struct {
 	Workers     int
 	MaxClients  int
 	MaxHead     int // bytes of a head, of a request or an answer
+	Streams     int // requests that a client may have under way over a connection in HTTP/2; zero: it is not spoken
 	HeadTimeout time.Duration
 	IdleTimeout time.Duration
 	Stall       time.Duration // without a byte moving, within a body
+	Pace        int64         // bytes a second, the least that a client which is waited for must take or give
 	Via         string
 	Trusted     []netip.Prefix
 	Forwarded   bool
+	Access      *Access // nil writes no line for a request
 }
 
 // Table is where requests go. It can be exchanged while requests are under way.
@@ -36,17 +42,21 @@ type Table struct {
 
 // Server is the gateway's data plane.
 type Server struct {
-	settings Settings
-	listener int
-	table    atomic.Pointer[Table]
-	workers  []*worker
-	clients  atomic.Int64 // that are connected
-	crowded  atomic.Bool  // the house is full and somebody waits outside
-	stopping atomic.Bool
-	cut      atomic.Bool // what is still open when the workers stop is closed
-	log      func(line string)
-	done     sync.WaitGroup
-	errors   chan error
+	settings          Settings
+	listener          int
+	table             atomic.Pointer[Table]
+	workers           []*worker
+	clients           atomic.Int64 // that are connected
+	crowded           atomic.Bool  // the house is full and somebody waits outside
+	stopping          atomic.Bool
+	doorstep          atomic.Bool  // somebody waits inside the other door, that of TLS
+	secure            net.Listener // nil without
+	certificates      atomic.Pointer[tls.Config]
+	refusedHandshakes atomic.Int64
+	cut               atomic.Bool // what is still open when the workers stop is closed
+	log               func(line string)
+	done              sync.WaitGroup
+	errors            chan error
 }
 
 // New prepares a server on a socket of Listen, which it takes over. log is given a line for each failure of an upstream.
@@ -77,6 +87,12 @@ func (s *Server) Start() {
 	if runtime.GOMAXPROCS(0) < s.settings.Workers+1 {
 		runtime.GOMAXPROCS(s.settings.Workers + 1)
 	}
+	for _, u := range s.table.Load().Upstreams {
+		u.watch(s.logf)
+	}
+	if s.secure != nil {
+		go s.admit()
+	}
 	for _, w := range s.workers {
 		s.done.Go(func() {
 			if err := w.run(); err != nil {
@@ -89,8 +105,23 @@ func (s *Server) Start() {
 // Errors tells of workers that cannot go on.
 func (s *Server) Errors() <-chan error { return s.errors }
 
-// Swap sends requests that come from now on where a new table says.
-func (s *Server) Swap(table *Table) { s.table.Store(table) }
+// Swap sends requests that come from now on where a new table says. What is not in it any more is asked nothing more.
+func (s *Server) Swap(table *Table) {
+	before := s.table.Swap(table)
+	for _, u := range table.Upstreams {
+		if !slices.Contains(before.Upstreams, u) {
+			u.watch(s.logf)
+		}
+	}
+	for _, u := range before.Upstreams {
+		if !slices.Contains(table.Upstreams, u) {
+			close(u.ended)
+		}
+	}
+	for _, w := range s.workers {
+		w.sweep()
+	}
+}
 
 // Table is the one in force.
 func (s *Server) Table() *Table { return s.table.Load() }
@@ -103,6 +134,14 @@ func (s *Server) Stop(ctx context.Context) error {
 	if s.stopping.Swap(true) {
 		return nil // it was told before
 	}
+	if s.secure != nil {
+		s.secure.Close()
+	}
+	for _, u := range s.table.Load().Upstreams {
+		close(u.ended)
+	}
+	// Nobody connects any more. The descriptor stays, as workers may be about to use it.
+	_ = syscall.Shutdown(s.listener, syscall.SHUT_RD)
 	for _, w := range s.workers {
 		w.quit()
 	}

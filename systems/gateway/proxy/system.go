@@ -105,6 +105,15 @@ func connected(fd int) error {
 	return err
 }
 
+// unsent is how many bytes the kernel holds that the other end has not confirmed.
+func unsent(fd int) int64 {
+	var n int32
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(fd), syscall.TIOCOUTQ, uintptr(unsafe.Pointer(&n))); errno != 0 {
+		return 0
+	}
+	return int64(n)
+}
+
 func noDelay(fd int) {
 	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1) // a Unix socket has none
 }

@@ -10,7 +10,8 @@ func (c *client) unreachable(why string) {
 	w.server.logf("connecting to %s: %s", l.server.address, why)
 	c.upstream.failed(l.server)
 	if c.tries == 1 {
-		if other := c.upstream.pick(l.server); other != l.server {
+		if other := c.upstream.pick(l.server); other != nil && other != l.server && c.upstream.places.again() {
+			w.metrics.repeated.Add(1)
 			request := append(w.out[:0], l.out...)
 			c.part()
 			if c.attach(other, request) {
@@ -33,13 +34,21 @@ func (c *client) part() {
 // brokeOff is told that the upstream ended its connection before its answer was whole.
 func (c *client) brokeOff() {
 	w, l := c.w, c.link
-	if l.used && !c.answering && len(l.in.data) == 0 && len(c.repeat) > 0 && c.tries < 3 {
-		// A kept connection that the server closed just as the request came, as servers do (RFC 9112, 9.5).
+	unheard := !c.answering && len(l.in.data) == 0
+	// A kept connection may end just as a request comes, which is nobody's fault (RFC 9112, 9.5).
+	stale := unheard && l.used
+	server := l.server
+	if !stale {
+		c.upstream.failed(server)
+		server = c.upstream.pick(server)
+	}
+	if unheard && len(c.repeat) > 0 && c.tries <= 2 && server != nil && (stale || server != l.server) && c.upstream.places.again() {
 		w.metrics.repeated.Add(1)
-		server := l.server
 		c.part()
-		for spare := w.idle(server); spare != nil; spare = w.idle(server) {
-			spare.close() // most likely closed as well
+		if stale {
+			for spare := w.idle(c.upstream, server); spare != nil; spare = w.idle(c.upstream, server) {
+				spare.close() // most likely closed as well
+			}
 		}
 		if c.attach(server, c.repeat) {
 			c.pump()
@@ -48,7 +57,6 @@ func (c *client) brokeOff() {
 	}
 	w.metrics.brokeOff.Add(1)
 	w.server.logf("%s broke off", l.server.address)
-	c.upstream.failed(l.server)
 	if c.answering {
 		c.close() // an answer that is cut must look cut
 		return
@@ -72,7 +80,7 @@ func (c *client) misspoke(err error) {
 	c.fail(502, "the upstream's answer cannot be passed on")
 }
 
-// tooSlow is told that nothing moved for as long as is allowed.
+// tooSlow is told that nothing moved for as long as is allowed, or too little.
 func (c *client) tooSlow() {
 	switch {
 	case c.answered || c.answering || c.link == nil:
@@ -80,7 +88,7 @@ func (c *client) tooSlow() {
 		c.close()
 	case c.link.connecting:
 		c.unreachable("no answer in time")
-	case !c.body.Done() && !c.link.pending():
+	case !c.body.Done() && !c.deaf && !c.expects && !c.link.pending():
 		c.last = true
 		c.fail(408, "the request did not come in time")
 	default:
@@ -100,8 +108,7 @@ func appendError(to []byte, status int, message string, last, head bool, minor b
 	to = append(to, "\r\nContent-Type: application/json\r\nDate: "...)
 	to = append(to, date...)
 	to = append(to, "\r\nContent-Length: "...)
-	const before, after = `{"error":"`, `"}`
-	to = wire.AppendDecimal(to, int64(len(before)+len(message)+len(after)))
+	to = wire.AppendDecimal(to, int64(len(errorBefore)+len(message)+len(errorAfter)))
 	switch {
 	case last:
 		to = append(to, "\r\nConnection: close"...)
@@ -115,9 +122,15 @@ func appendError(to []byte, status int, message string, last, head bool, minor b
 	if head {
 		return to
 	}
-	to = append(to, before...)
+	return appendErrorBody(to, message)
+}
+
+const errorBefore, errorAfter = `{"error":"`, `"}`
+
+func appendErrorBody(to []byte, message string) []byte {
+	to = append(to, errorBefore...)
 	to = append(to, message...)
-	return append(to, after...)
+	return append(to, errorAfter...)
 }
 
 var reasons = map[int]string{

@@ -1,10 +1,13 @@
 package proxy
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -39,8 +42,9 @@ type worker struct {
 
 	listening bool // the listener is registered
 	stopping  bool
-	guests    list // clients, longest quiet first where they are quiet
-	quiet     list
+	guests    list         // clients
+	quiet     list         // those without a request, longest quiet first
+	load      atomic.Int64 // how many clients it has, or is about to
 
 	// Scratch for the event under way. inScratch is for what clients send, upScratch for what upstreams send.
 	inScratch, upScratch, out, path []byte
@@ -48,15 +52,32 @@ type worker struct {
 	response                        wire.Response
 	trailers                        wire.Fields
 
+	line  []byte // lines for Access, not handed on yet
+	lines int
+
 	date   []byte // as fields have it
 	second int64  // of date
+
+	sessions []*session // have something to send
 
 	ready []*client // have a place, or more to do
 	turn  []*client // those of them that are looked at
 
-	mu    sync.Mutex
-	inbox []*client // granted a place by another worker
-	stop  bool
+	mu        sync.Mutex
+	inbox     []*client  // granted a place by another worker
+	newcomers []newcomer // accepted elsewhere
+	stop      bool
+	swept     bool // upstreams have left the table
+	freed     bool // its bell is gone
+}
+
+// newcomer is a connection that was accepted.
+type newcomer struct {
+	fd      int
+	address netip.Addr
+	secure  *tls.Conn // nil in the clear
+	below   *carrier  // of secure
+	framed  bool      // HTTP/2 was agreed upon
 }
 
 func newWorker(s *Server, id int) (*worker, error) {
@@ -84,11 +105,12 @@ func (w *worker) run() error {
 	w.listen()
 	var look time.Duration // when the door was last looked at
 	for {
+		w.writeSessions()
 		patience := -1
 		switch {
 		case len(w.ready) > 0:
 			patience = 0
-		case w.wheel.set > 0 || !w.listening:
+		case w.wheel.set > 0 || !w.listening || w.lines > 0:
 			patience = int(tick / time.Millisecond)
 		}
 		n, err := wait(w.epoll, w.events, patience)
@@ -108,6 +130,7 @@ func (w *worker) run() error {
 		if now-look >= lookAgain || w.stopping {
 			look = now
 			w.lookAtDoor()
+			w.handOn()
 		}
 		if w.stopping && (w.guests.empty() || w.server.cut.Load()) {
 			return nil
@@ -163,12 +186,28 @@ func (w *worker) later(c *client) {
 // post has a client of this worker looked at, whoever calls.
 func (w *worker) post(c *client) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.inbox = append(w.inbox, c)
-	first := len(w.inbox) == 1
-	w.mu.Unlock()
-	if first {
+	w.wake()
+}
+
+// wake has the worker read its inbox, unless it is about to. The caller holds its lock.
+func (w *worker) wake() {
+	if len(w.inbox)+len(w.newcomers) == 1 && !w.freed {
 		ring(w.bell)
 	}
+}
+
+// send gives this worker a connection that was accepted elsewhere.
+func (w *worker) send(n newcomer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.freed {
+		syscall.Close(n.fd)
+		return
+	}
+	w.newcomers = append(w.newcomers, n)
+	w.wake()
 }
 
 func (w *worker) readInbox() {
@@ -178,14 +217,34 @@ func (w *worker) readInbox() {
 	}
 	clear(w.inbox)
 	w.inbox = w.inbox[:0]
-	stop := w.stop
+	newcomers, stop, swept := w.newcomers, w.stop, w.swept
+	w.newcomers, w.swept = nil, false
 	w.mu.Unlock()
+	if swept {
+		w.dropKept()
+	}
+	for _, n := range newcomers {
+		w.welcome(n)
+	}
 	if stop && !w.stopping {
 		w.stopping = true
 		w.unlisten()
-		for c := range w.quiet.all() {
-			c.close()
+		for c := range w.guests.all() {
+			if c.session != nil {
+				c.session.leave()
+			} else if c.rest.next != nil {
+				c.close()
+			}
 		}
+	}
+}
+
+// sweep has the worker close what it keeps for upstreams that are in no table any more.
+func (w *worker) sweep() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.swept = true; !w.freed {
+		ring(w.bell)
 	}
 }
 
@@ -209,10 +268,17 @@ func (w *worker) end() {
 		}
 		c.close()
 	}
+	w.handOn()
 }
 
 // free closes what other workers may still use while they run.
 func (w *worker) free() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.freed = true
+	for _, n := range w.newcomers {
+		syscall.Close(n.fd)
+	}
 	syscall.Close(w.bell)
 	syscall.Close(w.epoll)
 }

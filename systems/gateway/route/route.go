@@ -19,6 +19,29 @@ type Route struct {
 	Headers  []Header
 	Replace  *string // what Path is replaced by; nil leaves the path as it is
 	Upstream int
+	Quiet    bool   // no line is written for a request
+	Split    []Part // where it goes in parts, instead of to Upstream
+	Mirror   *Part  // where copies of it go, nil for none
+}
+
+// Part is how much of a route goes to an upstream.
+type Part struct {
+	Upstream int
+	Upto     uint32 // of Whole, those of the parts before included
+}
+
+// Whole is what parts add up to.
+const Whole = 10000
+
+// Pick is the upstream of a request, by a number that is uniform over all of uint32.
+func (route *Route) Pick(random uint32) int {
+	place := uint32(uint64(random) * Whole >> 32)
+	for _, part := range route.Split {
+		if place < part.Upto {
+			return part.Upstream
+		}
+	}
+	return route.Upstream
 }
 
 // Header is a field that must be there.

@@ -76,6 +76,21 @@ func TestHosts(t *testing.T) {
 	}
 }
 
+func TestARouteGoesToItsUpstreamsInParts(t *testing.T) {
+	route := &Route{Split: []Part{{1, 9500}, {2, 9500}, {3, Whole}}}
+	counts := map[int]int{}
+	const all = 100000
+	for i := range all {
+		counts[route.Pick(uint32(i)*(1<<32/all))]++
+	}
+	if counts[1] < 94990 || counts[1] > 95010 || counts[2] != 0 || counts[1]+counts[3] != all || route.Pick(1<<32-1) != 3 {
+		t.Errorf("%v", counts)
+	}
+	if got := (&Route{Upstream: 7}).Pick(5); got != 7 {
+		t.Errorf("without parts: %d", got)
+	}
+}
+
 func TestPathsAreReplaced(t *testing.T) {
 	for _, c := range []struct{ path, replace, given, want string }{
 		{"/product", "/", "/product", "/"},

@@ -132,7 +132,11 @@ const ChunkOverhead = 16 + 4
 // AppendLastChunk writes the end of a chunked body, with those of the trailers that may be passed on: none that frames,
 // routes or authenticates (RFC 9110, 6.5.1). section is what Next gave.
 func AppendLastChunk(to, section []byte, fields *Fields) ([]byte, error) {
-	to = append(to, "0\r\n"...)
+	return AppendTrailers(append(to, "0\r\n"...), section, fields)
+}
+
+// AppendTrailers writes those of the trailers that may be passed on, and the empty line after them.
+func AppendTrailers(to, section []byte, fields *Fields) ([]byte, error) {
 	if len(section) > 2 {
 		fields.reset()
 		if _, err := fields.parse(section); err != nil {

@@ -9,6 +9,8 @@ type Outbound struct {
 	Via     string // by which name this gateway is known; empty leaves Via as it is
 	Trusted bool   // what the client says about hops before it is believed
 	Forward bool   // write Forwarded (RFC 7239) as well
+
+	Received string // the version of HTTP that the client spoke, where it is not the head's
 }
 
 // AppendRequest writes the head of a request as it goes to an upstream (RFC 9110, 7.6).
@@ -38,8 +40,13 @@ func AppendRequest(to []byte, r *Request, o *Outbound) []byte {
 	}
 	to = appendForwarded(to, r, o)
 	if o.Via != "" {
-		to = append(to, "Via: 1."...)
-		to = append(to, '0'+r.Minor, ' ')
+		to = append(to, "Via: "...)
+		if o.Received != "" {
+			to = append(to, o.Received...)
+		} else {
+			to = append(to, '1', '.', '0'+r.Minor)
+		}
+		to = append(to, ' ')
 		to = append(to, o.Via...)
 		to = append(to, "\r\n"...)
 	}
@@ -152,6 +159,18 @@ func AnswerBody(body Body, minor byte) Framing {
 	return Chunked
 }
 
+// GoesOn reports whether a field of an answer goes on as it is to a client that is told the end of the body in a way.
+func (r *Response) GoesOn(field *Field, framing Framing) bool {
+	if field.dropped || field.ID == Other {
+		return !field.dropped
+	}
+	if field.ID == ContentLength && r.Body.Kind == None && r.Status >= 200 && r.Status != 204 && r.count[ContentLength] == 1 {
+		_, number := decimal(field.Value) // without a body, it tells what another request would have got (RFC 9110, 8.6)
+		return number
+	}
+	return !hop[field.ID] && (field.ID != Trailer || framing == Chunked)
+}
+
 // AppendResponse writes the head of an answer as it goes to a client.
 func AppendResponse(to []byte, r *Response, o *Inbound) []byte {
 	to = append(to, "HTTP/1.1 "...)
@@ -161,18 +180,7 @@ func AppendResponse(to []byte, r *Response, o *Inbound) []byte {
 	to = append(to, "\r\n"...)
 	framing := AnswerBody(r.Body, o.Minor)
 	for i := range r.List {
-		field := &r.List[i]
-		if field.ID != Other {
-			// Without a body, Content-Length tells what another request would have got (RFC 9110, 8.6).
-			told := field.ID == ContentLength && r.Body.Kind == None && r.Status >= 200 && r.Status != 204 && r.count[ContentLength] == 1
-			if (hop[field.ID] && !told) || (field.ID == Trailer && framing != Chunked) {
-				continue
-			}
-			if _, number := decimal(field.Value); told && !number {
-				continue
-			}
-		}
-		if !field.dropped {
+		if field := &r.List[i]; r.GoesOn(field, framing) {
 			to = appendField(to, field.Name, field.Value)
 		}
 	}

@@ -110,6 +110,21 @@ func (r *Request) parseLine(line []byte) (target []byte, err error) {
 	return rest, nil
 }
 
+// tunnels reports whether all that an upgrade names may pass through a tunnel. Another version of HTTP may not: within
+// it would come requests that nobody here looks at. Nor may TLS.
+func tunnels(upgrade []byte) bool {
+	some := false
+	for name, rest := option(upgrade); len(name) > 0; name, rest = option(rest) {
+		some = true
+		for _, not := range []string{"h2c", "h2", "h3", "http", "tls"} {
+			if len(name) >= len(not) && Equal(name[:len(not)], not) {
+				return false
+			}
+		}
+	}
+	return some
+}
+
 // understand checks what the lines mean together.
 func (r *Request) understand(target []byte) error {
 	if n := r.count[Host]; n > 1 || (n == 0 && r.Minor == 1) {
@@ -134,7 +149,7 @@ func (r *Request) understand(target []byte) error {
 	r.Trailers = r.HasOption(TE, "trailers") && r.HasOption(Connection, "te")
 
 	r.Upgrade = nil
-	if r.Minor == 1 && r.count[Upgrade] == 1 && r.Body.Kind == None && r.HasOption(Connection, "upgrade") {
+	if r.Minor == 1 && r.count[Upgrade] == 1 && r.Body.Kind == None && r.HasOption(Connection, "upgrade") && tunnels(r.Value(Upgrade)) {
 		r.Upgrade = r.Value(Upgrade) // elsewhere Upgrade is ignored (RFC 9110, 7.8)
 	}
 	r.Continue = false

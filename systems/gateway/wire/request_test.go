@@ -186,6 +186,10 @@ func TestReadsWhatFollowsFromARequest(t *testing.T) {
 		{lines("GET / HTTP/1.1", "Host: a", "TE: trailers", "Connection: TE"), meaning{kind: Safe, minor: 1, trailers: true}},
 		{lines("GET / HTTP/1.1", "Host: a", "TE: trailers"), meaning{kind: Safe, minor: 1}},
 		{lines("GET / HTTP/1.1", "Host: a", "Connection: keep-alive, Upgrade", "Upgrade: websocket"), meaning{kind: Safe, minor: 1, upgrade: true}},
+		{lines("GET / HTTP/1.1", "Host: a", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: x"), meaning{kind: Safe, minor: 1}},
+		{lines("GET / HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: websocket, H2C"), meaning{kind: Safe, minor: 1}},
+		{lines("GET / HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: TLS/1.3"), meaning{kind: Safe, minor: 1}},
+		{lines("GET / HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: ,"), meaning{kind: Safe, minor: 1}},
 		{lines("GET / HTTP/1.1", "Host: a", "Upgrade: websocket"), meaning{kind: Safe, minor: 1}},
 		{lines("POST / HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: h2c", "Content-Length: 1"), meaning{minor: 1, body: Body{Sized, 1}}},
 	} {

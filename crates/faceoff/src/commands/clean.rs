@@ -3,6 +3,8 @@ use crate::exit::Error;
 use crate::output::line;
 use clap::Args;
 use model::catalog::Catalog;
+use runner::database::Forgotten;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What `faceoff clean` is asked.
@@ -19,13 +21,23 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     for tree in runner::revision::forget(catalog.dir()) {
         line(&format!("removed {}", tree.display()));
     }
-    let mut folders = vec![cache(catalog), runner::database::home(&cache(catalog))];
+    let failed =
+        |folder: &Path, e: std::io::Error| Error::Failed(format!("{} cannot be removed: {e}\nhint: is it yours?", folder.display()));
+    let (cache, databases) = (cache(catalog), runner::database::home(&cache(catalog)));
+    let mut folders = vec![cache];
     if options.records {
         folders.push(catalog.dir().join("records"));
     }
+    match runner::database::forget(&databases).map_err(|e| failed(&databases, e))? {
+        Forgotten::Nothing => {}
+        Forgotten::Removed => line(&format!("removed {}", databases.display())),
+        Forgotten::InUse => {
+            line(&format!("kept {}: another faceoff has databases there", databases.display()));
+            folders.retain(|folder| !databases.starts_with(folder));
+        }
+    }
     for folder in folders.into_iter().filter(|f| f.exists()) {
-        std::fs::remove_dir_all(&folder)
-            .map_err(|e| Error::Failed(format!("{} cannot be removed: {e}\nhint: is it yours?", folder.display())))?;
+        std::fs::remove_dir_all(&folder).map_err(|e| failed(&folder, e))?;
         line(&format!("removed {}", folder.display()));
     }
     Ok(ExitCode::SUCCESS)

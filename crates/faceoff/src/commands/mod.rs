@@ -16,6 +16,7 @@ pub mod load;
 pub mod report;
 pub mod run;
 pub mod selftest;
+pub mod serve;
 pub mod vs;
 
 use crate::exit::Error;

@@ -2,7 +2,7 @@ use super::against::{is_same_build, question, with_revision};
 use super::{VERSION, cache, lock};
 use crate::exit::{BREACHED, Error, FAILED, UNSOUND};
 use crate::output::{message, print};
-use crate::progress::Show;
+use crate::progress::{How, Show};
 use crate::signals;
 use clap::Args;
 use lab::{Lab, LabError, Place};
@@ -58,6 +58,9 @@ pub struct Options {
     /// Exit with 3 when a claim is refuted
     #[arg(long)]
     strict: bool,
+    /// How to say how far it is [default: live on a terminal, else plain]
+    #[arg(long, value_enum, value_name = "HOW")]
+    progress: Option<How>,
     /// Show the plan and how long it takes, and do nothing
     #[arg(long)]
     plan: bool,
@@ -83,8 +86,8 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     if options.summary.is_some() && options.against.is_none() && options.resume.is_none() {
         return Err(Problems::plain("--summary is of a run against another revision", "name that with --against").into());
     }
+    let mut show = Show::asked(options.progress)?;
     if let Some(path) = &options.resume {
-        let mut show = Show::default();
         let record = Record::read(path)?;
         let ending = Ending { strict: options.strict || record.header.experiment.against.is_some(), ..ending };
         if record.is_settled() && record.missing().is_empty() {
@@ -123,12 +126,18 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
         return Ok(ExitCode::SUCCESS);
     }
     let folder = options.out.clone().unwrap_or_else(|| default_folder(catalog.dir(), name));
-    begin(&place, experiment, options.quick, &folder, &ending)
+    begin(&place, experiment, options.quick, &folder, show, &ending)
 }
 
 /// Runs an experiment into a new folder, judges, and leaves the page.
-pub fn begin(place: &Place<'_>, experiment: Experiment, quick: bool, folder: &Path, ending: &Ending) -> Result<ExitCode, Error> {
-    let mut show = Show::default();
+pub fn begin(
+    place: &Place<'_>,
+    experiment: Experiment,
+    quick: bool,
+    folder: &Path,
+    mut show: Show,
+    ending: &Ending,
+) -> Result<ExitCode, Error> {
     if folder.join(model::record::FILE_NAME).exists() {
         return Err(Error::Failed(format!(
             "{} holds a record already\nhint: name another folder, or go on with --resume",
@@ -289,8 +298,15 @@ fn is_settled(record: &Record) -> bool {
 fn trials(lab: &mut Lab<'_>, show: &mut Show) -> Result<Event, LabError> {
     let began = Instant::now();
     lab.begin(&mut |p| show.take(p))?;
-    let mut block = 0;
+    if let Some(sender) = show.begins(lab.record()) {
+        lab.tell_seconds(sender);
+    }
+    let (mut block, mut judged) = (0, 0);
     loop {
+        let complete = lab.record().complete_blocks();
+        if complete > std::mem::replace(&mut judged, complete) {
+            show.judge(lab.record());
+        }
         let blocks = lab.record().header.experiment.design.blocks;
         if lab.record().complete_blocks() < blocks && is_settled(lab.record()) {
             return Ok(Event::Settled);

@@ -5,6 +5,7 @@ use super::init::{WORKLOAD, listen, requests};
 use super::{VERSION, cache, lock, run};
 use crate::exit::Error;
 use crate::output::message;
+use crate::progress::{How, Show};
 use crate::signals;
 use clap::Args;
 use lab::Place;
@@ -63,6 +64,9 @@ pub struct Options {
     /// Show the plan and how long it takes, and measure nothing
     #[arg(long)]
     plan: bool,
+    /// How to say how far it is [default: live on a terminal, else plain]
+    #[arg(long, value_enum, value_name = "HOW")]
+    progress: Option<How>,
 }
 
 /// What the experiment is called.
@@ -107,6 +111,7 @@ impl Side<'_> {
 
 /// `around` is the folder in which faceoff keeps what it knows of this machine, where there is one.
 pub fn run(dir: Option<&Path>, around: Option<&Catalog>, options: &Options) -> Result<ExitCode, Error> {
+    let show = Show::asked(options.progress)?;
     let (a, b) = (Side::read(&options.a)?, Side::read(&options.b)?);
     if a.name == b.name {
         let hint = "give them names: old=http://127.0.0.1:8080/ new=http://127.0.0.1:8081/";
@@ -154,7 +159,7 @@ pub fn run(dir: Option<&Path>, around: Option<&Catalog>, options: &Options) -> R
     message(&run::plan(&catalog, &experiment)?);
     let cache = cache(around.unwrap_or(&catalog));
     let place = Place { catalog: &catalog, cache: &cache, version: VERSION, stop: &stop };
-    let code = run::begin(&place, experiment, false, files.dir(), &run::Ending::default())?;
+    let code = run::begin(&place, experiment, false, files.dir(), show, &run::Ending::default())?;
     message(&format!("the files that say what was done stand there as well; again: faceoff --dir {} run {EXPERIMENT}", folder.display()));
     Ok(code)
 }

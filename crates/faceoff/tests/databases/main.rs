@@ -238,6 +238,15 @@ fn a_killed_faceoff_leaves_no_server_and_the_next_run_removes_its_data() {
         assert!(began.elapsed() < Duration::from_secs(120) && run.try_wait().unwrap().is_none(), "no server starts");
         std::thread::sleep(Duration::from_millis(20));
     }
+    // Root's databases stand in one place for all folders: whoever cleans another one leaves them.
+    if rustix::process::geteuid().is_root() {
+        let elsewhere = tempfile::tempdir().unwrap();
+        let mut clean = folder.faceoff(&["clean"]);
+        let cleaned = clean.current_dir(&elsewhere).env("TMPDIR", elsewhere.path()).output().unwrap();
+        let said = String::from_utf8(cleaned.stdout).unwrap();
+        assert!(said.contains("another faceoff has databases there"), "{said}");
+        assert!(run.try_wait().unwrap().is_none(), "the run goes on");
+    }
     kill(root);
     run.wait().unwrap();
     let is_served = || processes().iter().any(|(.., line)| line.contains(&format!("/data-{root}-")));

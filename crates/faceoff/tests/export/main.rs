@@ -12,6 +12,7 @@ mod xml;
 mod formats;
 mod hostile;
 mod metrics;
+mod text;
 
 use made_up::{MS, histogram, measurement, name, trial};
 use model::experiment::{Claim, Expectation, Load};

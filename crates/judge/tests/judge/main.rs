@@ -3,6 +3,7 @@
 mod audit;
 mod capacities;
 mod effects;
+mod history;
 mod keeping;
 mod made_up;
 mod offered;

@@ -20,6 +20,7 @@ pub use markdown::markdown;
 pub use openmetrics::openmetrics;
 pub use remote_write::remote_write;
 pub use svg::svg;
+pub(crate) use svg::{Axis, band};
 pub use tables::{Field, Kind, Of, Table, csv, table};
 
 use model::judgement::Judgement;
@@ -166,7 +167,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// A text as XML holds it, in an element or an attribute: on one line, escaped, and with a mark for what XML has no way to hold.
-fn xml(text: &str) -> String {
+pub(crate) fn xml(text: &str) -> String {
     let text: String = one_line(text).chars().map(|c| if matches!(c, '\u{FFFE}' | '\u{FFFF}') { '\u{FFFD}' } else { c }).collect();
     quick_xml::escape::escape(text.as_str()).into_owned()
 }

@@ -81,13 +81,13 @@ fn groups<'a>(source: &Source<'a>) -> Vec<Group<'a>> {
 }
 
 /// A log axis around 1 that holds all intervals, up to a thousandfold; what lies beyond is held at the edge.
-struct Axis {
+pub(crate) struct Axis {
     reach: f64,
     ticks: Vec<f64>,
 }
 
 impl Axis {
-    fn of(values: impl Iterator<Item = f64>) -> Axis {
+    pub(crate) fn of(values: impl Iterator<Item = f64>) -> Axis {
         let farthest = values.filter(|v| v.is_finite() && *v > 0.0).map(|v| v.ln().abs()).fold(0.0, f64::max);
         let reach = (farthest * 1.06).exp().clamp(1.3, 1100.0);
         const TICKS: [(f64, &[f64]); 7] = [
@@ -104,7 +104,7 @@ impl Axis {
     }
 
     /// Where a ratio stands, from 0 to 1.
-    fn share(&self, ratio: f64) -> f64 {
+    pub(crate) fn share(&self, ratio: f64) -> f64 {
         if ratio > 0.0 { (0.5 + ratio.ln() / (2.0 * self.reach.ln())).clamp(0.0, 1.0) } else { 0.0 }
     }
 
@@ -114,7 +114,7 @@ impl Axis {
 }
 
 /// The band within which a difference is too small to matter.
-fn band(margin: f64) -> [f64; 2] {
+pub(crate) fn band(margin: f64) -> [f64; 2] {
     let most = 1.0 + margin.max(0.0);
     [1.0 / most, most]
 }

@@ -1,5 +1,7 @@
 //! Where a server is, as a URL says it.
 
+use model::name::{percent_decoded, percent_encoded};
+
 /// Where a server is, and who asks.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Server {
@@ -46,52 +48,26 @@ impl Server {
             Some((host, port)) => (host, port.strip_prefix(':').ok_or("what follows its host is no port")?),
             None => place.split_once(':').unwrap_or((place, "5432")),
         };
-        let user = decoded(user)?;
+        let user = percent_decoded(user)?;
         if user.is_empty() || host.is_empty() {
             return Err("it names no user, or no host".into());
         }
         Ok(Server {
             host: host.to_owned(),
             port: port.parse().ok().filter(|port| *port > 0).ok_or("its port is no number from 1 to 65535")?,
-            password: password.map(decoded).transpose()?,
-            name: if name.is_empty() { user.clone() } else { decoded(name)? },
+            password: password.map(percent_decoded).transpose()?,
+            name: if name.is_empty() { user.clone() } else { percent_decoded(name)? },
             user,
         })
     }
 
     /// The URL by which contenders find it, with the schema that is theirs.
     pub fn url(&self, schema: &str) -> String {
-        let password = self.password.as_ref().map_or(String::new(), |password| format!(":{}", encoded(password)));
+        let password = self.password.as_ref().map_or(String::new(), |password| format!(":{}", percent_encoded(password)));
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        let (user, name) = (encoded(&self.user), encoded(&self.name));
-        format!("postgres://{user}{password}@{host}:{}/{name}?sslmode=disable&search_path={}", self.port, encoded(schema))
+        let (user, name) = (percent_encoded(&self.user), percent_encoded(&self.name));
+        format!("postgres://{user}{password}@{host}:{}/{name}?sslmode=disable&search_path={}", self.port, percent_encoded(schema))
     }
-}
-
-fn decoded(text: &str) -> Result<String, String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        rest = tail;
-        if *first != b'%' {
-            bytes.push(*first);
-            continue;
-        }
-        let digits = rest.get(..2).and_then(|digits| std::str::from_utf8(digits).ok()).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
-        bytes.push(digits.and_then(|d| u8::from_str_radix(d, 16).ok()).ok_or("a `%` is followed by no two hexadecimal digits")?);
-        rest = &rest[2..];
-    }
-    let text = String::from_utf8(bytes).map_err(|_| "it is no UTF-8")?;
-    if text.contains('\0') { Err("it holds a zero byte".into()) } else { Ok(text) }
-}
-
-fn encoded(text: &str) -> String {
-    text.bytes()
-        .map(|b| match b {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(b).to_string(),
-            _ => format!("%{b:02X}"),
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a load says while it goes on: lines that move on a terminal, a plain one now and then elsewhere.
 
-use crate::output::message;
+use crate::output::{bars, message};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use load::Progress;
 use model::record::Second;
@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 const PLAIN_EVERY: usize = 5;
 /// So many seconds are drawn.
 const DRAWN: usize = 40;
-const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// One second of all threads.
 #[derive(Clone, Copy, Default)]
@@ -88,11 +87,10 @@ fn status(passed: &[Passed], left: Duration) -> String {
         show(last.max_ns),
         last.in_flight,
     );
-    let drawn = &passed[passed.len().saturating_sub(DRAWN)..];
-    let top = drawn.iter().map(|p| p.correct).max().unwrap_or(0);
-    if top > 0 {
-        text.push('\n');
-        text.extend(drawn.iter().map(|p| BLOCKS[(p.correct * 7 / top) as usize]));
+    let rates: Vec<u64> = passed[passed.len().saturating_sub(DRAWN)..].iter().map(|p| p.correct).collect();
+    let drawn = bars(&rates);
+    if !drawn.is_empty() {
+        text.extend(["\n", &drawn]);
     }
     text
 }

@@ -1,0 +1,59 @@
+//! `faceoff serve`: the records of a folder as a site (docs/serve.md).
+
+mod desk;
+mod door;
+
+use crate::exit::Error;
+use crate::output::{line, message};
+use clap::Args;
+use desk::Desk;
+use door::Door;
+use model::catalog::Catalog;
+use model::problem::Problems;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// What `faceoff serve` is asked.
+#[derive(Args)]
+pub struct Options {
+    /// The folder with records, or one record [default: records/]
+    folder: Option<PathBuf>,
+    /// Where it listens; anything but a loopback address lets others read the records
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7670")]
+    listen: SocketAddr,
+    /// A name by which it is reached, beside the address itself and `localhost`; may be given several times
+    #[arg(long, value_name = "NAME")]
+    name: Vec<String>,
+}
+
+pub fn run(catalog: Option<&Catalog>, options: &Options) -> Result<ExitCode, Error> {
+    let folder = options.folder.clone().or_else(|| Some(catalog?.dir().join("records"))).ok_or_else(|| {
+        Problems::plain(
+            "no folder with records is named",
+            "name it, or run faceoff inside a folder with systems/, workloads/ or experiments/",
+        )
+    })?;
+    if !folder.is_dir() {
+        return Err(Problems::plain(
+            format!("{} is not a folder", folder.display()),
+            "name the folder that `faceoff run` leaves records in",
+        )
+        .into());
+    }
+    let failed = |e: std::io::Error| {
+        Error::Failed(format!(
+            "{} cannot be listened on: {e}\nhint: name another address with --listen, such as 127.0.0.1:0",
+            options.listen
+        ))
+    };
+    let listener = TcpListener::bind(options.listen).map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    if !address.ip().is_loopback() {
+        message("warning: whoever reaches this address can read the records; nothing is encrypted and nobody is asked who they are");
+    }
+    line(&format!("http://{address}/"));
+    let door = Door::new(Desk::open(folder), options.name.clone());
+    door.serve(listener).map_err(failed)?;
+    Ok(ExitCode::SUCCESS)
+}

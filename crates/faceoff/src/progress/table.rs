@@ -1,0 +1,279 @@
+//! The verdicts so far, as a table that fits the terminal.
+
+use super::line::{Line, Tone, shortened};
+use model::experiment::FEWEST_BLOCKS;
+use model::judgement::{ClaimOutcome, Judgement, Outcome, RatioUnit, Verdict};
+use model::metric::Metric;
+use model::units::show_number;
+use stats::Interval;
+use std::collections::BTreeSet;
+
+/// What is shown besides what claims speak of.
+const USUAL: [Metric; 6] =
+    [Metric::Capacity, Metric::CpuPerRequest, Metric::LatencyMean, Metric::Throughput, Metric::Memory, Metric::StartUp];
+/// An interval that reaches this many times as high as low says nothing yet.
+const WIDE: f64 = 1e4;
+/// The picture of the intervals is at least, and at most, so wide.
+const PICTURE: (usize, usize) = (15, 41);
+/// Names, and what they are compared by, are at most so wide.
+const NAME: usize = 24;
+const WHAT: usize = 28;
+/// Between two columns.
+const GAP: &str = "  ";
+
+/// The verdicts so far.
+#[derive(Debug)]
+pub struct Verdicts {
+    /// After how many whole blocks.
+    blocks: u32,
+    /// Outcomes of the claims: confirmed, refuted, undecided.
+    claims: [usize; 3],
+    rows: Vec<Row>,
+}
+
+#[derive(Debug)]
+struct Row {
+    who: String,
+    what: String,
+    ratio: String,
+    interval: String,
+    /// What the picture shows: ratio, interval and margin.
+    drawn: Option<(f64, Interval, f64)>,
+    outcome: String,
+    tone: Tone,
+}
+
+impl Verdicts {
+    /// Those that claims speak of first, in the order of the claims.
+    pub fn of(judgement: &Judgement, blocks: u32) -> Verdicts {
+        let rank = |verdict: &Verdict| {
+            let is_of = |claim: &model::experiment::Claim| claim.contender == verdict.contender && claim.metric == verdict.metric;
+            let claimed = judgement.claims.iter().position(|c| is_of(&c.claim));
+            let usual = USUAL.iter().position(|metric| *metric == verdict.metric);
+            let place = claimed.map(|at| (0, at)).or_else(|| usual.map(|at| (1, at)));
+            place.filter(|_| !verdict.contender.is_twin())
+        };
+        let mut found: Vec<(_, &Verdict)> = judgement.verdicts.iter().filter_map(|v| Some((rank(v)?, v))).collect();
+        found.sort_by_key(|(rank, _)| *rank);
+        let cells: BTreeSet<&str> = found.iter().filter_map(|(_, verdict)| verdict.cell.as_deref()).collect();
+        let count = |outcome| judgement.claims.iter().filter(|c| c.outcome == outcome).count();
+        Verdicts {
+            blocks,
+            claims: [ClaimOutcome::Confirmed, ClaimOutcome::Refuted, ClaimOutcome::Undecided].map(count),
+            rows: found.iter().map(|(_, verdict)| Row::of(verdict, cells.len() > 1)).collect(),
+        }
+    }
+
+    /// `after 2 of 6 blocks; claims: 2 confirmed, 5 undecided`
+    pub fn title(&self, planned: u32) -> String {
+        let words = ["confirmed", "refuted", "undecided"];
+        let claims = self.claims.iter().zip(words).filter(|(count, _)| **count > 0).map(|(count, word)| format!("{count} {word}"));
+        let claims: Vec<String> = claims.collect();
+        let claims = if claims.is_empty() { String::new() } else { format!("; claims: {}", claims.join(", ")) };
+        format!("after {} of {} blocks{claims}", self.blocks, planned.max(self.blocks))
+    }
+
+    /// The rows, in at most so many columns and lines.
+    pub fn lines(&self, columns: usize, height: usize) -> Vec<Line> {
+        let shown = if self.rows.len() > height { height.saturating_sub(1) } else { self.rows.len() };
+        let rows = &self.rows[..shown];
+        let widest = |of: &dyn Fn(&Row) -> &str| rows.iter().map(|row| of(row).chars().count()).max().unwrap_or(0);
+        let mut who = widest(&|row| &row.who).min(NAME);
+        let mut what = widest(&|row| &row.what).min(WHAT);
+        let (mut ratio, mut interval, outcome) = (widest(&|row| &row.ratio), widest(&|row| &row.interval), widest(&|row| &row.outcome));
+        let needed = |parts: [usize; 5]| {
+            let whole: usize = parts.iter().filter(|part| **part > 0).map(|part| part + GAP.len()).sum();
+            whole.saturating_sub(GAP.len())
+        };
+        let over = |parts| needed(parts).saturating_sub(columns);
+        // What can be spared soonest goes first.
+        who -= over([who, what, ratio, interval, outcome]).min(who.saturating_sub(16));
+        what -= over([who, what, ratio, interval, outcome]).min(what.saturating_sub(12));
+        ratio = if over([who, what, ratio, interval, outcome]) > 0 { 0 } else { ratio };
+        who -= over([who, what, ratio, interval, outcome]).min(who.saturating_sub(8));
+        what = if over([who, what, ratio, interval, outcome]) > 0 { 0 } else { what };
+        interval = if over([who, what, ratio, interval, outcome]) > 0 { 0 } else { interval };
+        let free = columns.saturating_sub(needed([who, what, ratio, interval, outcome]) + GAP.len());
+        let picture = if free >= PICTURE.0 { free.min(PICTURE.1) } else { 0 };
+        let reach = reach(rows);
+        let line = |row: &Row| {
+            let mut cells = vec![format!("{:<who$}", shortened(&row.who, who))];
+            if what > 0 {
+                cells.push(format!("{:<what$}", shortened(&row.what, what)));
+            }
+            if ratio > 0 {
+                cells.push(format!("{:>ratio$}", row.ratio));
+            }
+            if interval > 0 {
+                cells.push(format!("{:<interval$}", row.interval));
+            }
+            if picture > 0 {
+                cells.push(row.picture(reach, picture));
+            }
+            Line::default().with(Tone::Plain, cells.join(GAP) + GAP).with(row.tone, row.outcome.clone()).fit(columns)
+        };
+        let mut lines: Vec<Line> = rows.iter().map(line).collect();
+        if shown < self.rows.len() && height > 0 {
+            lines.push(Line::default().with(Tone::Dim, format!("and {} more", self.rows.len() - shown)).fit(columns));
+        }
+        lines
+    }
+}
+
+impl Row {
+    /// The cell is named where there are several.
+    fn of(verdict: &Verdict, with_cell: bool) -> Row {
+        let label = verdict.metric.describe().label;
+        let is_wide = |interval: &Interval| interval.low > 0.0 && interval.high / interval.low > WIDE;
+        let interval = verdict.interval.filter(|interval| !is_wide(interval));
+        let in_between = |show: &dyn Fn(f64) -> String| interval.map(|i| format!("{} to {}", show(i.low), show(i.high)));
+        let (ratio, shown) = match verdict.ratio {
+            Some(ratio) => {
+                let unit = RatioUnit::of(&[ratio, interval.map_or(ratio, |interval| interval.high)]);
+                (unit.show(ratio), in_between(&|ratio| unit.show(ratio)))
+            }
+            None => (verdict.difference.map_or("-".into(), |points| format!("{} points", show_number(points))), in_between(&show_number)),
+        };
+        let (outcome, tone) = match verdict.outcome {
+            Outcome::Better => ("better".to_owned(), Tone::Good),
+            Outcome::Worse => ("worse".to_owned(), Tone::Bad),
+            Outcome::Equivalent => ("equivalent".to_owned(), Tone::Equal),
+            Outcome::Undecided if verdict.used < FEWEST_BLOCKS as usize => {
+                (format!("{} of {FEWEST_BLOCKS} blocks", verdict.used), Tone::Dim)
+            }
+            Outcome::Undecided => ("undecided".to_owned(), Tone::Dim),
+        };
+        Row {
+            who: verdict.contender.to_string(),
+            what: verdict.cell.as_ref().filter(|_| with_cell).map_or(label.to_owned(), |cell| format!("{label}, {cell}")),
+            ratio,
+            interval: shown.unwrap_or_else(|| "-".into()),
+            drawn: verdict.ratio.zip(interval).map(|(ratio, interval)| (ratio, interval, verdict.margin)),
+            outcome,
+            tone,
+        }
+    }
+
+    /// `  ├──●──┤ ░│░      `: the interval, and the margin around the baseline, between logarithms.
+    fn picture(&self, reach: f64, columns: usize) -> String {
+        let last = columns - 1;
+        let place = |ratio: f64| ((ratio.ln() / reach + 1.0) / 2.0 * last as f64).round();
+        let column = |ratio: f64| place(ratio).clamp(0.0, last as f64) as usize;
+        let mut drawn = vec![' '; columns];
+        if let Some((_, _, margin)) = self.drawn {
+            drawn[column(1.0 / (1.0 + margin))..=column(1.0 + margin)].fill('░');
+        }
+        drawn[column(1.0)] = '│';
+        if let Some((ratio, Interval { low, high }, _)) = self.drawn {
+            drawn[column(low)..=column(high)].fill('─');
+            drawn[column(low)] = if place(low) < 0.0 { '<' } else { '├' };
+            drawn[column(high)] = if place(high) > last as f64 { '>' } else { '┤' };
+            drawn[column(ratio)] = '●';
+        }
+        drawn.into_iter().collect()
+    }
+}
+
+/// How far from the baseline the picture goes, as a logarithm: as far as intervals, where these are not still much wider than what they
+/// are about.
+fn reach(rows: &[Row]) -> f64 {
+    let all = || rows.iter().filter_map(|row| row.drawn);
+    let most = |of: &dyn Fn((f64, Interval, f64)) -> f64| all().map(of).fold(0.0, f64::max);
+    let intervals = most(&|(_, interval, _)| interval.low.ln().abs().max(interval.high.ln().abs()));
+    let ratios = most(&|(ratio, ..)| ratio.ln().abs());
+    let margins = most(&|(.., margin)| (1.0 + margin).ln());
+    intervals.min(2.0 * ratios.max(margins)).max(2.0 * margins).max(0.01) * 1.05
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A verdict with this ratio and interval.
+    fn verdict(contender: &str, metric: Metric, (low, ratio, high): (f64, f64, f64), outcome: Outcome) -> Verdict {
+        Verdict {
+            cell: Some("published".into()),
+            contender: contender.parse().unwrap(),
+            baseline: "proxy-spring-mvc".parse().unwrap(),
+            metric,
+            outcome,
+            reason: String::new(),
+            ratio: Some(ratio),
+            interval: Some(Interval { low, high }),
+            interval_t: None,
+            interval_bootstrap: None,
+            confidence: 0.95,
+            sign_flip_p: None,
+            blocks_needed: None,
+            interval_equivalence: None,
+            difference: None,
+            value: None,
+            baseline_value: None,
+            margin: 0.05,
+            used: 6,
+            excluded: 0,
+            spoilt: 0,
+        }
+    }
+
+    /// After six blocks, one of them of every kind.
+    pub fn verdicts() -> Verdicts {
+        let early = Verdict { used: 3, ..verdict("haproxy", Metric::CpuPerRequest, (1e-4, 0.07, 1e3), Outcome::Undecided) };
+        let failed = Verdict {
+            ratio: None,
+            interval: Some(Interval { low: -0.5, high: 1.5 }),
+            difference: Some(0.5),
+            ..verdict("nginx", Metric::FailedShare, (0.0, 0.0, 0.0), Outcome::Equivalent)
+        };
+        let all = [
+            verdict("proxy-gin", Metric::CpuPerRequest, (0.086, 0.0897, 0.0936), Outcome::Better),
+            early,
+            verdict("proxy-spring-mvc:virtual-threads", Metric::LatencyMean, (0.98, 1.01, 1.04), Outcome::Equivalent),
+            verdict("proxy-spring-webflux", Metric::Memory, (1.1, 1.4, 1.9), Outcome::Worse),
+            failed,
+        ];
+        Verdicts { blocks: 6, claims: [2, 0, 1], rows: all.iter().map(|verdict| Row::of(verdict, true)).collect() }
+    }
+
+    #[test]
+    fn a_table_as_wide_as_there_is_room() {
+        let mut text = verdicts().title(12) + "\n";
+        for (columns, height) in [(159, 9), (119, 9), (79, 9), (59, 4), (39, 9), (19, 9), (3, 2)] {
+            text += &format!("\n{columns}\n");
+            for line in verdicts().lines(columns, height) {
+                assert!(line.width() <= columns, "{line:?}");
+                text += line.text(false).trim_end();
+                text += "\n";
+            }
+        }
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn no_more_lines_than_there_is_room_for() {
+        let counts = [0, 1, 2, 5, 9].map(|height| verdicts().lines(80, height).len());
+        assert_eq!(counts, [0, 1, 2, 5, 5]);
+        assert!(Verdicts { blocks: 0, claims: [0; 3], rows: vec![] }.lines(80, 9).is_empty());
+    }
+
+    #[test]
+    fn what_claims_speak_of_comes_first_and_twins_never() {
+        let twin = verdict("proxy-gin:aa", Metric::CpuPerRequest, (0.9, 1.0, 1.1), Outcome::Equivalent);
+        let rows = [
+            twin,
+            verdict("a", Metric::Memory, (0.5, 0.6, 0.7), Outcome::Better),
+            verdict("a", Metric::Threads, (0.5, 0.6, 0.7), Outcome::Better),
+        ];
+        let judgement: Judgement = serde_json::from_value(serde_json::json!({
+            "schema": "s", "record": "r", "experiment": "x", "baseline": "b", "verdicts": rows, "excluded": [], "faults": [], "rows": [],
+            "curves": [], "starts": [], "warmups": [], "looks": [], "noise": [], "symptoms": [], "unsound": false, "incomplete": false,
+            "claims": [{ "claim": { "text": "t", "contender": "a", "metric": "threads", "expects": "lower", "cells": [] },
+                "outcome": "confirmed", "reason": "", "p": null, "p_adjusted": null, "cells": [] }],
+        }))
+        .unwrap();
+        let found = Verdicts::of(&judgement, 6);
+        let what: Vec<&str> = found.rows.iter().map(|row| row.what.as_str()).collect();
+        assert_eq!(what, ["OS threads", "memory"], "of the one cell");
+        assert_eq!(found.title(12), "after 6 of 12 blocks; claims: 1 confirmed");
+    }
+}

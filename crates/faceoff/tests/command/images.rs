@@ -1,0 +1,209 @@
+//! `faceoff build --images`, as far as it goes without an engine.
+
+use crate::folder::{Folder, Ran, control};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+fn made(ran: &Ran) -> Vec<Value> {
+    let all: Value = serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}\n{}\n{}", ran.out, ran.err));
+    all.as_array().unwrap().clone()
+}
+
+fn image_of(folder: &Folder, system: &str) -> Value {
+    made(&folder.run(&["build", system, "--images", "--format", "json"]).expect(0))[0]["image"].clone()
+}
+
+/// The archive's files by their paths.
+fn unpacked(folder: &Folder, archive: &str) -> PathBuf {
+    let to = folder.path().join("unpacked");
+    std::fs::create_dir_all(&to).unwrap();
+    tar::Archive::new(std::fs::File::open(folder.path().join(archive)).unwrap()).unpack(&to).unwrap();
+    to
+}
+
+fn json_of(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn the_same_files_give_the_same_image_wherever_they_lie() {
+    let (one, other) = (Folder::new(), Folder::new());
+    for folder in [&one, &other] {
+        folder.system("a", &["{variant.args}"]);
+        let own = folder.path().join("systems/a/system.toml");
+        let text = std::fs::read_to_string(&own).unwrap();
+        std::fs::write(own, format!("{text}[variants.slow]\nargs = [\"--delay\", \"1ms\"]\n")).unwrap();
+    }
+    let first = image_of(&one, "a");
+    assert_eq!(first, image_of(&one, "a"), "made again");
+    assert_eq!(first, image_of(&other, "a"), "made elsewhere");
+    assert_eq!(first["reference"], "faceoff/a:latest");
+    let slow = image_of(&one, "a:slow");
+    assert_eq!((&slow["reference"], &slow["layers"]), (&"faceoff/a:slow".into(), &first["layers"]), "the same files");
+    assert_ne!(slow["digest"], first["digest"], "another command");
+    let layers = first["layers"].as_array().unwrap();
+    assert_eq!(first["bytes"].as_u64().unwrap(), layers.iter().map(|layer| layer["bytes"].as_u64().unwrap()).sum::<u64>());
+
+    one.write("workloads/hello.txt", "other words");
+    let changed = image_of(&one, "a");
+    let differ: Vec<bool> = layers.iter().zip(changed["layers"].as_array().unwrap()).map(|(a, b)| a != b).collect();
+    assert_eq!(differ.iter().filter(|differs| **differs).count(), 1, "one layer holds the file: {differ:?}");
+
+    // What no image has any more is gone, what one has is there, and every blob is what its name says.
+    let blobs = one.path().join(".faceoff/images/blobs/sha256");
+    let index = json_of(&one.path().join(".faceoff/images/index.json"));
+    assert_eq!(index["manifests"].as_array().unwrap().len(), 2);
+    let mut named = Vec::new();
+    for entry in index["manifests"].as_array().unwrap() {
+        let digest = entry["digest"].as_str().unwrap();
+        let manifest = json_of(&blobs.join(&digest[7..]));
+        let parts = manifest["layers"].as_array().unwrap().iter().chain([&manifest["config"]]);
+        named.extend(parts.map(|part| (part["digest"].as_str().unwrap().to_owned(), part["size"].as_u64().unwrap())));
+        named.push((digest.to_owned(), entry["size"].as_u64().unwrap()));
+    }
+    named.sort();
+    named.dedup();
+    for (digest, size) in &named {
+        let path = blobs.join(&digest[7..]);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), *size);
+        let summed = Command::new("sha256sum").arg(&path).output().unwrap();
+        assert_eq!(&String::from_utf8_lossy(&summed.stdout)[..64], &digest[7..]);
+    }
+    assert_eq!(std::fs::read_dir(&blobs).unwrap().count(), named.len());
+}
+
+#[test]
+fn an_image_has_all_that_its_program_needs() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    folder.run(&["build", "a", "--images", "--save", "saved"]).expect(0).says("faceoff/a:latest").says("1 ready, 0 skipped, 0 failed");
+    let to = unpacked(&folder, "saved/a.tar");
+    let manifest = json_of(&to.join("manifest.json"))[0].clone();
+    assert_eq!(manifest["RepoTags"][0], "faceoff/a:latest");
+    let config = json_of(&to.join(manifest["Config"].as_str().unwrap()));
+    let root = folder.path().join("root");
+    let mut digests = Vec::new();
+    for layer in manifest["Layers"].as_array().unwrap() {
+        let path = layer.as_str().unwrap();
+        tar::Archive::new(std::fs::File::open(to.join(path)).unwrap()).unpack(&root).unwrap();
+        digests.push(format!("sha256:{}", path.trim_start_matches("blobs/sha256/")));
+    }
+    assert_eq!(config["rootfs"]["diff_ids"], serde_json::json!(digests));
+    assert_eq!(config["config"]["WorkingDir"], "/app/systems/a");
+    assert!(root.join("app/workloads/hello.txt").is_file() && root.join("tmp").is_dir());
+
+    // Its command answers where there is nothing else.
+    let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let words: Vec<String> =
+        config["config"]["Cmd"].as_array().unwrap().iter().map(|w| w.as_str().unwrap().replace("8080", &port.to_string())).collect();
+    assert_eq!(words[0], control().to_string_lossy());
+    let mut inside = Command::new("unshare");
+    inside.args(["--user", "--map-root-user", "--root"]).arg(&root).args(["--wd", "/app/systems/a"]).args(&words).env_clear();
+    let mut running = inside.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let answered = (0..200).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        let mut asked = TcpStream::connect(("127.0.0.1", port)).ok()?;
+        asked.write_all(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").ok()?;
+        let mut text = String::new();
+        asked.read_to_string(&mut text).ok()?;
+        Some(text)
+    });
+    let _ = running.kill();
+    let output = running.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if answered.is_none() && said.contains("unshare") && said.contains("not permitted") {
+        eprintln!("skipped: this user may make no user namespace, so the image was not started: {said}");
+        return;
+    }
+    assert!(answered.as_deref().is_some_and(|text| text.ends_with(&"hello ".repeat(12))), "{answered:?}\n{said}");
+}
+
+#[test]
+fn what_goes_in_follows_from_the_manifest() {
+    let folder = Folder::new();
+    let write_system = |more: &str| {
+        folder.write(
+            "systems/s/system.toml",
+            &format!(
+                "name = \"s\"\nsummary = \"s\"\nkind = \"service\"\n[build]\nrun = [[\"sh\", \"make.sh\"]]\ninputs = [\"make.sh\"]\noutputs = [\"out\"]\n[start]\nrun = [\"out/bin/run\", \"-Dconfig=conf/a\", \"--own={{work}}/b\", \"..\", \"none\", \"{{port.http}}\"]\nenv = {{ LIST = \"one.txt:two.txt\", UP = \"{{upstream.http}}\" }}\nports = [\"http\"]\n{more}"
+            ),
+        );
+    };
+    write_system("[image]\nfiles = [\"more/**\"]\n");
+    folder.write("systems/s/make.sh", &format!("mkdir -p out/bin && cp {} out/bin/run && ln -sf run out/bin/link\n", control().display()));
+    for file in ["conf/a/x", "conf/b", "one.txt", "two.txt", "three.txt", "more/deep/y"] {
+        folder.write(&format!("systems/s/{file}"), file);
+    }
+    folder.run(&["build", "s", "--images", "--save", "saved"]).expect(0);
+    let to = unpacked(&folder, "saved/s.tar");
+    let manifest = json_of(&to.join("manifest.json"))[0].clone();
+    let mut seen = BTreeMap::new();
+    for layer in manifest["Layers"].as_array().unwrap() {
+        for entry in tar::Archive::new(std::fs::File::open(to.join(layer.as_str().unwrap())).unwrap()).entries().unwrap() {
+            let entry = entry.unwrap();
+            seen.insert(entry.path().unwrap().to_string_lossy().into_owned(), entry.header().mode().unwrap());
+        }
+    }
+    for path in ["app/out/bin/run", "app/out/bin/link", "app/conf/a/x", "app/one.txt", "app/two.txt", "app/more/deep/y", "etc/passwd"] {
+        assert!(seen.contains_key(path), "{path} of {seen:?}");
+    }
+    for path in ["app/conf/b", "app/three.txt", "app/make.sh", "app/system.toml"] {
+        assert!(!seen.contains_key(path), "{path} of {seen:?}");
+    }
+    let config = json_of(&to.join(manifest["Config"].as_str().unwrap()));
+    assert_eq!(
+        (&config["config"]["WorkingDir"], &config["config"]["Cmd"]),
+        (&"/app".into(), &Value::Null),
+        "no command without an upstream"
+    );
+
+    write_system("[image]\nfiles = [\"nowhere/*\"]\n");
+    folder.run(&["build", "s", "--images"]).expect(1).says("`nowhere/*` matches no file").says("0 ready, 0 skipped, 1 failed");
+    write_system("[image]\ndockerfile = \"Dockerfile\"\n");
+    folder.run(&["build", "s", "--images"]).expect(1).says("Dockerfile is not there");
+    write_system("[image]\ndockerfile = \"Dockerfile\"\nfiles = [\"x\"]\nmodules = [\"java.base\", \"--help\"]\n");
+    let ran = folder.run(&["build", "s", "--images"]).expect(2);
+    ran.says("`files` is of no use beside a Dockerfile").says("`--help` cannot name a module");
+    folder.run(&["build", "--save", "x"]).expect(2).says("--images");
+}
+
+#[test]
+fn what_has_no_image_says_why() {
+    let folder = Folder::new();
+    folder.write("systems/script/run.sh", "#!/bin/sh\n");
+    let system = |name: &str, run: &str, more: &str| {
+        folder.write(
+            &format!("systems/{name}/system.toml"),
+            &format!("name = \"{name}\"\nsummary = \"s\"\nkind = \"service\"\n{more}[start]\nrun = [{run}]\nports = [\"http\"]\n"),
+        );
+    };
+    system("script", "\"./run.sh\"", "");
+    system("nowhere", "\"no-such-program-here\"", "");
+    system("cached", "\"{java}\", \"-XX:AOTCache=app.aot\"", "jdk = 17\n");
+    folder.write(
+        "systems/there/system.toml",
+        "name = \"there\"\nsummary = \"s\"\nkind = \"service\"\n[reached]\nurl = \"http://127.0.0.1:1\"\n",
+    );
+    folder.write(
+        "systems/data/system.toml",
+        "name = \"data\"\nsummary = \"s\"\nkind = \"database\"\n[data]\nmake = [\"true\"]\n[start]\nrun = [\"data\"]\nports = [\"sql\"]\n",
+    );
+    let ran = folder.run(&["build", "--images", "--format", "json"]).expect(1);
+    let said: BTreeMap<String, String> =
+        made(&ran).iter().map(|one| (one["system"].as_str().unwrap().into(), format!("{} {}", one["outcome"], one["reason"]))).collect();
+    for (name, outcome, reason) in [
+        ("script", "failed", "is no program of 64 bits"),
+        ("nowhere", "failed", "`no-such-program-here` is not on the PATH"),
+        ("there", "skipped", "only reached"),
+        ("data", "skipped", "it is a database"),
+    ] {
+        assert!(said[name].contains(outcome) && said[name].contains(reason), "{name}: {}", said[name]);
+    }
+    // Without a JDK it is skipped for that.
+    assert!(said["cached"].contains("fits only the runtime") || said["cached"].contains("needs JDK"), "{}", said["cached"]);
+}

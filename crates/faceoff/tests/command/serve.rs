@@ -1,0 +1,396 @@
+//! `faceoff serve` through its door: the real command, real sockets.
+
+use crate::folder::{Folder, Ran, nothing_is_left};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+/// The site of a folder's records.
+struct Site {
+    process: Child,
+    address: String,
+}
+
+/// What was answered.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Site {
+    fn of(folder: &Folder, records: &str) -> Site {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_faceoff"))
+            .current_dir(folder.path())
+            .args(["serve", records, "--listen", "127.0.0.1:0", "--name", "lab.example"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        let address = said.trim().strip_prefix("http://").and_then(|rest| rest.strip_suffix('/')).expect("where it is").to_owned();
+        assert!(address.starts_with("127.0.0.1:"), "{said}");
+        Site { process, address }
+    }
+
+    /// Sends these bytes and reads until the connection is closed.
+    fn say(&self, bytes: &[u8]) -> Answer {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let _ = stream.write_all(bytes);
+        let mut text = Vec::new();
+        // A connection that is closed before all was read of it ends with a reset; what was answered stands before that.
+        let _ = stream.read_to_end(&mut text);
+        let text = String::from_utf8(text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+    }
+
+    fn get_with(&self, path: &str, headers: &str) -> Answer {
+        self.say(format!("GET {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n").as_bytes())
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.get_with(path, &format!("Host: {}\r\n", self.address))
+    }
+
+    fn cpu(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap();
+        let after_name = stat.rsplit_once(") ").unwrap().1;
+        let ticks: u64 = after_name.split(' ').skip(11).take(2).map(|n| n.parse::<u64>().unwrap()).sum();
+        Duration::from_millis(10 * ticks)
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = self.process.kill().and_then(|()| self.process.wait());
+    }
+}
+
+impl Answer {
+    #[track_caller]
+    fn ok(self) -> Answer {
+        assert_eq!(self.status, 200, "{}\n{}", self.head, self.body);
+        self
+    }
+
+    #[track_caller]
+    fn holds(self, text: &str) -> Answer {
+        assert!(self.body.contains(text), "not there: {text}\n{}", self.body);
+        self
+    }
+
+    #[track_caller]
+    fn lacks(self, text: &str) -> Answer {
+        assert!(!self.body.contains(text), "there: {text}\n{}", self.body);
+        self
+    }
+}
+
+/// Two services, and an experiment of them.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.system("near", &[]);
+    folder.system("far", &["--delay", "20ms"]);
+    folder.experiment(&["near", "far"], "");
+    folder
+}
+
+fn run(folder: &Folder, arguments: &[&str]) -> Ran {
+    let ran = folder.run(&[&["run", "x"], arguments].concat());
+    assert!([0, 4].contains(&ran.code), "{ran:?}");
+    ran
+}
+
+/// Every file below, with its length and when it was written.
+fn files(folder: &Path) -> Vec<(String, u64, SystemTime)> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let (path, metadata) = (entry.path(), entry.metadata().unwrap());
+        if metadata.is_dir() {
+            all.extend(files(&path));
+        } else {
+            all.push((path.display().to_string(), metadata.len(), metadata.modified().unwrap()));
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn the_records_of_a_folder_are_a_site() {
+    let folder = folder();
+    run(&folder, &["--blocks", "1", "--out", "records/first"]);
+    run(&folder, &["--blocks", "1", "--seed", "77", "--out", "records/group/second"]);
+    // As a run leaves it that was killed; and no record at all.
+    let lines = std::fs::read_to_string(folder.path().join("records/first/record.jsonl")).unwrap();
+    folder.write("records/killed/record.jsonl", &lines.lines().take(4).map(|line| format!("{line}\n")).collect::<String>());
+    let killed = std::fs::File::options().write(true).open(folder.path().join("records/killed/record.jsonl")).unwrap();
+    killed.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)).unwrap();
+    folder.write("records/nonsense/record.jsonl", "{}\n");
+    let before = files(&folder.path().join("records"));
+    let site = Site::of(&folder, "records");
+
+    let list = site.get("/").ok().holds("4 records in").holds("/records/group%2Fsecond").holds("nonsense is not a record");
+    list.holds("<td>").holds("Which?").lacks("<script");
+    site.get("/?q=GROUP+far").ok().holds("1 of 4 records").holds("group%2Fsecond").lacks("/records/first");
+    site.get("/?q=%3Cb%3E").ok().holds("0 of 4 records").holds("value=\"&lt;b&gt;\"");
+
+    let page = site.get("/records/first").ok();
+    assert_eq!(page.body, std::fs::read_to_string(folder.path().join("records/first/page.html")).unwrap(), "the page of `report`");
+    site.get("/records/killed").ok();
+    let refused = site.get("/records/nonsense");
+    assert_eq!(refused.status, 500, "{refused:?}");
+    refused.holds("no header");
+
+    let both = site.get("/compare?a=first&b=group%2Fsecond").ok();
+    let (machine, rest) = both.body.split_once("<h3>Versions</h3>").unwrap();
+    let (versions, rest) = rest.split_once("<h3>Settings</h3>").unwrap();
+    let (settings, verdicts) = rest.split_once("<h2>Verdicts").unwrap();
+    assert!(machine.contains("Nothing changed.") && versions.contains("Nothing changed."), "{machine}\n{versions}");
+    let changed: Vec<&str> = settings.split("<details").next().unwrap().matches("<tr><th scope").collect();
+    assert_eq!(changed.len(), 1, "the seed alone: {settings}");
+    assert!(settings.contains("<bdi>seed of the order</bdi>") && settings.contains("<bdi>77</bdi>"), "{settings}");
+    assert!(verdicts.contains("far against near") && verdicts.contains("median latency"), "{verdicts}");
+    assert_eq!(site.get("/compare?a=first&b=third").status, 404);
+
+    assert_eq!(files(&folder.path().join("records")), before, "nothing was written");
+}
+
+#[test]
+fn whoever_is_not_of_this_site_is_turned_away() {
+    let folder = folder();
+    run(&folder, &["--blocks", "1", "--out", "records/r"]);
+    folder.write("secret/record.jsonl", "{}\n");
+    std::os::unix::fs::symlink(folder.path().join("secret"), folder.path().join("records/linked")).unwrap();
+    let site = Site::of(&folder, "records");
+    let own = format!("Host: {}\r\n", site.address);
+    let port = site.address.rsplit(':').next().unwrap();
+    let status = |headers: &str| site.get_with("/", headers).status;
+
+    for host in [format!("localhost:{port}"), "lab.example".into(), format!("LAB.example:{port}")] {
+        assert_eq!(status(&format!("Host: {host}\r\n")), 200, "{host}");
+    }
+    for host in ["evil.example", "127.0.0.1.evil.example", "192.0.2.1", "localhost.evil.example", ""] {
+        assert_eq!(status(&format!("Host: {host}\r\n")), 421, "{host}");
+    }
+    assert_eq!(status(""), 400, "no host");
+    assert_eq!(status(&format!("{own}Host: evil.example\r\n")), 400, "two hosts");
+    assert_eq!(site.get_with("http://evil.example/", &own).status, 400, "another place in the first line");
+
+    assert_eq!(status(&format!("{own}Origin: http://{}\r\n", site.address)), 200);
+    for origin in ["http://evil.example", "null", "http://127.0.0.1:1", &format!("https://{}", site.address)] {
+        assert_eq!(status(&format!("{own}Origin: {origin}\r\n")), 403, "{origin}");
+    }
+    assert_eq!(status(&format!("{own}Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n")), 200, "a link");
+    assert_eq!(status(&format!("{own}Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n")), 403, "a picture, a script");
+
+    for method in ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT"] {
+        let refused = site.say(format!("{method} / HTTP/1.1\r\n{own}Content-Length: 0\r\nConnection: close\r\n\r\n").as_bytes());
+        assert!([400, 405].contains(&refused.status), "{method}: {refused:?}");
+    }
+    let head = site.say(format!("HEAD /records/r HTTP/1.1\r\n{own}Connection: close\r\n\r\n").as_bytes()).ok();
+    assert!(head.body.is_empty() && head.head.contains("content-length: "), "{head:?}");
+
+    for path in [
+        "/records/..%2Fsecret",
+        "/records/../secret",
+        "/records/%2e%2e/%2e%2e/etc/passwd",
+        "/records/..%2F..%2F..%2F..%2Fetc%2Fpasswd",
+        "/records/linked",
+        "/records/r%2Frecord.jsonl",
+        "/records/r%00",
+        "/records/r%2F..%2Fr",
+        "/records//r",
+        "/systems/near/system.toml",
+    ] {
+        let refused = site.get(path);
+        assert_eq!(refused.status, 404, "{path}: {refused:?}");
+    }
+    let long = site.get_with("/", &format!("{own}X: {}\r\n", "x".repeat(100_000)));
+    assert!([0, 431].contains(&long.status), "{}", long.head);
+    site.get("/").ok().holds("1 record in");
+}
+
+#[test]
+fn a_hostile_record_is_text() {
+    let folder = folder();
+    run(&folder, &["--blocks", "1", "--out", "r"]);
+    let lines = std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap();
+    let script = "</title></script><script>alert(1)</script><img src=x onerror=alert(2)>\\\" onload=\\\"alert(3)";
+    let hostile = lines.replace("Which?", script).replace("\"GET /\"", &format!("\"{script}\""));
+    assert_ne!(lines, hostile);
+    let id = "\"><script>alert(4)<\u{2215}script>";
+    folder.write(&format!("records/{id}/record.jsonl"), &hostile);
+    folder.write(&format!("records/{id}/page.html"), "<script>alert(5)</script>");
+    folder.write(&format!("records/{id}/judgement.json"), "{\"schema\": \"faceoff.judgement.v1\", \"verdicts\": 7}");
+    // What nobody foresees: numbers at their ends.
+    let odd = lines.replace("\"blocks\":1,", "\"blocks\":4294967295,").replace("\"measure\":150000000", "\"measure\":18446744073709551615");
+    assert_eq!(odd.matches("18446744073709551615").count(), 1);
+    folder.write("records/odd/record.jsonl", &odd);
+    let site = Site::of(&folder, "records");
+    let name: String = id.bytes().map(|b| format!("%{b:02X}")).collect();
+    let paths = ["/", "/experiments/x"].map(str::to_owned);
+    for path in paths.into_iter().chain([format!("/records/{name}/live"), format!("/compare?a={name}&b=odd"), format!("/?q={name}")]) {
+        let page = site.get(&path).ok();
+        for (header, value) in [
+            (
+                "content-security-policy",
+                "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+            ),
+            ("x-content-type-options", "nosniff"),
+            ("cross-origin-resource-policy", "same-origin"),
+            ("referrer-policy", "no-referrer"),
+        ] {
+            assert!(page.head.contains(&format!("{header}: {value}")), "{path}: {}", page.head);
+        }
+        page.lacks("<script").lacks("<img").lacks("javascript:").lacks("\" onload");
+    }
+    let page = site.get(&format!("/records/{name}")).ok().lacks("<script>alert").lacks("<img src=x").lacks("alert(5)");
+    let policy = page.head.lines().find(|line| line.starts_with("content-security-policy: ")).expect("a policy");
+    assert!(
+        policy.contains("default-src 'none'") && policy.contains("script-src 'sha256-") && policy.ends_with("frame-ancestors 'none'"),
+        "{policy}"
+    );
+    assert!([200, 500].contains(&site.get("/records/odd").status), "it is shown or refused, and the site stands");
+    site.get("/").ok();
+    assert_eq!(site.get("/style.css").ok().head.matches("text/css").count(), 1);
+}
+
+#[test]
+fn a_run_is_watched_while_it_goes_on() {
+    let folder = folder();
+    std::fs::create_dir(folder.path().join("records")).unwrap();
+    let site = Site::of(&folder, "records");
+    site.get("/").ok().holds("There is no record in records yet");
+    let mut running = Command::new(env!("CARGO_BIN_EXE_faceoff"))
+        .current_dir(folder.path())
+        .env("TMPDIR", folder.path())
+        .args(["run", "x", "--out", "records/r"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    let live = loop {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no block was complete in a minute");
+        let live = site.get("/records/r/live");
+        if live.body.contains(", against near. A run that is looked at early") {
+            break live;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let live = live.holds("http-equiv=\"refresh\" content=\"5\"").holds("under way").holds("The trial that ended last").holds("CPU time");
+    live.holds("<svg class=\"interval\"").holds("Right answers a second in").lacks("<script");
+    site.get("/records/r/live?still=1").ok().lacks("http-equiv=\"refresh\"").holds("Follow the run again");
+    site.get("/").ok().holds("under way");
+    assert!([0, 4].contains(&running.wait().unwrap().code().unwrap()));
+    site.get("/records/r/live").ok().holds("The run has ended").holds("6 of at most 6 blocks are complete").lacks("http-equiv=\"refresh\"");
+    site.get("/").ok().holds("finished").lacks("under way");
+    nothing_is_left_but(&folder, site);
+}
+
+fn nothing_is_left_but(folder: &Folder, site: Site) {
+    drop(site);
+    nothing_is_left(folder);
+}
+
+#[test]
+fn a_metric_over_records_shows_where_it_changed() {
+    let folder = folder();
+    run(&folder, &["--blocks", "1", "--out", "r"]);
+    let lines = std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap();
+    let (header, rest) = lines.split_once('\n').unwrap();
+    let judged: Value = serde_json::from_str(&std::fs::read_to_string(folder.path().join("r/judgement.json")).unwrap()).unwrap();
+    for day in 0..14 {
+        let mut header: Value = serde_json::from_str(header).unwrap();
+        header["header"]["recorded_at"] = format!("2026-01-{:02}T00:00:00Z", day + 1).into();
+        folder.write(&format!("records/day{day:02}/record.jsonl"), &format!("{header}\n{rest}"));
+        let mut judgement = judged.clone();
+        judgement["unsound"] = false.into();
+        for verdict in judgement["verdicts"].as_array_mut().unwrap() {
+            // The median latency of one cell takes twice as long from the eighth day on, that of the other stays.
+            let is_slower = verdict["metric"] == "latency_p50" && verdict["cell"] == "open" && day >= 7;
+            let noise = 1.0 + 0.001 * f64::from(day * 5 % 7);
+            verdict["ratio"] = (if is_slower { 2.0 * noise } else { noise }).into();
+            verdict["value"] = (if is_slower { 40.0 * noise } else { 20.0 * noise }).into();
+            verdict["baseline_value"] = 20.0.into();
+        }
+        folder.write(&format!("records/day{day:02}/judgement.json"), &judgement.to_string());
+    }
+    let site = Site::of(&folder, "records");
+    let page = site.get("/experiments/x").ok().holds("median latency of far in open, against near").holds("class=\"change");
+    let page = page
+        .holds("The contender changed against the baseline with <a href=\"/records/day07\">day07</a>")
+        .lacks("The baseline's values changed");
+    assert_eq!(page.body.matches("changed with day07").count(), 2, "its ratio and its values, and nothing else\n{}", page.body);
+    let other = site.get("/experiments/x?of=latency_p50%2Fclosed%2Ffar%2Fnear").ok();
+    other.holds("median latency of far in closed, against near").holds("No change is told.");
+    site.get("/experiments/x?form=quick").ok().holds("No record of it tells of any metric yet").holds("The records of the full form");
+    assert_eq!(site.get("/experiments/y").status, 404);
+    site.get("/?q=day03").ok().holds("1 of 14 records").holds("/experiments/x");
+}
+
+#[test]
+fn what_cannot_be_served_says_why() {
+    let folder = folder();
+    folder.run(&["serve", "nothing"]).expect(2).says("nothing is not a folder").says("hint: ");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    folder.run(&["serve", ".", "--listen", &address]).expect(1).says("cannot be listened on").says("hint: ");
+    folder.run(&["serve", ".", "--listen", "7670"]).expect(2).says("--listen");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut command = folder.faceoff(&["serve"]);
+    Ran::from(command.current_dir(elsewhere.path()).output().unwrap()).expect(2).says("no folder with records is named");
+}
+
+/// An async runtime below the crates that measure would be part of what is measured.
+#[test]
+fn only_the_command_depends_on_an_async_runtime() {
+    for name in ["stats", "model", "load", "runner", "lab", "judge", "report", "faceoff"] {
+        let tree = Command::new(env!("CARGO"))
+            .args(["tree", "--locked", "--offline", "-e", "normal,build", "--prefix", "none", "-p", name])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .unwrap();
+        let text = String::from_utf8(tree.stdout).unwrap();
+        assert!(tree.status.success() && text.starts_with(name), "{name}: {}", String::from_utf8_lossy(&tree.stderr));
+        let has = ["tokio", "hyper"].map(|runtime| text.lines().any(|line| line.starts_with(&format!("{runtime} "))));
+        assert_eq!(has, [name == "faceoff"; 2], "{name}:\n{text}");
+    }
+}
+
+/// What watching costs, on a run whose trials are long enough to tell: `--nocapture` shows it.
+#[test]
+#[ignore = "measures, for a minute; part of `make test-all`"]
+fn watching_costs_little() {
+    let folder = folder();
+    let experiment = std::fs::read_to_string(folder.path().join("experiments/x.toml")).unwrap();
+    folder.write("experiments/x.toml", &experiment.replace("measure = \"150ms\"", "measure = \"2s\""));
+    std::fs::create_dir(folder.path().join("records")).unwrap();
+    let site = Site::of(&folder, "records");
+    let mut running = Command::new(env!("CARGO_BIN_EXE_faceoff"))
+        .current_dir(folder.path())
+        .env("TMPDIR", folder.path())
+        .args(["run", "x", "--out", "records/r"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let (begun, before) = (Instant::now(), site.cpu());
+    while running.try_wait().unwrap().is_none() {
+        let _ = site.get("/records/r/live");
+        std::thread::sleep(Duration::from_secs(5));
+    }
+    let share = (site.cpu() - before).as_secs_f64() / begun.elapsed().as_secs_f64();
+    println!("serve used {:.2} % of a CPU over {:.0} s", 100.0 * share, begun.elapsed().as_secs_f64());
+    assert!(share < 0.02, "{share}");
+    let judgement = judge::judge(&folder.record("records/r"));
+    assert!(!judgement.faults.iter().any(|fault| fault.kind == "other-cpu"), "{:?}", judgement.faults);
+}

@@ -1,0 +1,217 @@
+//! A folder of images as the Open Container Initiative lays them out, and the archive that `docker load` reads.
+//!
+//! Layers are not compressed: their digests then depend on no compressor. Whoever pushes them to a registry compresses them then.
+
+use super::tree::Tree;
+use crate::build::hex;
+use model::image::{Image, Layer};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+const LAYOUT: &str = "{\"imageLayoutVersion\":\"1.0.0\"}";
+const OF_INDEX: &str = "application/vnd.oci.image.index.v1+json";
+const OF_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const OF_CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+const OF_LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
+/// The annotation by which an index names its images.
+const NAME: &str = "org.opencontainers.image.ref.name";
+/// Images have no time of their own: with one, no two would be the same.
+const CREATED: &str = "1970-01-01T00:00:00Z";
+
+/// Images on disk: `oci-layout`, `index.json`, `blobs/sha256/`.
+pub struct Store {
+    folder: PathBuf,
+}
+
+/// What an image is, besides its layers.
+pub(super) struct Described {
+    pub reference: String,
+    pub labels: BTreeMap<String, String>,
+    pub env: BTreeMap<String, String>,
+    /// Where its command runs.
+    pub folder: String,
+    /// What runs where nothing else is said.
+    pub command: Option<Vec<String>>,
+    pub ports: Vec<u16>,
+    pub said: Vec<String>,
+}
+
+impl Store {
+    /// Opens a folder, or makes it.
+    ///
+    /// # Errors
+    /// In words, that it cannot be written.
+    pub fn open(folder: &Path) -> Result<Store, String> {
+        let store = Store { folder: folder.to_owned() };
+        let made = fs::create_dir_all(store.blobs()).and_then(|()| fs::write(folder.join("oci-layout"), LAYOUT));
+        made.map_err(|e| unwritable(folder, &e))?;
+        Ok(store)
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn blobs(&self) -> PathBuf {
+        self.folder.join("blobs/sha256")
+    }
+
+    fn blob(&self, digest: &str) -> PathBuf {
+        self.blobs().join(digest.trim_start_matches("sha256:"))
+    }
+
+    /// Writes the archive of a tree.
+    pub(super) fn keep_layer(&self, what: &str, tree: &Tree) -> Result<Layer, String> {
+        let begun = self.folder.join("layer.partial");
+        let write = || {
+            let mut out = Hashed { out: BufWriter::with_capacity(1 << 18, fs::File::create(&begun)?), hash: Sha256::new(), bytes: 0 };
+            tree.write(&mut out)?;
+            let digest = format!("sha256:{}", hex(&out.hash.finalize()));
+            fs::rename(&begun, self.blob(&digest))?;
+            Ok(Layer { digest, bytes: Some(out.bytes), what: what.to_owned() })
+        };
+        write().map_err(|e: io::Error| format!("the layer of {what} cannot be written: {e}"))
+    }
+
+    fn keep(&self, document: &Value) -> Result<(String, u64), String> {
+        let text = document.to_string();
+        let digest = format!("sha256:{}", hex(&Sha256::digest(&text)));
+        fs::write(self.blob(&digest), &text).map_err(|e| unwritable(&self.folder, &e))?;
+        Ok((digest, text.len() as u64))
+    }
+
+    /// Makes an image of layers that are there, and enters it under its name.
+    pub(super) fn keep_image(&self, described: Described, layers: Vec<Layer>) -> Result<Image, String> {
+        let architecture = match std::env::consts::ARCH {
+            "x86_64" => "amd64",
+            "aarch64" => "arm64",
+            other => other,
+        };
+        let env: Vec<String> = described.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut runs = json!({"Env": env, "WorkingDir": described.folder, "Labels": described.labels});
+        if let Some(command) = &described.command {
+            runs["Cmd"] = json!(command);
+            let ports: BTreeMap<String, Value> = described.ports.iter().map(|port| (format!("{port}/tcp"), json!({}))).collect();
+            runs["ExposedPorts"] = json!(ports);
+        }
+        let digests: Vec<&str> = layers.iter().map(|layer| layer.digest.as_str()).collect();
+        let history: Vec<Value> =
+            layers.iter().map(|l| json!({"created": CREATED, "created_by": format!("faceoff: {}", l.what)})).collect();
+        let (config, config_bytes) = self.keep(&json!({
+            "created": CREATED,
+            "architecture": architecture,
+            "os": "linux",
+            "config": runs,
+            "rootfs": {"type": "layers", "diff_ids": digests},
+            "history": history,
+        }))?;
+        let described_layers: Vec<Value> =
+            layers.iter().map(|layer| json!({"mediaType": OF_LAYER, "digest": layer.digest, "size": layer.bytes})).collect();
+        let (digest, manifest_bytes) = self.keep(&json!({
+            "schemaVersion": 2,
+            "mediaType": OF_MANIFEST,
+            "config": {"mediaType": OF_CONFIG, "digest": config, "size": config_bytes},
+            "layers": described_layers,
+        }))?;
+        self.enter(json!({
+            "mediaType": OF_MANIFEST,
+            "digest": digest,
+            "size": manifest_bytes,
+            "annotations": {NAME: described.reference},
+            "platform": {"architecture": architecture, "os": "linux"},
+        }))?;
+        let bytes = layers.iter().filter_map(|layer| layer.bytes).sum();
+        Ok(Image { reference: described.reference, digest, config: Some(config), bytes, layers, said: described.said })
+    }
+
+    /// The entries of its index; none where there is none that can be read.
+    fn entries(&self) -> Vec<Value> {
+        let text = fs::read(self.folder.join("index.json")).unwrap_or_default();
+        let index: Value = serde_json::from_slice(&text).unwrap_or_default();
+        index["manifests"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Puts an entry into the index, in the place of the one of its name.
+    fn enter(&self, entry: Value) -> Result<(), String> {
+        let name = |entry: &Value| entry["annotations"][NAME].as_str().unwrap_or_default().to_owned();
+        let mut entries = self.entries();
+        entries.retain(|other| name(other) != name(&entry));
+        entries.push(entry);
+        entries.sort_by_key(name);
+        let (path, begun) = (self.folder.join("index.json"), self.folder.join("index.partial"));
+        let written = fs::write(&begun, index_of(&entries).to_string()).and_then(|()| fs::rename(&begun, &path));
+        written.map_err(|e| unwritable(&path, &e))
+    }
+
+    /// Removes what belongs to no image that has a name.
+    pub fn sweep(&self) {
+        let mut kept = BTreeSet::new();
+        for entry in self.entries() {
+            let digest = entry["digest"].as_str().unwrap_or_default();
+            let manifest: Value = fs::read(self.blob(digest)).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+            let layers = manifest["layers"].as_array().cloned().unwrap_or_default();
+            let parts = layers.iter().chain([&manifest["config"]]).filter_map(|part| part["digest"].as_str());
+            kept.extend(parts.chain([digest]).map(|digest| self.blob(digest)));
+        }
+        for entry in fs::read_dir(self.blobs()).into_iter().flatten().flatten() {
+            if !kept.contains(&entry.path()) {
+                // What stays takes room, nothing worse.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// Writes an image as one archive, which `docker load` reads and which is a layout as well.
+    ///
+    /// # Errors
+    /// An image that is not of this store; what cannot be read or written.
+    pub fn archive(&self, image: &Image, out: impl Write) -> io::Result<()> {
+        let missing = || io::Error::other(format!("{} is not in {}", image.reference, self.folder.display()));
+        let is_it = |entry: &Value| entry["digest"] == image.digest.as_str() && entry["annotations"][NAME] == image.reference.as_str();
+        let entry = self.entries().into_iter().find(is_it).ok_or_else(missing)?;
+        let config = image.config.as_deref().ok_or_else(missing)?;
+        let place = |digest: &str| format!("blobs/sha256/{}", digest.trim_start_matches("sha256:"));
+        let layers: Vec<String> = image.layers.iter().map(|layer| place(&layer.digest)).collect();
+        let mut tree = Tree::default();
+        for digest in image.layers.iter().map(|layer| layer.digest.as_str()).chain([config, &image.digest]) {
+            tree.add(&self.blob(digest), &place(digest)).map_err(io::Error::other)?;
+        }
+        tree.text("oci-layout", LAYOUT);
+        tree.text("index.json", index_of(&[entry]).to_string());
+        tree.text("manifest.json", json!([{"Config": place(config), "RepoTags": [image.reference], "Layers": layers}]).to_string());
+        tree.write(out)
+    }
+}
+
+fn index_of(entries: &[Value]) -> Value {
+    json!({"schemaVersion": 2, "mediaType": OF_INDEX, "manifests": entries})
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> String {
+    format!("{} cannot be written: {error}", path.display())
+}
+
+/// Writes on, and hashes what it writes.
+struct Hashed<W> {
+    out: W,
+    hash: Sha256,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Hashed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let length = self.out.write(bytes)?;
+        self.hash.update(&bytes[..length]);
+        self.bytes += length as u64;
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

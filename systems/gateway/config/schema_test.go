@@ -1,0 +1,98 @@
+package config
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// properties walks a part of the schema down to a table, "*" being what any key or element is, and "|" what is a table of
+// several kinds of value.
+func properties(t *testing.T, schema map[string]any, way ...string) []string {
+	t.Helper()
+	root := schema
+	follow := func(v any) map[string]any {
+		m, _ := v.(map[string]any)
+		if ref, ok := m["$ref"].(string); ok {
+			m, _ = root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+		}
+		return m
+	}
+	var object func(v any) map[string]any
+	object = func(v any) map[string]any {
+		m := follow(v)
+		if m["type"] == "object" {
+			return m
+		}
+		kinds, _ := m["oneOf"].([]any)
+		for _, kind := range kinds {
+			if found := object(kind); found != nil {
+				return found
+			}
+		}
+		return nil
+	}
+	here := schema
+	for _, step := range way {
+		switch step {
+		case "*":
+			if items := follow(here["items"]); items != nil {
+				here = items
+			} else {
+				here = follow(here["additionalProperties"])
+			}
+		case "|":
+			here = object(here)
+		default:
+			here = follow(here["properties"].(map[string]any)[step])
+		}
+	}
+	names, _ := here["properties"].(map[string]any)
+	return slices.Sorted(maps.Keys(names))
+}
+
+// TestTheSchemaKnowsWhatTheReaderKnows puts an unknown key into each table, of which the reader then names the known ones.
+func TestTheSchemaKnowsWhatTheReaderKnows(t *testing.T) {
+	text, err := os.ReadFile("../gateway.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		file string
+		way  []string
+	}{
+		{"KEY: 1", nil},
+		{"tls: {KEY: 1}", []string{"tls"}},
+		{"tls: {certificates: [{KEY: 1}]}", []string{"tls", "certificates", "*"}},
+		{"limits: {KEY: 1}", []string{"limits"}},
+		{"timeouts: {KEY: 1}", []string{"timeouts"}},
+		{"upstreams: {a: {KEY: 1}}", []string{"upstreams", "*"}},
+		{"upstreams: {a: {servers: [{KEY: 1}]}}", []string{"upstreams", "*", "servers", "|"}},
+		{"upstreams: {a: {timeouts: {KEY: 1}}}", []string{"upstreams", "*", "timeouts"}},
+		{"upstreams: {a: {keep: {KEY: 1}}}", []string{"upstreams", "*", "keep"}},
+		{"upstreams: {a: {eject: {KEY: 1}}}", []string{"upstreams", "*", "eject"}},
+		{"upstreams: {a: {health: {KEY: 1}}}", []string{"upstreams", "*", "health"}},
+		{"routes: [{KEY: 1}]", []string{"routes", "*"}},
+	} {
+		_, err := parse("f", []byte(strings.Replace(c.file, "KEY", "qqqqqqqqqq", 1)), 1000, 1, known)
+		_, after, found := strings.Cut(err.Error(), "`qqqqqqqqqq` is not known")
+		_, after, hint := strings.Cut(after, "hint: known here: ")
+		line, _, _ := strings.Cut(after, "\n")
+		if !found || !hint {
+			t.Errorf("%s: %v", c.file, err)
+			continue
+		}
+		names := strings.Split(line, ", ")
+		slices.Sort(names)
+		if want := properties(t, schema, c.way...); !slices.Equal(names, want) {
+			t.Errorf("%v: the reader knows %v, the schema %v", c.way, names, want)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package config
+
+import "crypto/tls"
+
+// readTLS reads the other door: where it is, and what those who come are shown. Which certificate that is, their names decide.
+func (c *Config) readTLS(t table) {
+	if !t.has("tls") {
+		return
+	}
+	s := t.table("tls", "listen", "certificates")
+	if address, ok := s.address("listen", "127.0.0.1:8443"); ok {
+		c.ListenTLS = address
+	} else if !s.has("listen") {
+		s.problem(s.node, "write for example `listen: 127.0.0.1:8443`", "`tls.listen` is missing")
+	}
+	c.TLS = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	for _, node := range s.list("certificates") {
+		one := t.reader.table(node, "tls.certificates", "certificate", "key")
+		certificate, key := one.text("certificate", "", "shop.pem"), one.text("key", "", "shop.key")
+		pair, err := s.load(certificate, key)
+		if err != nil {
+			s.problem(node, "name two PEM files that belong together and that this process may read", "no certificate of `%s` and `%s`: %v", certificate, key, err)
+			continue
+		}
+		c.TLS.Certificates = append(c.TLS.Certificates, pair)
+	}
+	if len(s.list("certificates")) == 0 {
+		s.problem(s.node, "write `certificates: [{certificate: shop.pem, key: shop.key}]`", "`tls.certificates` names none")
+	}
+}

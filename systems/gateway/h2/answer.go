@@ -1,0 +1,145 @@
+package h2
+
+import (
+	"bytes"
+
+	"faceoff/systems/gateway/wire"
+)
+
+// Answer is a head on its way to a client. Fields are written out each time, by their place in the table that both sides
+// have from the start where they are there (RFC 7541, A), and no other table is kept: that costs some bytes and saves the
+// work and the memory.
+type Answer struct {
+	to    []byte
+	begin int // of the frame
+	name  [64]byte
+}
+
+// Begin begins a head behind what is there. A client that wants a smaller table is told once that none is used.
+func (a *Answer) Begin(to []byte, status int, forget bool) {
+	a.begin = len(to)
+	a.to = append(to, make([]byte, FrameHead)...)
+	if forget {
+		a.to = append(a.to, 0x20) // RFC 7541, 6.3
+	}
+	switch status {
+	case 200:
+		a.to = append(a.to, 0x80|8)
+	case 204:
+		a.to = append(a.to, 0x80|9)
+	case 206:
+		a.to = append(a.to, 0x80|10)
+	case 304:
+		a.to = append(a.to, 0x80|11)
+	case 400:
+		a.to = append(a.to, 0x80|12)
+	case 404:
+		a.to = append(a.to, 0x80|13)
+	case 500:
+		a.to = append(a.to, 0x80|14)
+	default:
+		a.to = append(a.to, 8, 3, byte('0'+status/100), byte('0'+status/10%10), byte('0'+status%10))
+	}
+}
+
+// Field adds a field, whose name may be spelt as HTTP/1.1 has it.
+func (a *Answer) Field(name, value []byte) {
+	lowered := append(a.name[:0], name...)
+	for i, b := range lowered {
+		if 'A' <= b && b <= 'Z' {
+			lowered[i] = b | 0x20
+		}
+	}
+	switch place := places[string(lowered)]; {
+	case place == 0:
+		a.to = append(a.to, 0)
+		a.text(lowered)
+	case place < 15:
+		a.to = append(a.to, place)
+	default:
+		a.to = append(a.to, 15, place-15)
+	}
+	a.text(value)
+}
+
+// text writes a string as it is (RFC 7541, 5.2).
+func (a *Answer) text(text []byte) {
+	n := len(text)
+	if n < 127 {
+		a.to = append(a.to, byte(n))
+	} else {
+		a.to = append(a.to, 127)
+		for n -= 127; n >= 128; n >>= 7 {
+			a.to = append(a.to, byte(n)|128)
+		}
+		a.to = append(a.to, byte(n))
+	}
+	a.to = append(a.to, text...)
+}
+
+// End finishes the head, in as many frames as it needs.
+func (a *Answer) End(stream uint32, last bool) []byte {
+	to := a.to
+	a.to = nil
+	flags := uint8(0)
+	if last {
+		flags = EndStream
+	}
+	n := len(to) - a.begin - FrameHead
+	if n <= MaxFrame {
+		AppendFrame(to[:a.begin], n, Headers, flags|EndHeaders, stream)
+		return to
+	}
+	block := bytes.Clone(to[a.begin+FrameHead:])
+	to = AppendFrame(to[:a.begin], MaxFrame, Headers, flags, stream)
+	to = append(to, block[:MaxFrame]...)
+	for block = block[MaxFrame:]; ; {
+		n, flags := min(len(block), MaxFrame), uint8(0)
+		if n == len(block) {
+			flags = EndHeaders
+		}
+		to = append(AppendFrame(to, n, Continuation, flags, stream), block[:n]...)
+		if block = block[n:]; len(block) == 0 {
+			return to
+		}
+	}
+}
+
+// AppendAnswer writes the head of an answer as it goes to a client. last tells that there is no body.
+func (a *Answer) AppendAnswer(to []byte, stream uint32, r *wire.Response, date []byte, forget, last bool) []byte {
+	a.Begin(to, r.Status, forget)
+	for i := range r.List {
+		if field := &r.List[i]; r.GoesOn(field, r.Body.Kind) {
+			a.Field(field.Name, field.Value)
+		}
+	}
+	if r.Status >= 200 && !r.Has(wire.Date) && len(date) > 0 {
+		a.Field([]byte("date"), date)
+	}
+	if r.Body.Kind == wire.Sized {
+		var digits [20]byte
+		a.Field([]byte("content-length"), wire.AppendDecimal(digits[:0], r.Body.Length))
+	}
+	return a.End(stream, last)
+}
+
+// AppendTrailers writes the fields after a body, which end the stream. lines are as HTTP/1.1 has them.
+func (a *Answer) AppendTrailers(to []byte, stream uint32, lines []byte) []byte {
+	a.begin = len(to)
+	a.to = append(to, make([]byte, FrameHead)...)
+	for len(lines) > 2 {
+		line, rest, _ := bytes.Cut(lines, []byte("\r\n"))
+		name, value, _ := bytes.Cut(line, []byte(": "))
+		a.Field(name, value)
+		lines = rest
+	}
+	return a.End(stream, true)
+}
+
+// places are those of fields' names in the table that both sides have from the start (RFC 7541, A).
+var places = map[string]byte{
+	"accept-ranges": 18, "access-control-allow-origin": 20, "age": 21, "allow": 22, "cache-control": 24, "content-disposition": 25,
+	"content-encoding": 26, "content-language": 27, "content-length": 28, "content-location": 29, "content-range": 30, "content-type": 31,
+	"date": 33, "etag": 34, "expires": 36, "last-modified": 44, "link": 45, "location": 46, "proxy-authenticate": 48, "refresh": 52,
+	"retry-after": 53, "server": 54, "set-cookie": 55, "strict-transport-security": 56, "vary": 59, "via": 60, "www-authenticate": 61,
+}

@@ -1,0 +1,173 @@
+// Package h2 reads and writes HTTP/2: its frames, and its heads. A request's head becomes the same text that HTTP/1.1 has
+// for it, so that one strict reader decides what is let in, whichever way it came. The package does no I/O and keeps
+// nothing between calls but the table of fields that a connection has.
+//
+// Sections in comments are those of RFC 9113.
+package h2
+
+import "encoding/binary"
+
+// Type is a frame's.
+type Type uint8
+
+const (
+	Data Type = iota
+	Headers
+	Priority
+	Reset
+	Settings
+	PushPromise
+	Ping
+	GoAway
+	WindowUpdate
+	Continuation
+)
+
+// Flags of frames.
+const (
+	EndStream   = 0x1 // of Data and Headers
+	Ack         = 0x1 // of Settings and Ping
+	EndHeaders  = 0x4
+	padded      = 0x8
+	prioritised = 0x20
+)
+
+// Code is why a stream or a connection ends (7).
+type Code uint32
+
+const (
+	NoError Code = iota
+	ProtocolError
+	InternalError
+	FlowControlError
+	SettingsTimeout
+	StreamClosed
+	FrameSizeError
+	RefusedStream
+	Cancel
+	CompressionError
+	ConnectError
+	EnhanceYourCalm
+)
+
+// What a setting is called (6.5.2).
+const (
+	HeaderTableSize      = 1
+	EnablePush           = 2
+	MaxConcurrentStreams = 3
+	InitialWindowSize    = 4
+	MaxFrameSize         = 5
+	MaxHeaderListSize    = 6
+)
+
+const (
+	// Preface is what a client says before its first frame (3.4).
+	Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+	// FrameHead is how long the head of a frame is.
+	FrameHead = 9
+
+	// MaxFrame is the largest payload, of either side, as long as nobody says another (4.2).
+	MaxFrame = 1 << 14
+
+	// Window is what each side may send of a stream and over a connection as long as nobody says another (6.9.2).
+	Window = 1<<16 - 1
+
+	// MaxWindow is the most that a window may become (6.9.1).
+	MaxWindow = 1<<31 - 1
+
+	// TableSize is how much of earlier fields each side keeps as long as nobody says another (6.5.2).
+	TableSize = 4096
+)
+
+// Fault is why a connection cannot go on.
+type Fault struct {
+	Code   Code
+	Reason string // for people
+}
+
+func (f *Fault) Error() string { return f.Reason }
+
+// Frame is one frame. Its payload points into the bytes given to Cut.
+type Frame struct {
+	Type    Type
+	Flags   uint8
+	Stream  uint32
+	Payload []byte
+}
+
+// Cut reads the frame that text begins with, and returns how many bytes it takes. Zero means that more is needed.
+func Cut(text []byte) (f Frame, n int, err error) {
+	if len(text) < FrameHead {
+		return f, 0, nil
+	}
+	length := int(text[0])<<16 | int(text[1])<<8 | int(text[2])
+	if length > MaxFrame {
+		return f, 0, &Fault{FrameSizeError, "a frame is longer than was allowed"}
+	}
+	if len(text) < FrameHead+length {
+		return f, 0, nil
+	}
+	return Frame{
+		Type: Type(text[3]), Flags: text[4], Stream: binary.BigEndian.Uint32(text[5:]) & MaxWindow, // the bit before it means nothing
+		Payload: text[FrameHead : FrameHead+length],
+	}, FrameHead + length, nil
+}
+
+// Content is what Data and Headers carry, without their padding and priority (6.1, 6.2).
+func (f *Frame) Content() ([]byte, error) {
+	content, pad := f.Payload, 0
+	if f.Flags&padded != 0 {
+		if len(content) == 0 {
+			return nil, &Fault{FrameSizeError, "a padded frame is empty"}
+		}
+		pad, content = int(content[0]), content[1:]
+	}
+	if f.Type == Headers && f.Flags&prioritised != 0 {
+		if len(content) < 5 {
+			return nil, &Fault{FrameSizeError, "a frame ends within its priority"}
+		}
+		content = content[5:]
+	}
+	if pad > len(content) {
+		return nil, &Fault{ProtocolError, "a frame has more padding than payload"}
+	}
+	return content[:len(content)-pad], nil
+}
+
+// AppendFrame writes the head of a frame whose payload has n bytes.
+func AppendFrame(to []byte, n int, kind Type, flags uint8, stream uint32) []byte {
+	return append(to, byte(n>>16), byte(n>>8), byte(n), byte(kind), flags, byte(stream>>24), byte(stream>>16), byte(stream>>8), byte(stream))
+}
+
+// Setting is one of those that a side tells the other.
+type Setting struct {
+	ID    uint16
+	Value uint32
+}
+
+// AppendSettings tells settings.
+func AppendSettings(to []byte, settings ...Setting) []byte {
+	to = AppendFrame(to, 6*len(settings), Settings, 0, 0)
+	for _, s := range settings {
+		to = binary.BigEndian.AppendUint16(to, s.ID)
+		to = binary.BigEndian.AppendUint32(to, s.Value)
+	}
+	return to
+}
+
+// AppendWindow allows so many bytes more on a stream, or over the connection (0).
+func AppendWindow(to []byte, stream, more uint32) []byte {
+	return binary.BigEndian.AppendUint32(AppendFrame(to, 4, WindowUpdate, 0, stream), more)
+}
+
+// AppendReset ends a stream.
+func AppendReset(to []byte, stream uint32, code Code) []byte {
+	return binary.BigEndian.AppendUint32(AppendFrame(to, 4, Reset, 0, stream), uint32(code))
+}
+
+// AppendGoAway says that streams above last are not served.
+func AppendGoAway(to []byte, last uint32, code Code) []byte {
+	to = binary.BigEndian.AppendUint32(AppendFrame(to, 8, GoAway, 0, 0), last)
+	return binary.BigEndian.AppendUint32(to, uint32(code))
+}

@@ -1,0 +1,209 @@
+package h2
+
+import (
+	"strings"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// Reader reads the heads that come over one connection.
+type Reader struct {
+	decoder *hpack.Decoder
+	most    int
+	text    []byte // what the last head became
+
+	// The head under way.
+	request                         bool // not trailers
+	method, path, scheme, authority string
+	host                            string
+	pseudo                          uint8  // which have come
+	plain                           bool   // a field has come that is none
+	fields                          []byte // as lines
+	cookie                          []byte
+	te                              bool
+	length                          int64
+	size                            int
+	malformed                       string
+}
+
+// NewReader makes a reader of heads of most bytes, counted as in 6.5.2.
+func NewReader(most int) *Reader {
+	r := &Reader{most: most}
+	r.decoder = hpack.NewDecoder(TableSize, r.take)
+	r.decoder.SetMaxStringLength(most)
+	return r
+}
+
+// Head is what a block of fields says.
+type Head struct {
+	Text      []byte // a request as HTTP/1.1 has it, or the trailers with their empty line; until the next call
+	Length    int64  // that of the body, as it is told; -1 where it is not
+	Malformed string // why the request cannot be understood; its stream ends
+	Large     bool   // there is more than is let in
+}
+
+// Read reads a block of fields: a request, whose body is over where end, or the trailers after one. An error is a *Fault,
+// as both sides no longer have the same table.
+func (r *Reader) Read(block []byte, request, end bool) (Head, error) {
+	*r = Reader{
+		decoder: r.decoder, most: r.most, text: r.text[:0], fields: r.fields[:0], cookie: r.cookie[:0], request: request, length: -1,
+	}
+	if _, err := r.decoder.Write(block); err != nil {
+		return Head{}, &Fault{CompressionError, err.Error()}
+	}
+	if err := r.decoder.Close(); err != nil {
+		return Head{}, &Fault{CompressionError, err.Error()}
+	}
+	head := Head{Length: r.length, Large: r.size > r.most}
+	switch {
+	case head.Large:
+	case request:
+		r.write(end)
+	case r.malformed == "":
+		r.text = append(append(r.text, r.fields...), "\r\n"...)
+	}
+	head.Text, head.Malformed = r.text, r.malformed
+	return head, nil
+}
+
+const (
+	method = 1 << iota
+	path
+	scheme
+	authority
+)
+
+// take is told each field.
+func (r *Reader) take(f hpack.HeaderField) {
+	r.size += len(f.Name) + len(f.Value) + 32
+	if r.size > r.most || r.malformed != "" {
+		return
+	}
+	if !valid(f.Value) {
+		r.malformed = "a field value contains a control character, or white space at an end"
+		return
+	}
+	if strings.HasPrefix(f.Name, ":") {
+		r.takePseudo(f)
+		return
+	}
+	r.plain = true
+	if !token(f.Name) || strings.ToLower(f.Name) != f.Name {
+		r.malformed = "a field name contains what no name may"
+		return
+	}
+	switch f.Name {
+	case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade": // 8.2.2
+		r.malformed = "a field of HTTP/1.1's connections"
+	case "te":
+		if r.te = true; f.Value != "trailers" {
+			r.malformed = "TE asks for more than trailers"
+		}
+	case "cookie": // 8.2.3
+		if len(r.cookie) > 0 {
+			r.cookie = append(r.cookie, "; "...)
+		}
+		r.cookie = append(r.cookie, f.Value...)
+	case "host":
+		if r.host != "" {
+			r.malformed = "Host more than once"
+		}
+		r.host = f.Value
+	case "content-length":
+		length, ok := decimal(f.Value)
+		if !ok || r.length >= 0 {
+			r.malformed = "Content-Length is not one number of bytes"
+		}
+		r.length = length
+	default:
+		r.line(f.Name, f.Value)
+	}
+}
+
+func (r *Reader) line(name, value string) {
+	r.fields = append(r.fields, name...)
+	r.fields = append(r.fields, ": "...)
+	r.fields = append(r.fields, value...)
+	r.fields = append(r.fields, "\r\n"...)
+}
+
+// takePseudo takes what HTTP/1.1 has in its request line (8.3).
+func (r *Reader) takePseudo(f hpack.HeaderField) {
+	var which uint8
+	switch f.Name {
+	case ":method":
+		which, r.method = method, f.Value
+	case ":path":
+		which, r.path = path, f.Value
+	case ":scheme":
+		which, r.scheme = scheme, f.Value
+	case ":authority":
+		which, r.authority = authority, f.Value
+	}
+	switch {
+	case which == 0 || !r.request:
+		r.malformed = "a pseudo field that is not known here"
+	case r.plain:
+		r.malformed = "a pseudo field after others"
+	case r.pseudo&which != 0:
+		r.malformed = "a pseudo field twice"
+	}
+	r.pseudo |= which
+}
+
+// write writes the request as HTTP/1.1 has it. That reader decides on what is not decided here.
+func (r *Reader) write(end bool) {
+	host := r.authority
+	if r.pseudo&authority == 0 {
+		host = r.host
+	}
+	target := r.path
+	switch {
+	case r.malformed != "":
+		return
+	case !token(r.method):
+		r.malformed = "no method, or one that is none"
+	case host == "" || (r.host != "" && !strings.EqualFold(r.host, host)):
+		r.malformed = "no authority, or two"
+	case r.method == "CONNECT":
+		if r.pseudo != method|authority {
+			r.malformed = "CONNECT with a path or without an authority"
+		}
+		target = host
+	case r.scheme != "http" && r.scheme != "https":
+		r.malformed = "neither http nor https"
+	case !strings.HasPrefix(target, "/") && (target != "*" || r.method != "OPTIONS"):
+		r.malformed = "no path, or one that is none"
+	case end && r.length > 0:
+		r.malformed = "the body is over before it began"
+	}
+	if r.malformed != "" {
+		return
+	}
+	to := append(r.text, r.method...)
+	to = append(to, ' ')
+	to = append(to, target...)
+	to = append(to, " HTTP/1.1\r\nHost: "...)
+	to = append(to, host...)
+	to = append(to, "\r\n"...)
+	to = append(to, r.fields...)
+	if len(r.cookie) > 0 {
+		to = append(to, "cookie: "...)
+		to = append(to, r.cookie...)
+		to = append(to, "\r\n"...)
+	}
+	if r.te {
+		to = append(to, "Connection: TE\r\nTE: trailers\r\n"...)
+	}
+	switch {
+	case r.length >= 0:
+		to = append(to, "Content-Length: "...)
+		to = appendDecimal(to, r.length)
+		to = append(to, "\r\n"...)
+	case !end:
+		to = append(to, "Transfer-Encoding: chunked\r\n"...)
+	case r.method == "POST" || r.method == "PUT" || r.method == "PATCH":
+		to = append(to, "Content-Length: 0\r\n"...) // RFC 9110, 8.6
+	}
+	r.text = append(to, "\r\n"...)
+}

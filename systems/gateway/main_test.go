@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const patience = 20 * time.Second
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// until waits for something that should happen at once.
+func until(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !happened(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// free is an address on which nobody listens.
+func free(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	response, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	b, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(b)
+}
+
+func TestItRunsReadsItsFileAgainAndStops(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.Path) }))
+	defer upstream.Close()
+	listen, admin := free(t), free(t)
+	file := filepath.Join(t.TempDir(), "gateway.yaml")
+	write := func(prefix, more string) {
+		text := fmt.Sprintf("listen: %s\nadmin: %s\nupstreams:\n  one:\n    servers: [%q]\nroutes:\n  - {path: %s, replace: /, upstream: one}\n%s",
+			listen, admin, upstream.Listener.Addr(), prefix, more)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("/a", "")
+	var logged syncBuffer
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, settings{config: file}, &logged) }()
+	until(t, "it to listen", func() bool { return strings.Contains(logged.String(), "listening on "+listen) })
+	until(t, "its administrator", func() bool {
+		conn, err := net.Dial("tcp", admin)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+	if status, text := get(t, "http://"+listen+"/a/x"); status != 200 || text != "/x" {
+		t.Errorf("%d %s", status, text)
+	}
+	if status, _ := get(t, "http://"+listen+"/b/x"); status != 404 {
+		t.Errorf("status %d", status)
+	}
+	if status, text := get(t, "http://"+admin+"/ready"); status != 200 || text != "ok\n" {
+		t.Errorf("%d %s", status, text)
+	}
+	if _, text := get(t, "http://"+admin+"/metrics"); !strings.Contains(text, "\ngateway_requests_total 2\n") ||
+		!strings.Contains(text, "\ngateway_answers_total{class=\"2xx\"} 1\n") || strings.Count(text, "# TYPE gateway_answers_total counter\n") != 1 {
+		t.Errorf("%s", text)
+	}
+
+	hup := func() {
+		t.Helper()
+		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("/b", "")
+	hup()
+	until(t, "the new file", func() bool { return strings.Contains(logged.String(), "is in force") })
+	if status, text := get(t, "http://"+listen+"/b/x"); status != 200 || text != "/x" {
+		t.Errorf("%d %s", status, text)
+	}
+	write("wrong", "")
+	hup()
+	until(t, "the refusal", func() bool { return strings.Contains(logged.String(), "stays as it was") })
+	if !strings.Contains(logged.String(), "gateway.yaml:7: `path` is \"wrong\"\n  hint: ") {
+		t.Errorf("%s", logged.String())
+	}
+	if status, _ := get(t, "http://"+listen+"/b/x"); status != 200 {
+		t.Errorf("status %d", status)
+	}
+
+	write("/c", "workers: 200\n")
+	hup()
+	until(t, "the other refusal", func() bool { return strings.Contains(logged.String(), "only when the gateway is started again") })
+	if status, _ := get(t, "http://"+listen+"/b/x"); status != 200 {
+		t.Errorf("status %d", status)
+	}
+
+	cancel()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Fatal("it does not stop")
+	}
+}
+
+func TestTheCommandLine(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "no configuration\n  hint: "},
+		{[]string{"-config", "a", "b"}, "unexpected argument \"b\""},
+		{[]string{"-x"}, "-x"},
+	} {
+		if _, err := parse(c.args, io.Discard); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v", c.args, err)
+		}
+	}
+	s, err := parse([]string{"-check", "-config", filepath.Join(t.TempDir(), "none.yaml")}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run(context.Background(), s, io.Discard); err == nil || !strings.Contains(err.Error(), "hint: name a file with -config") {
+		t.Errorf("%v", err)
+	}
+}

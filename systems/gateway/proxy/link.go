@@ -1,0 +1,126 @@
+package proxy
+
+// link is a connection to a server. It serves one client at a time.
+type link struct {
+	conn
+	upstream   *Upstream
+	server     *server
+	client     *client // nil while it is idle
+	shadow     *shadow // instead of a client, a copy of a request
+	connecting bool
+	used       bool // it has carried a request before
+}
+
+// idle gives the connection to a server that was used last, nil without one.
+func (w *worker) idle(u *Upstream, s *server) *link {
+	spare := s.idle[w.id]
+	if len(spare) == 0 {
+		return nil
+	}
+	l := spare[len(spare)-1]
+	spare[len(spare)-1] = nil
+	s.idle[w.id] = spare[:len(spare)-1]
+	u.kept[w.id]--
+	w.wheel.stop(&l.timer)
+	return l
+}
+
+// connect begins a new connection. Where there are as many as there may be, one of this worker's idle ones, to another
+// server, gives way.
+func (w *worker) connect(u *Upstream, s *server) (*link, error) {
+	if u.places.connections.Load() >= int64(u.Connections) {
+		w.makeRoom(u)
+	}
+	fd, err := dial(s.address)
+	if err != nil {
+		return nil, err
+	}
+	l := &link{upstream: u, server: s, connecting: true}
+	if err := w.join(&l.conn, fd, l); err != nil {
+		return nil, err
+	}
+	u.places.connections.Add(1)
+	w.metrics.connects.Add(1)
+	return l, nil
+}
+
+func (w *worker) makeRoom(u *Upstream) {
+	for _, s := range u.servers {
+		if spare := s.idle[w.id]; len(spare) > 0 {
+			spare[0].retire()
+			return
+		}
+	}
+}
+
+// rest keeps a connection for later, unless there are enough.
+func (l *link) rest() {
+	w, u := l.w, l.upstream
+	l.client = nil
+	l.used = true
+	l.in.keep(w)
+	if u.kept[w.id] >= u.Keep || w.stopping || u.over() || l.hung || len(l.in.data) > 0 {
+		l.close()
+		return
+	}
+	u.kept[w.id]++
+	l.server.idle[w.id] = append(l.server.idle[w.id], l)
+	w.wheel.start(&l.timer, u.KeepFor)
+}
+
+// ready is told by the worker that something has changed.
+func (l *link) ready() {
+	if l.client != nil {
+		l.client.proceed()
+		return
+	}
+	if l.shadow != nil {
+		l.follow()
+		return
+	}
+	if l.readable || l.hung { // a server says nothing unasked but farewell
+		l.retire()
+	}
+}
+
+func (l *link) expired() {
+	switch {
+	case l.shadow != nil:
+		l.endShadow(false)
+	case l.client == nil:
+		l.retire()
+	}
+}
+
+// retire closes an idle connection.
+func (l *link) retire() {
+	spare := l.server.idle[l.w.id]
+	for i, other := range spare {
+		if other == l {
+			l.server.idle[l.w.id] = append(spare[:i], spare[i+1:]...)
+			l.upstream.kept[l.w.id]--
+			break
+		}
+	}
+	l.close()
+}
+
+// dropKept closes what is kept for upstreams that are in no table any more.
+func (w *worker) dropKept() {
+	for _, c := range w.conns {
+		if c == nil {
+			continue
+		}
+		if l, ok := c.side.(*link); ok && l.client == nil && l.shadow == nil && l.upstream.over() {
+			l.retire()
+		}
+	}
+}
+
+// close ends the connection. It may be called twice.
+func (l *link) close() {
+	if l.open {
+		l.upstream.places.connections.Add(-1)
+	}
+	l.conn.close()
+}
