@@ -252,6 +252,8 @@ impl<'a> Lab<'a> {
                 .into());
             }
         }
+        // What was killed could not clear up behind itself.
+        runner::scrub::folder(&record.folder.join("starts"));
         let awake = keep_awake(Some(header.kept_awake), &header.machine, &header.cpus)?;
         let writer = Writer::append(&record.folder).map_err(|e| LabError::Record(record.folder.clone(), e))?;
         let mut lab = Lab::assemble(place, tools, gathered, awake, writer, record);

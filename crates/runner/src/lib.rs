@@ -23,7 +23,7 @@ pub mod process;
 mod procfs;
 mod reset;
 pub mod revision;
-mod scrub;
+pub mod scrub;
 pub mod sessions;
 pub mod signs;
 pub mod start;

@@ -144,6 +144,14 @@ fn a_run_sends_them_and_writes_none_of_them() {
     assert!(!folder.path().join("r2").exists());
     folder.run(&["check", "a"]).expect(2).says("is not set in the environment");
     folder.run(&["list"]).expect(0).says("asks with a token");
+    folder.run(&["run", "x", "--plan"]).expect(0).says("baseline   a");
+    // What a run left that was killed is cleared when it goes on.
+    let lines = std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap();
+    let cut: Vec<&str> = lines.lines().take(12).collect();
+    folder.write("r/record.jsonl", &(cut.join("\n") + "\n"));
+    folder.write("r/starts/killed/told.conf", &format!("secret = {KEY};\n"));
+    tells_nothing(&run(&folder, &["run", "--resume", "r"]).says("are missing"));
+    assert_eq!(std::fs::read_to_string(folder.path().join("r/starts/killed/told.conf")).unwrap(), "secret = {env.SHOP_KEY};\n");
     // A wrong answer that repeats them does not tell them either.
     folder.write("workloads/guarded.toml", &WORKLOAD.replace("regex =", "headers = { x = \"${env.SHOP_TOKEN}\" }\nregex ="));
     let ran = run(&folder, &["run", "x", "--out", "r3"]).expect(1).says("GET /echo?key=${env.SHOP_KEY}");
