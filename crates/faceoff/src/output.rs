@@ -4,8 +4,13 @@ use std::io::{IsTerminal, Write};
 
 /// Prints data.
 pub fn print(text: &str) {
+    bytes(text.as_bytes());
+}
+
+/// Prints data that is no text.
+pub fn bytes(data: &[u8]) {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let _ = out.write_all(data).and_then(|()| out.flush());
 }
 
 /// Prints a line of data.

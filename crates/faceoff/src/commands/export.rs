@@ -1,13 +1,14 @@
 //! `faceoff export`: a record as files for other tools (docs/export.md).
 
-use super::run::write_file;
+use super::run::{write_bytes, write_file};
 use crate::exit::Error;
-use crate::output::{line, message, print};
+use crate::output::{line, message};
 use clap::{Args, ValueEnum};
 use model::name::{ContenderName, did_you_mean};
 use model::problem::Problems;
 use model::record::Record;
 use report::export::{self, File, Of, Source};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -50,6 +51,8 @@ enum To {
     Markdown,
     /// OpenMetrics text
     Openmetrics,
+    /// The same picture as svg, in pixels; of a faceoff that was built with it
+    Png,
     /// The picture of the verdicts
     Svg,
 }
@@ -105,6 +108,7 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
         To::Junit => options.put(&export::junit(&record, &judgement)),
         To::Markdown => options.put(&export::markdown(&record, &judgement)),
         To::Openmetrics => options.put(&export::openmetrics(&source)),
+        To::Png => options.put_bytes(&pixels(&source)?),
         To::Svg => options.put(&export::svg(&source)),
     }?;
     Ok(ExitCode::SUCCESS)
@@ -123,6 +127,9 @@ impl Options {
                 "leave it out, or write --to csv",
             ));
         }
+        if self.to == To::Png && self.out.is_none() && std::io::stdout().is_terminal() {
+            return Err(Problems::plain("pixels are nothing that a terminal shows", "name a file with --out, or write --to svg"));
+        }
         let cells = || record.header.experiment.cells.iter().map(|c| c.name.as_str());
         if let Some(unknown) = self.cell.iter().find(|name| !cells().any(|cell| cell == *name)) {
             let all: Vec<&str> = cells().collect();
@@ -138,12 +145,16 @@ impl Options {
     }
 
     fn put(&self, text: &str) -> Result<(), Error> {
+        self.put_bytes(text.as_bytes())
+    }
+
+    fn put_bytes(&self, bytes: &[u8]) -> Result<(), Error> {
         match &self.out {
             Some(path) => {
-                write_file(path, text)?;
+                write_bytes(path, bytes)?;
                 line(&path.display().to_string());
             }
-            None => print(text),
+            None => crate::output::bytes(bytes),
         }
         Ok(())
     }
@@ -183,6 +194,17 @@ impl Options {
         line(&folder.display().to_string());
         Ok(())
     }
+}
+
+#[cfg(feature = "png")]
+fn pixels(source: &Source<'_>) -> Result<Vec<u8>, Problems> {
+    export::png(source)
+}
+
+#[cfg(not(feature = "png"))]
+fn pixels(_: &Source<'_>) -> Result<Vec<u8>, Problems> {
+    let hint = "build it with `cargo build --release --locked -p faceoff --features png`, or write --to svg";
+    Err(Problems::plain("this faceoff was built without what draws pixels", hint))
 }
 
 fn put_into(folder: &Path, file: &File) -> Result<(), Error> {

@@ -332,6 +332,11 @@ pub fn judgement_text(judgement: &Judgement) -> String {
 
 /// Writes a file.
 pub fn write_file(path: &Path, text: &str) -> Result<(), Error> {
-    std::fs::write(path, text)
+    write_bytes(path, text.as_bytes())
+}
+
+/// Writes a file that is no text.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    std::fs::write(path, bytes)
         .map_err(|e| Error::Failed(format!("{} cannot be written: {e}\nhint: make room, or name another place with --out", path.display())))
 }

@@ -7,6 +7,8 @@ mod junit;
 mod markdown;
 mod metrics;
 mod openmetrics;
+#[cfg(feature = "png")]
+mod png;
 mod svg;
 mod tables;
 
@@ -15,6 +17,8 @@ pub use jtl::jtl;
 pub use junit::junit;
 pub use markdown::markdown;
 pub use openmetrics::openmetrics;
+#[cfg(feature = "png")]
+pub use png::png;
 pub use svg::svg;
 pub use tables::{Field, Kind, Of, Table, csv, table};
 
