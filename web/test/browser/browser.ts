@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { brotliDecompressSync } from "node:zlib";
 import { chromium, type BrowserContext, type Page as Tab } from "playwright-core";
 import { expect, test } from "vitest";
 import type { Page } from "../../src/page";
@@ -17,6 +18,16 @@ export const pictures = process.env.PICTURES;
 
 if (!found && process.env.CI) test("Chromium is there", () => expect.fail(`no Chromium at ${executablePath}; set CHROMIUM`));
 if (!found && !process.env.CI) console.warn(`SKIPPED: the page was not opened in a browser, for there is none at ${executablePath}. Set CHROMIUM.`);
+
+const root = join(import.meta.dirname, "../../..");
+/** the command as it is built, if it is */
+export const command = [process.env.FACEOFF, join(root, "target/release/faceoff"), join(root, "target/debug/faceoff")].find((path) => path && existsSync(path));
+
+if (found && !command && process.env.CI) test("the command is there", () => expect.fail("build target/release/faceoff, or set FACEOFF"));
+if (found && !command && !process.env.CI) console.warn("SKIPPED: no real record was opened, for there is no target/release/faceoff. Run make build, or set FACEOFF.");
+
+/** What a run left on a virtual machine of two CPUs, as it stands in `record.jsonl`. */
+export const realRecord = () => brotliDecompressSync(readFileSync(join(import.meta.dirname, "../records/known-differences.jsonl.br")));
 
 export interface Opened {
   tab: Tab;
@@ -53,16 +64,26 @@ export class Browser {
     const html = readFileSync(built, "utf8");
     const file = join(this.folder, "page.html");
     writeFileSync(file, typeof page === "string" ? page : page ? filled(html, page) : html);
+    const url = pathToFileURL(file).href;
+    return this.arrive(url + hash, (asked) => asked.split("#")[0] === url, width, colorScheme);
+  }
+
+  /** A page of a site, which may ask for what is its own. */
+  async visit(url: string, width = 1280, colorScheme: "light" | "dark" = "light"): Promise<Opened> {
+    const { origin } = new URL(url);
+    return this.arrive(url, (asked) => new URL(asked).origin === origin, width, colorScheme);
+  }
+
+  private async arrive(url: string, mayAsk: (url: string) => boolean, width: number, colorScheme: "light" | "dark"): Promise<Opened> {
     const tab = await this.context!.newPage();
     const complaints: string[] = [];
     tab.on("console", (m) => complaints.push(`${m.type()}: ${m.text()}`));
     tab.on("pageerror", (e) => complaints.push(`thrown: ${e.message}`));
     tab.on("dialog", (d) => (complaints.push(`dialog: ${d.message()}`), void d.dismiss()));
-    const url = pathToFileURL(file).href;
-    tab.on("request", (r) => r.url().split("#")[0] !== url && complaints.push(`request: ${r.url()}`));
+    tab.on("request", (r) => !mayAsk(r.url()) && complaints.push(`request: ${r.url()}`));
     await tab.setViewportSize({ width, height: 900 });
     await tab.emulateMedia({ colorScheme });
-    await tab.goto(url + hash);
+    await tab.goto(url);
     await tab.waitForSelector("main");
     await settled(tab);
     return { tab, complaints };

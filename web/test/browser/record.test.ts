@@ -1,17 +1,10 @@
 // @vitest-environment node
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { brotliDecompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Browser, found, inked, overflow, pictures, settled, violations } from "./browser";
-
-const root = join(import.meta.dirname, "../../..");
-const command = [process.env.FACEOFF, join(root, "target/release/faceoff"), join(root, "target/debug/faceoff")].find((path) => path && existsSync(path));
-
-if (found && !command && process.env.CI) test("the command is there", () => expect.fail("build target/release/faceoff, or set FACEOFF"));
-if (found && !command && !process.env.CI) console.warn("SKIPPED: no real record was opened, for there is no target/release/faceoff. Run make build, or set FACEOFF.");
+import { Browser, command, found, inked, overflow, pictures, realRecord, settled, violations } from "./browser";
 
 /** What a run left on a virtual machine of two CPUs, judged and shown by the command as it is built. */
 describe.skipIf(!found || !command)("the page of a real record", () => {
@@ -22,7 +15,7 @@ describe.skipIf(!found || !command)("the page of a real record", () => {
     const folder = mkdtempSync(join(tmpdir(), "record-"));
     try {
       mkdirSync(join(folder, "r"));
-      writeFileSync(join(folder, "r/record.jsonl"), brotliDecompressSync(readFileSync(join(import.meta.dirname, "../records/known-differences.jsonl.br"))));
+      writeFileSync(join(folder, "r/record.jsonl"), realRecord());
       execFileSync(command!, ["report", join(folder, "r")], { stdio: "pipe" });
       html = readFileSync(join(folder, "r/page.html"), "utf8");
     } finally {

@@ -24,10 +24,15 @@ struct Answer {
 
 impl Site {
     fn of(folder: &Folder, records: &str) -> Site {
+        Site::start(folder, &["serve", records, "--listen", "127.0.0.1:0", "--name", "lab.example"])
+    }
+
+    fn start(folder: &Folder, arguments: &[&str]) -> Site {
         let mut process = Command::new(env!("CARGO_BIN_EXE_faceoff"))
             .current_dir(folder.path())
-            .args(["serve", records, "--listen", "127.0.0.1:0", "--name", "lab.example"])
+            .args(arguments)
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let mut said = String::new();
@@ -216,6 +221,40 @@ fn whoever_is_not_of_this_site_is_turned_away() {
     let long = site.get_with("/", &format!("{own}X: {}\r\n", "x".repeat(100_000)));
     assert!([0, 431].contains(&long.status), "{}", long.head);
     site.get("/").ok().holds("1 record in");
+}
+
+#[test]
+fn open_to_others_it_says_so() {
+    let folder = folder();
+    let mut site = Site::start(&folder, &["serve", ".", "--listen", "0.0.0.0:0"]);
+    let mut said = String::new();
+    BufReader::new(site.process.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.starts_with("warning: whoever reaches this address can read the records"), "{said}");
+    site.get("/").ok();
+    assert_eq!(site.get_with("/", "Host: evil.example\r\n").status, 421);
+}
+
+#[test]
+#[ignore = "takes ten seconds; part of `make test-all`"]
+fn who_says_half_of_it_keeps_nobody_out_for_long() {
+    let folder = folder();
+    let site = Site::of(&folder, ".");
+    let halves: Vec<TcpStream> = (0..64)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&site.address).unwrap();
+            stream.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
+            stream
+        })
+        .collect();
+    let begun = Instant::now();
+    while site.get("/").status != 0 {
+        assert!(begun.elapsed() < Duration::from_secs(5), "not all of them are in yet");
+    }
+    while site.get("/").status != 200 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "they keep others out");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    drop(halves);
 }
 
 #[test]

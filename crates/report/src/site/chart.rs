@@ -88,8 +88,9 @@ impl Frame {
     }
 }
 
-/// Lines over a common axis, with their legend.
+/// Lines over a common axis, with their legend; of those of which nothing is known, neither.
 pub fn plot(title: &str, x_name: &str, y_name: &str, lines: &[Line]) -> Html {
+    let lines: Vec<&Line> = lines.iter().filter(|line| line.points.iter().any(|(_, y)| y.is_some())).collect();
     let points = lines.iter().flat_map(|line| line.points.iter().filter_map(|(x, y)| Some((*x, (*y)?))));
     let frame = Frame::around(points, true);
     let drawn = lines.iter().map(|line| {
@@ -100,7 +101,8 @@ pub fn plot(title: &str, x_name: &str, y_name: &str, lines: &[Line]) -> Html {
                 continue;
             };
             let (x, y) = frame.at(*x, *y);
-            path += &format!("{}{x:.1},{y:.1}", if is_down { "L" } else { "M" });
+            // A point between gaps is a dot.
+            path += &if is_down { format!("L{x:.1},{y:.1}") } else { format!("M{x:.1},{y:.1}h0") };
             is_down = true;
         }
         Html::default().raw("<path class=\"curve ").raw(line.class).raw("\" d=\"").text(path).raw("\"/>\n")
@@ -238,6 +240,9 @@ mod tests {
         let one = Frame::around(std::iter::once((4.0, 7.0)), false);
         assert!(one.at(4.0, 7.0).0 > LEFT && one.at(4.0, 7.0).1 < HEIGHT - BOTTOM);
         let none = plot("t", "x", "y", &[Line { name: "<b>".into(), class: "c1", points: vec![(0.0, None)] }]).document();
-        assert!(none.contains("d=\"\"") && none.contains("&lt;b&gt;") && !none.contains("NaN"), "{none}");
+        assert!(!none.contains("<path") && !none.contains("NaN"), "{none}");
+        let gap = [Line { name: "<b>".into(), class: "c1", points: vec![(0.0, Some(1.0)), (1.0, None), (2.0, Some(1.0))] }];
+        let gap = plot("t", "x", "y", &gap).document();
+        assert!(gap.contains("&lt;b&gt;") && gap.matches("d=\"M").next().is_some() && !gap.contains('L'), "{gap}");
     }
 }

@@ -24,11 +24,11 @@ pub fn compare(a: &Brief, b: &Brief) -> Page {
         let header = &brief.record.header;
         let answer = brief.told.as_ref().map_or("not judged yet", |told| told.answer.sentence.as_str());
         Html::default()
-            .raw("<article><h3>")
+            .raw("<article><p class=\"side\">")
             .raw(name)
             .raw(": ")
             .link(&Link::of("/records/", &brief.id), &brief.id)
-            .element("</h3><p class=\"small\">", format_args!("{}, {}", header.experiment.name, minute(&header.recorded_at)), "</p>")
+            .element("</p><p class=\"small\">", format_args!("{}, {}", header.experiment.name, minute(&header.recorded_at)), "</p>")
             .element("<p>", answer, "</p></article>\n")
     };
     let other = left.experiment.name != right.experiment.name;

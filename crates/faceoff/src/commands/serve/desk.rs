@@ -1,7 +1,7 @@
 //! Who reads records and makes pages of them: one thread, so that serving takes one CPU at most, and while a run goes on only what nobody
 //! else wants of it.
 
-use model::history::Chapter;
+use model::history::{Chapter, History};
 use model::judgement::Verdict;
 use model::record::Record;
 use model::shelf::{self, Glance, Shelved};
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 /// A longer record is not read.
-const LONGEST: u64 = 1 << 30;
+const LONGEST: u64 = 256 << 20;
 /// So many runs are remembered that somebody watched.
 const MOST_WATCHED: usize = 4;
 /// After judging a run that goes on, so many times as long passes before it is judged again.
@@ -67,6 +67,8 @@ pub struct Desk {
     briefs: HashMap<String, (Stamp, Result<Brief, String>)>,
     /// The last page that was made.
     page: Option<(String, Stamp, String)>,
+    /// The last histories, and the records that they were made of.
+    histories: (Vec<(String, Stamp)>, Vec<History>),
     watched: HashMap<String, Watched>,
 }
 
@@ -77,7 +79,7 @@ fn stamp(shelved: &Shelved) -> Stamp {
 impl Desk {
     /// Of a folder.
     pub fn open(root: PathBuf) -> Desk {
-        Desk { root, briefs: HashMap::new(), page: None, watched: HashMap::new() }
+        Desk { root, briefs: HashMap::new(), page: None, histories: Default::default(), watched: HashMap::new() }
     }
 
     /// Answers; what a record makes go wrong is said, and ends nothing else.
@@ -171,13 +173,17 @@ impl Desk {
                 Some(Chapter { record: &brief.id, recorded_at: &header.recorded_at, machine: &header.machine, verdicts: &told.verdicts })
             })
             .collect();
-        let histories = judge::history::histories(&chapters);
+        let mut made_of: Vec<(String, Stamp)> = chapters.iter().map(|c| (c.record.to_owned(), self.briefs[c.record].0)).collect();
+        made_of.sort_unstable();
+        if self.histories.0 != made_of {
+            self.histories = (made_of, judge::history::histories(&chapters));
+        }
         let page = site::over_time(&OverTime {
             experiment: name,
             question: &newest.record.header.experiment.question,
             is_quick,
             has_other_form: of_name.len() > of_form.len(),
-            histories: &histories,
+            histories: &self.histories.1,
             chosen,
             left_out: of_form.len() - chapters.len(),
         });

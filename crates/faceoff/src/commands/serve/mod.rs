@@ -10,7 +10,7 @@ use desk::Desk;
 use door::Door;
 use model::catalog::Catalog;
 use model::problem::Problems;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -52,7 +52,13 @@ pub fn run(catalog: Option<&Catalog>, options: &Options) -> Result<ExitCode, Err
     if !address.ip().is_loopback() {
         message("warning: whoever reaches this address can read the records; nothing is encrypted and nobody is asked who they are");
     }
-    line(&format!("http://{address}/"));
+    // Nobody is reached at "any address".
+    let shown = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => SocketAddr::from((Ipv4Addr::LOCALHOST, address.port())),
+        IpAddr::V6(ip) if ip.is_unspecified() => SocketAddr::from((Ipv6Addr::LOCALHOST, address.port())),
+        _ => address,
+    };
+    line(&format!("http://{shown}/"));
     let door = Door::new(Desk::open(folder), options.name.clone());
     door.serve(listener).map_err(failed)?;
     Ok(ExitCode::SUCCESS)

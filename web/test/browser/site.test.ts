@@ -1,0 +1,116 @@
+// @vitest-environment node
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Browser, command, found, overflow, pictures, realRecord, violations } from "./browser";
+
+const hostile = `"><img src=x onerror=alert(1)><script>alert(2)<\u2215script>`;
+
+/** The records of a folder as `faceoff serve` shows them: fourteen days, one that goes on, one that is up to no good. */
+describe.skipIf(!found || !command)("the site of records", () => {
+  const browser = new Browser();
+  let folder = "";
+  let url = "";
+  let site: ChildProcess | undefined;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "site-"));
+    const records = join(folder, "records");
+    const lines = realRecord().toString().trimEnd().split("\n");
+    const put = (id: string, file: string, text: string) => {
+      mkdirSync(join(records, id), { recursive: true });
+      writeFileSync(join(records, id, file), text);
+    };
+    put("day", "record.jsonl", lines.join("\n") + "\n");
+    const judged = execFileSync(command!, ["judge", join(records, "day"), "--format", "json"], { maxBuffer: 1 << 28 }).toString();
+    rmSync(join(records, "day"), { recursive: true });
+    for (let day = 1; day <= 14; day++) {
+      const id = `day-${String(day).padStart(2, "0")}`;
+      const header = JSON.parse(lines[0]!);
+      header.header.recorded_at = `2026-03-${String(day).padStart(2, "0")}T06:00:00Z`;
+      put(id, "record.jsonl", [JSON.stringify(header), ...lines.slice(1)].join("\n") + "\n");
+      const judgement = JSON.parse(judged);
+      // from the ninth day on one metric is a fifth worse
+      for (const v of judgement.verdicts)
+        if (v.metric === "cpu_per_request" && day > 8 && v.ratio) {
+          v.ratio *= 1.2;
+          v.value *= 1.2;
+          v.interval = { low: v.interval.low * 1.2, high: v.interval.high * 1.2 };
+        }
+      put(id, "judgement.json", JSON.stringify(judgement));
+    }
+    const renamed = (name: string, question: string) => {
+      const header = JSON.parse(lines[0]!);
+      Object.assign(header.header.experiment, { name, question });
+      return JSON.stringify(header);
+    };
+    put(hostile, "record.jsonl", [renamed("hostile", hostile), ...lines.slice(1)].join("\n") + "\n");
+    // without its last line, and just written: a run that goes on
+    put("going-on", "record.jsonl", [renamed("going-on", "Does it go on?"), ...lines.slice(1, -1)].join("\n") + "\n");
+    site = spawn(command!, ["serve", "records", "--listen", "127.0.0.1:0"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+    url = await new Promise<string>((found, failed) => {
+      site!.stdout!.once("data", (said: Buffer) => found(said.toString().trim()));
+      site!.once("exit", () => failed(new Error("faceoff serve ended")));
+    });
+    await browser.start();
+  });
+  afterAll(async () => {
+    await browser.stop();
+    site?.kill();
+    if (folder) rmSync(folder, { recursive: true, force: true });
+  });
+
+  const pages = [
+    ["list", "", /16 records/],
+    ["search", "?q=day-0", /9 of 16 records/],
+    ["side-by-side", "compare?a=day-01&b=day-14", /another outcome|the intervals are apart/],
+    ["over-time", "experiments/known-differences", /changed against the baseline with day-09/],
+    ["live", "records/going-on/live?still=1", /Verdicts so far/],
+    ["hostile", `records/${encodeURIComponent(hostile)}/live?still=1`, /onerror=alert/],
+  ] as const;
+  for (const [scheme, width] of [["light", 1280], ["dark", 1280], ["light", 390]] as const)
+    for (const [name, path, holds] of pages)
+      test(`${name} is shown and nobody complains, ${scheme}, ${width} px wide`, async () => {
+        const { tab, complaints } = await browser.visit(url + path, width, scheme);
+        const text = (await tab.textContent("main"))!;
+        expect(text).toMatch(holds);
+        expect(text).not.toMatch(/NaN|undefined|Infinity|\[object/);
+        expect(await tab.$$("script, img")).toHaveLength(0);
+        expect(await overflow(tab)).toBe(0);
+        expect(await violations(tab)).toEqual([]);
+        expect(complaints).toEqual([]);
+        // those without more in their names stand in docs/serve.md
+        const kept = scheme === "light" && width === 1280 ? `serve-${name}.jpg` : `serve-${name}-${scheme}-${width}.jpg`;
+        if (pictures) await tab.screenshot({ type: "jpeg", quality: 60, path: join(pictures, kept) });
+        await tab.close();
+      });
+
+  test("every interval and every curve is drawn", async () => {
+    const live = await browser.visit(url + "records/going-on/live?still=1");
+    expect(await live.tab.$$("svg.interval .whisker")).not.toHaveLength(0);
+    // the rate, and three of latency, in each of two cells; within the axes, a dot where there is one second
+    const curves = await live.tab.$$eval("svg.plotted path.curve", (all) => all.map((p) => p.getAttribute("d")!));
+    expect(curves).toHaveLength(8);
+    for (const curve of curves) expect(curve).toMatch(/^M\d+\.\d,\d+\.\dh0/);
+    await live.tab.close();
+    const time = await browser.visit(url + "experiments/known-differences");
+    expect(await time.tab.$$("svg.plotted a circle")).toHaveLength(14);
+    expect(await time.tab.$$("svg.plotted .change")).toHaveLength(1);
+    await time.tab.close();
+  });
+
+  test("two marked records are put side by side, and a record's page draws itself under its policy", async () => {
+    const { tab, complaints } = await browser.visit(url + "?q=day");
+    await tab.check("input[name=a][value=day-03]");
+    await tab.check("input[name=b][value=day-12]");
+    await tab.click("text=side by side");
+    expect(await tab.textContent("h1")).toBe("day-03 beside day-12");
+    await tab.click(`a:text-is("day-12")`);
+    await tab.waitForSelector(".sentence");
+    expect(await tab.textContent(".sentence")).toMatch(/control:cpu-210us/);
+    expect(complaints).toEqual([]);
+    await tab.close();
+  });
+});
