@@ -117,7 +117,7 @@ impl Subject for Contender<'_, '_> {
             // Nobody counted what its first right answer stored.
             with(self.keeping, |keeping| keeping.doubt(first, running.asked_in_vain + 1));
             // A cold process is not what was probed before.
-            let _ = warmup::run(running, self.given, &mut |_| ());
+            let _ = warmup::run(running, self.given, &mut |_, _| ());
         }
         self.running.is_ok()
     }

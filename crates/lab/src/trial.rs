@@ -9,7 +9,8 @@ use crate::steady::Decides;
 use crate::{Progress, Watcher, capacity, warmup, witness};
 use load::{Plan, Wait};
 use model::experiment::{Cell, CpuSets, Experiment};
-use model::record::{Circumstances, Failure, Fault, Generator, Host, Measurement, Trial, Usage};
+use model::record::{Circumstances, Failure, Fault, Generator, Host, Measurement, Trial, Usage, WarmUpWindow};
+use model::units::{show_number, show_short};
 use model::workload::Workload;
 use runner::awake::Awake;
 use runner::circumstances;
@@ -135,7 +136,10 @@ fn measure_all(
         keeping.doubt(first, running.asked_in_vain);
         keeping.begin(first);
     });
-    trial.warmup = warmup::run(&mut running, &given, &mut |so_far| watch(Progress::Doing(&format!("warms up, {} s", so_far.as_secs()))));
+    trial.warmup = warmup::run(&mut running, &given, &mut |so_far, last| {
+        let how = last.map(how_it_warms).unwrap_or_default();
+        watch(Progress::Doing(&format!("warms up, {} s{how}", so_far.as_secs())));
+    });
     trial.warmed_with = trial.warmup.iter().flat_map(|w| &w.windows).map(|w| w.correct).sum();
     if !experiment.design.warmup.is_zero() {
         with(keeping, |keeping| keeping.check("warm-up"));
@@ -219,6 +223,18 @@ fn measure_all(
     trial.stop = stopped;
     trial.failure = trial.failure.take().or(failure);
     trial.host.steal_share = steal_share(begun);
+}
+
+/// `, 812/s, p50 2.10ms, 310us CPU a request`, as far as it is known.
+fn how_it_warms(window: &WarmUpWindow) -> String {
+    let mut text = format!(", {}/s", show_number(window.correct as f64 / (window.load_ns.max(1) as f64 / 1e9)));
+    if let Some(p50_ns) = window.p50_ns {
+        text += &format!(", p50 {}", show_short(p50_ns as f64));
+    }
+    if window.correct > 0 && window.cpu_ns > 0 {
+        text += &format!(", {} CPU a request", show_short(window.cpu_ns as f64 / window.correct as f64));
+    }
+    text
 }
 
 /// The share of the machine's CPU time that the hypervisor took since then.
@@ -358,4 +374,26 @@ fn measure(
         circumstances: Some(circumstances),
         faults: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_of_warm_up_in_words() {
+        let window = WarmUpWindow {
+            at_ns: 0,
+            load_ns: 500_000_000,
+            connections: 4,
+            correct: 406,
+            cpu_ns: 406 * 310_000,
+            pause_ns: 0,
+            pause_cpu_ns: 0,
+            p50_ns: Some(2_100_000),
+            max_ns: None,
+        };
+        assert_eq!(how_it_warms(&window), ", 812/s, p50 2.10ms, 310us CPU a request");
+        assert_eq!(how_it_warms(&WarmUpWindow { correct: 0, p50_ns: None, ..window }), ", 0/s", "nothing came back");
+    }
 }

@@ -40,8 +40,12 @@ pub(crate) struct Given<'a> {
     pub heard: &'a dyn Fn(&Workload, &Measured),
 }
 
-/// Makes requests until the system is steady, it ends, or the time is over; `tell` hears how long it has taken so far.
-pub(crate) fn run(running: &mut Running, given: &Given<'_>, tell: &mut dyn FnMut(Duration)) -> Option<Warmup> {
+/// Hears of each window that begins.
+pub(crate) type Tell<'t> = dyn FnMut(Duration, Option<&WarmUpWindow>) + 't;
+
+/// Makes requests until the system is steady, it ends, or the time is over; `tell` hears how long it has taken so far, and
+/// how the last second went.
+pub(crate) fn run(running: &mut Running, given: &Given<'_>, tell: &mut Tell<'_>) -> Option<Warmup> {
     if given.at_most.is_zero() {
         return None;
     }
@@ -53,7 +57,7 @@ pub(crate) fn run(running: &mut Running, given: &Given<'_>, tell: &mut dyn FnMut
     while steady.is_none() && windows.len() < count as usize && !given.stop.load(Ordering::Relaxed) && running.ended().is_none() {
         let now = load::clock::now_ns();
         let at_ns = now - *begin.get_or_insert(now);
-        tell(Duration::from_nanos(at_ns));
+        tell(Duration::from_nanos(at_ns), windows.last());
         // A load that cannot be made is said by the measurement.
         let Ok(window) = self::window(running, given, at_ns, windows.len() as u64, long, connections) else { break };
         connections = next_connections(&window, given.decides);

@@ -99,6 +99,8 @@ impl Drop for Live {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+        // Nothing is left, unless drawing went wrong.
+        self.shared.state().said.iter().for_each(|line| crate::output::message(line));
     }
 }
 
