@@ -40,6 +40,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("docs/load.md", "faceoff load --cacert", "needs certificates; crates/load/tests makes them"),
     ("docs/load.md", "faceoff load --unix", "needs a server on a socket; load.rs has one"),
     ("docs/load.md", "faceoff load --capacity", "a search takes minutes; capacity.rs has a short one"),
+    ("docs/platforms.md", "scripts/release", "compiles everything for a release; its arguments stand in it"),
     ("docs/selftest.md", "faceoff selftest", "takes minutes; selftest.rs has a short form, and the whole as a longer proof"),
     ("docs/serve.md", "faceoff serve", "goes on until it is ended; serve.rs asks it"),
     ("docs/simulation.md", "target/release/bench", "not the command: bench has tests of its own"),
