@@ -170,6 +170,9 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 // what is in flight.
 func table(c *config.Config, before *proxy.Table, workers int) *proxy.Table {
 	t := &proxy.Table{Routes: route.NewTable(c.Routes)}
+	if before != nil {
+		t.Routes.Keep(before.Routes)
+	}
 	for _, settings := range c.Upstreams {
 		t.Upstreams = append(t.Upstreams, before.Keep(settings, workers))
 	}

@@ -1,12 +1,17 @@
-//! Data to standard output, messages to standard error, neither with secrets. A reader that has gone is no error.
+//! Data to standard output, messages to standard error, text without secrets. A reader that has gone is no error.
 
 use model::secret::hidden;
 use std::io::{IsTerminal, Write};
 
 /// Prints data.
 pub fn print(text: &str) {
+    bytes(hidden(text).as_bytes());
+}
+
+/// Prints data that is no text.
+pub fn bytes(data: &[u8]) {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(hidden(text).as_bytes()).and_then(|()| out.flush());
+    let _ = out.write_all(data).and_then(|()| out.flush());
 }
 
 /// Prints a line of data.

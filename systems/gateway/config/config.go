@@ -56,13 +56,15 @@ func Parse(file string, text []byte, limit uint64, cores int) (*Config, error) {
 			return resolved.AddrPort(), nil
 		},
 		load: tls.LoadX509KeyPair,
+		read: os.ReadFile,
 	})
 }
 
-// outside is what a file refers to: servers by their names, and files with certificates.
+// outside is what a file refers to: servers by their names, and files with certificates and keys.
 type outside struct {
 	find func(address string) (netip.AddrPort, error)
 	load func(certificate, key string) (tls.Certificate, error)
+	read func(name string) ([]byte, error)
 }
 
 func parse(file string, text []byte, limit uint64, cores int, world outside) (*Config, error) {
@@ -123,7 +125,7 @@ func (r *reader) file(node *yaml.Node, limit uint64, cores int) *Config {
 		Pace:        int64(limits.size("pace", 256, 1, 1<<30)),
 		Via:         t.via(),
 		Forwarded:   t.boolean("forwarded", false),
-		Trusted:     t.trusted(),
+		Trusted:     t.networks("trusted"),
 	}
 	if c.TLS != nil && c.Server.Streams > 0 {
 		c.TLS.NextProtos = []string{"h2", "http/1.1"}
@@ -157,14 +159,14 @@ func (t table) via() string {
 	return via
 }
 
-func (t table) trusted() []netip.Prefix {
+func (t table) networks(key string) []netip.Prefix {
 	var all []netip.Prefix
-	for _, node := range t.list("trusted") {
+	for _, node := range t.list(key) {
 		prefix, err := netip.ParsePrefix(resolve(node).Value)
 		if err != nil {
 			address, err := netip.ParseAddr(resolve(node).Value)
 			if err != nil {
-				t.problem(node, "write networks such as `trusted: [10.0.0.0/8, 127.0.0.1]`", "`trusted` has %q", resolve(node).Value)
+				t.problem(node, "write networks such as `"+key+": [10.0.0.0/8, 127.0.0.1]`", "`%s` has %q", t.join(key), resolve(node).Value)
 				continue
 			}
 			prefix = netip.PrefixFrom(address, address.BitLen())
@@ -323,7 +325,8 @@ func (c *Config) routes(t table, upstreams map[string]int) {
 		t.problem(t.node, "write `routes:` and below it `- {path: /, upstream: NAME}`", "`routes` is missing")
 	}
 	for i, node := range t.list("routes") {
-		r := t.reader.table(node, fmt.Sprintf("routes[%d]", i), "name", "path", "exact", "host", "methods", "headers", "replace", "access", "mirror", "upstream")
+		r := t.reader.table(node, fmt.Sprintf("routes[%d]", i), "name", "path", "exact", "host", "methods", "headers", "replace", "access", "mirror", "upstream",
+			"allow", "deny", "body", "rate", "token")
 		one := &route.Route{Path: r.text("path", "/", "/api"), Exact: r.boolean("exact", false), Methods: r.texts("methods"), Quiet: !r.boolean("access", true)}
 		one.Name = r.text("name", one.Path, "api")
 		for _, host := range r.texts("host") {
@@ -351,6 +354,7 @@ func (c *Config) routes(t table, upstreams map[string]int) {
 		}
 		r.target(one, upstreams)
 		r.mirror(one, upstreams)
+		one.Guard = r.guard()
 		c.Routes = append(c.Routes, one)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/proxy"
 	"faceoff/systems/gateway/route"
 )
@@ -46,6 +47,11 @@ routes:
     methods: [GET, HEAD]
     headers: {X-Canary: "yes"}
     access: false
+    allow: [10.0.0.0/8]
+    deny: 10.1.0.0/16
+    body: 1MB
+    rate: {requests: 600, per: 1m, burst: 20, key: X-Api-Key}
+    token: {keys: keys.json, issuer: us, audience: shop}
     mirror: {products: 10%}
     upstream: others
 access: access.log
@@ -66,6 +72,12 @@ var known = outside{
 			return tls.Certificate{}, errors.New("no such file")
 		}
 		return tls.Certificate{Certificate: [][]byte{{1}}}, nil
+	},
+	read: func(name string) ([]byte, error) {
+		if name != "keys.json" {
+			return nil, errors.New("no such file")
+		}
+		return []byte(`{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`), nil
 	},
 }
 
@@ -97,6 +109,13 @@ func TestReadsAFile(t *testing.T) {
 	}
 	if r := c.Routes[2]; r.Upstream != 1 || !slices.Equal(r.Hosts, []string{"*.shop.example"}) || len(r.Methods) != 2 || r.Headers[0].Name != "x-canary" || r.Rewrites() || !r.Quiet || *r.Mirror != (route.Part{Upstream: 0, Upto: 1000}) || c.Routes[0].Mirror != nil || c.Routes[0].Quiet || c.Access != "access.log" {
 		t.Errorf("%+v", r)
+	}
+	if c.Routes[0].Guard != nil || c.Routes[2].Guard == nil {
+		t.Fatalf("%+v", c.Routes)
+	}
+	if g := c.Routes[2].Guard; len(g.Allow) != 1 || g.Deny[0].Bits() != 16 || g.Body != 1<<20 || g.Rate.Limits != (guard.Limits{Each: 10, Burst: 20, Key: "x-api-key"}) ||
+		len(g.Token.Keys) != 1 || g.Token.Issuer != "us" || g.Token.Audience != "shop" {
+		t.Errorf("%+v", g)
 	}
 	// Of 968 descriptors a third is outbound, half of which is the other's: in flight and what another worker keeps are together no more.
 	if n := others.Most + others.Keep; n > 161 || n < 150 {
@@ -133,7 +152,7 @@ func TestWhatIsWrongIsToldWithLineAndCure(t *testing.T) {
 		{"idle: 2s", "idle: 2", "gateway.yaml:5: `timeouts.idle` is \"2\"\n  hint: write a time from 100ms"},
 		{"forwarded: true", "forwarded: yes", "gateway.yaml:7: `forwarded` is \"yes\"\n  hint: write `true` or `false`"},
 		{`via: ""`, `via: "a b"`, "gateway.yaml:6: `via` is \"a b\""},
-		{"10.0.0.0/8", "ten", "gateway.yaml:8: `trusted` has \"ten\""},
+		{"10.0.0.0/8, \"::1\"", "ten", "gateway.yaml:8: `trusted` has \"ten\""},
 		{"127.0.0.1:8081", "service", "gateway.yaml:11: \"service\" is no server"},
 		{"127.0.0.1:8081", "service:80", "\"service:80\" is no server: no such host"},
 		{"127.0.0.1:8083", "127.0.0.1:99999", "is no server"},
@@ -148,7 +167,7 @@ func TestWhatIsWrongIsToldWithLineAndCure(t *testing.T) {
 		{"    servers: 127.0.0.1:8083", "    queue: 1", "`upstreams.others.servers` is missing"},
 		{"  others:", "  o thers:", "is no name for an upstream"},
 		{"  others:", "  products:", "`products` stands twice"},
-		{"upstream: others", "upstream: other", "gateway.yaml:34: no upstream is named \"other\"\n  hint: did you mean `others`?"},
+		{"upstream: others", "upstream: other", "gateway.yaml:39: no upstream is named \"other\"\n  hint: did you mean `others`?"},
 		{"upstream: others", "upstream: x", "hint: there are: others, products"},
 		{"    upstream: others\n", "", "a route without an `upstream`"},
 		{"path: /product", "path: product", "gateway.yaml:26: `path` is \"product\""},
@@ -157,12 +176,17 @@ func TestWhatIsWrongIsToldWithLineAndCure(t *testing.T) {
 		{"*.Shop.example", "shop:80", "\"shop:80\" is no host"},
 		{"others: 0.5%", "others: 1%", "gateway.yaml:27: the parts of `upstream` add up to 100.5%\n  hint: let the parts add up to 100%"},
 		{"others: 0.5%", "other: 0.5%", "no upstream is named \"other\"\n  hint: did you mean `others`?"},
-		{"mirror: {products: 10%}", "mirror: product", "gateway.yaml:33: no upstream is named \"product\"\n  hint: did you mean `products`?"},
+		{"allow: [10.0.0.0/8]", "allow: [ten]", "gateway.yaml:33: `routes[2].allow` has \"ten\""},
+		{"body: 1MB", "body: 1TB", "gateway.yaml:35: `routes[2].body` is \"1TB\""},
+		{"requests: 600, ", "", "`routes[2].rate.requests` is missing"},
+		{"per: 1m", "per: never", "gateway.yaml:36: `routes[2].rate.per` is \"never\""},
+		{"keys: keys.json", "keys: x", "gateway.yaml:37: no keys of `x`: no such file"},
+		{"mirror: {products: 10%}", "mirror: product", "gateway.yaml:38: no upstream is named \"product\"\n  hint: did you mean `products`?"},
 		{"mirror: {products: 10%}", "mirror: {products: 10%, others: 10%}", "`mirror` names 2 upstreams"},
 		{"mirror: {products: 10%}", "mirror: {products: 10}", "`routes[2].mirror.products` is \"10\""},
 		{"retries: 10%", "retries: 10", "gateway.yaml:20: `upstreams.products.retries` is \"10\""},
 		{"path: /well", "path: well", "gateway.yaml:22: `path` is \"well\""},
-		{"key: shop.key", "key: x", "gateway.yaml:38: no certificate of `shop.pem` and `x`: no such file"},
+		{"key: shop.key", "key: x", "gateway.yaml:43: no certificate of `shop.pem` and `x`: no such file"},
 		{"  listen: 127.0.0.1:8443\n", "", "`tls.listen` is missing"},
 		{"  certificates: [{certificate: shop.pem, key: shop.key}]\n", "", "`tls.certificates` names none"},
 		{"methods: [GET, HEAD]", "methods: [[GET]]", "`routes[2].methods` has an element that is not a single value"},

@@ -80,6 +80,8 @@ func TestTheSchemaKnowsWhatTheReaderKnows(t *testing.T) {
 		{"upstreams: {a: {eject: {KEY: 1}}}", []string{"upstreams", "*", "eject"}},
 		{"upstreams: {a: {health: {KEY: 1}}}", []string{"upstreams", "*", "health"}},
 		{"routes: [{KEY: 1}]", []string{"routes", "*"}},
+		{"routes: [{rate: {KEY: 1}}]", []string{"routes", "*", "rate"}},
+		{"routes: [{token: {KEY: 1}}]", []string{"routes", "*", "token"}},
 	} {
 		_, err := parse("f", []byte(strings.Replace(c.file, "KEY", "qqqqqqqqqq", 1)), 1000, 1, known)
 		_, after, found := strings.Cut(err.Error(), "`qqqqqqqqqq` is not known")

@@ -3,10 +3,12 @@ package proxy
 import (
 	"errors"
 	"math/rand/v2"
+	"net/netip"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/wire"
 )
 
@@ -33,7 +35,8 @@ type client struct {
 	conn
 	exchange
 	phase   phase
-	address []byte
+	peer    netip.Addr
+	address []byte // peer as text
 	scheme  string
 	trusted bool          // what it says about hops before it
 	since   time.Duration // it is quiet, by the worker's clock
@@ -50,7 +53,7 @@ type client struct {
 
 // welcome takes a connection in.
 func (w *worker) welcome(n newcomer) {
-	c := &client{address: n.address.AppendTo(nil)}
+	c := &client{peer: n.address, address: n.address.AppendTo(nil)}
 	for _, prefix := range w.server.settings.Trusted {
 		c.trusted = c.trusted || prefix.Contains(n.address)
 	}
@@ -239,6 +242,14 @@ func (c *client) begin(n int) {
 		c.skipHead()
 		c.fail(404, "not found")
 		return
+	}
+	if g := c.route.Guard; g != nil {
+		if denied := g.Check(r, guard.From(r, c.peer, w.server.settings.Trusted), time.Now()); denied.Status != 0 {
+			w.metrics.denied.Add(1)
+			c.skipHead()
+			c.fail(denied.Status, denied.Reason)
+			return
+		}
 	}
 	place := c.route.Upstream
 	if c.route.Split != nil {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"syscall"
 
+	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/route"
 	"faceoff/systems/gateway/wire"
 )
@@ -34,6 +35,7 @@ type exchange struct {
 	last      bool // the client's connection ends after this
 	pace      pace
 	moved     int64 // bytes of bodies that came from the client, and of answers that went to it
+	given     int64 // bytes that the request's body has, as far as it is here
 	tries     int
 	repeat    []byte // the request, where it may be sent again
 }
@@ -374,6 +376,11 @@ func (c *client) encode(body *wire.Reader, in *intake, chunked bool) error {
 		}
 		if taken == 0 {
 			return nil
+		}
+		if g := c.route.Guard; g != nil && g.Body > 0 && body == &c.body && !c.tunnel {
+			if c.given += int64(len(content)); c.given > g.Body {
+				return &wire.Refusal{Status: 413, Reason: guard.TooLarge}
+			}
 		}
 		if !chunked {
 			w.out = append(w.out, content...)

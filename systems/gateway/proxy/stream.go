@@ -27,7 +27,7 @@ type stream struct {
 // open begins a request.
 func (s *session) open(id uint32, head *h2.Head, end bool) {
 	of, w := s.client, s.client.w
-	c := &client{address: of.address, scheme: of.scheme, trusted: of.trusted}
+	c := &client{peer: of.peer, address: of.address, scheme: of.scheme, trusted: of.trusted}
 	c.w, c.fd, c.open, c.writable, c.side, c.timer.owner = w, -1, true, true, c, c
 	c.stream = &stream{session: s, client: c, id: id, ended: end, code: h2.InternalError, window: s.initial, room: h2.Window, left: head.Length}
 	s.streams[id] = c
@@ -172,7 +172,10 @@ func (st *stream) error(to []byte, status int, message string, head bool) []byte
 	a.Field([]byte("content-type"), []byte("application/json"))
 	a.Field([]byte("date"), st.client.w.now())
 	a.Field([]byte("content-length"), wire.AppendDecimal(digits[:0], int64(len(body))))
-	if status == 503 {
+	switch status {
+	case 401:
+		a.Field([]byte("www-authenticate"), []byte("Bearer"))
+	case 429, 503:
 		a.Field([]byte("retry-after"), []byte("1"))
 	}
 	s.frames = a.End(st.id, head)

@@ -115,7 +115,10 @@ func appendError(to []byte, status int, message string, last, head bool, minor b
 	case minor == 0:
 		to = append(to, "\r\nConnection: keep-alive"...)
 	}
-	if status == 503 {
+	switch status {
+	case 401:
+		to = append(to, "\r\nWWW-Authenticate: Bearer"...)
+	case 429, 503:
 		to = append(to, "\r\nRetry-After: 1"...)
 	}
 	to = append(to, "\r\n\r\n"...)
@@ -134,6 +137,7 @@ func appendErrorBody(to []byte, message string) []byte {
 }
 
 var reasons = map[int]string{
-	400: "Bad Request", 404: "Not Found", 408: "Request Timeout", 417: "Expectation Failed", 431: "Request Header Fields Too Large",
+	400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 408: "Request Timeout", 413: "Content Too Large",
+	417: "Expectation Failed", 429: "Too Many Requests", 431: "Request Header Fields Too Large",
 	501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout", 505: "HTTP Version Not Supported",
 }

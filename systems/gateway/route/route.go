@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/wire"
 )
 
@@ -19,9 +20,10 @@ type Route struct {
 	Headers  []Header
 	Replace  *string // what Path is replaced by; nil leaves the path as it is
 	Upstream int
-	Quiet    bool   // no line is written for a request
-	Split    []Part // where it goes in parts, instead of to Upstream
-	Mirror   *Part  // where copies of it go, nil for none
+	Quiet    bool         // no line is written for a request
+	Split    []Part       // where it goes in parts, instead of to Upstream
+	Mirror   *Part        // where copies of it go, nil for none
+	Guard    *guard.Guard // what is asked of a request before, nil for nothing
 }
 
 // Part is how much of a route goes to an upstream.
@@ -66,6 +68,20 @@ func NewTable(routes []*Route) *Table {
 		return len(b.Path) - len(a.Path)
 	})
 	return &Table{ordered}
+}
+
+// Keep goes on with the rates of a table before, so that nobody gets a burst anew from a file that is read again.
+func (t *Table) Keep(before *Table) {
+	for _, route := range t.routes {
+		if route.Guard == nil || route.Guard.Rate == nil {
+			continue
+		}
+		for _, old := range before.routes {
+			if old.Name == route.Name && old.Path == route.Path && old.Guard != nil && old.Guard.Rate != nil && old.Guard.Rate.Limits == route.Guard.Rate.Limits {
+				route.Guard.Rate = old.Guard.Rate
+			}
+		}
+	}
 }
 
 // Match is the first route that fits, nil where none does.

@@ -3,6 +3,7 @@ package route
 import (
 	"testing"
 
+	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/wire"
 )
 
@@ -109,5 +110,19 @@ func TestPathsAreReplaced(t *testing.T) {
 		if got := string(route.AppendPath(nil, []byte(c.given))); got != c.want {
 			t.Errorf("%s by %s: %s becomes %s, want %s", c.path, c.replace, c.given, got, c.want)
 		}
+	}
+}
+
+func TestRatesOutliveATable(t *testing.T) {
+	limits := guard.Limits{Each: 1, Burst: 2}
+	rated := func(name string, limits guard.Limits) *Route {
+		return &Route{Name: name, Path: "/" + name, Guard: &guard.Guard{Rate: guard.NewRate(limits)}}
+	}
+	a, b := rated("a", limits), rated("b", limits)
+	before := NewTable([]*Route{a, b, {Path: "/c"}})
+	again, changed, other, none := rated("a", limits), rated("b", guard.Limits{Each: 2, Burst: 2}), rated("c", limits), &Route{Path: "/d"}
+	NewTable([]*Route{again, changed, other, none}).Keep(before)
+	if again.Guard.Rate != a.Guard.Rate || changed.Guard.Rate == b.Guard.Rate || other.Guard.Rate == nil || none.Guard != nil {
+		t.Error("the rates are others")
 	}
 }

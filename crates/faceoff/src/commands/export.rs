@@ -2,12 +2,13 @@
 
 use super::run::{write_bytes, write_file};
 use crate::exit::Error;
-use crate::output::{line, message, print};
+use crate::output::{line, message};
 use clap::{Args, ValueEnum};
 use model::name::{ContenderName, did_you_mean};
 use model::problem::Problems;
 use model::record::Record;
 use report::export::{self, File, Of, Source};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -54,6 +55,8 @@ enum To {
     Parquet,
     /// The body of a request to Prometheus's remote write
     RemoteWrite,
+    /// The same picture as svg, in pixels; of a faceoff that was built with it
+    Png,
     /// The picture of the verdicts
     Svg,
 }
@@ -112,6 +115,7 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
         To::Openmetrics => options.put(&export::openmetrics(&source)),
         To::Parquet => options.put_bytes(&export::parquet(&table())?),
         To::RemoteWrite => options.put_bytes(&export::remote_write(&source)?),
+        To::Png => options.put_bytes(&pixels(&source)?),
         To::Svg => options.put(&export::svg(&source)),
     }?;
     Ok(ExitCode::SUCCESS)
@@ -130,6 +134,10 @@ impl Options {
                 "leave it out, or write --to csv",
             ));
         }
+        let is_text = !matches!(self.to, To::Parquet | To::RemoteWrite | To::Png);
+        if !is_text && self.out.is_none() && std::io::stdout().is_terminal() {
+            return Err(Problems::plain("this format is nothing that a terminal shows", "name a file for it with --out"));
+        }
         let cells = || record.header.experiment.cells.iter().map(|c| c.name.as_str());
         if let Some(unknown) = self.cell.iter().find(|name| !cells().any(|cell| cell == *name)) {
             let all: Vec<&str> = cells().collect();
@@ -145,19 +153,17 @@ impl Options {
     }
 
     fn put(&self, text: &str) -> Result<(), Error> {
-        if self.out.is_some() {
-            return self.put_bytes(text.as_bytes());
-        }
-        print(text);
-        Ok(())
+        self.put_bytes(text.as_bytes())
     }
 
     fn put_bytes(&self, bytes: &[u8]) -> Result<(), Error> {
-        let Some(path) = &self.out else {
-            return Err(Problems::plain("this format is no text", "name a file for it with --out").into());
-        };
-        write_bytes(path, bytes)?;
-        line(&path.display().to_string());
+        match &self.out {
+            Some(path) => {
+                write_bytes(path, bytes)?;
+                line(&path.display().to_string());
+            }
+            None => crate::output::bytes(bytes),
+        }
         Ok(())
     }
 
@@ -196,6 +202,17 @@ impl Options {
         line(&folder.display().to_string());
         Ok(())
     }
+}
+
+#[cfg(feature = "png")]
+fn pixels(source: &Source<'_>) -> Result<Vec<u8>, Problems> {
+    export::png(source)
+}
+
+#[cfg(not(feature = "png"))]
+fn pixels(_: &Source<'_>) -> Result<Vec<u8>, Problems> {
+    let hint = "build it with `cargo build --release --locked -p faceoff --features png`, or write --to svg";
+    Err(Problems::plain("this faceoff was built without what draws pixels", hint))
 }
 
 fn put_into(folder: &Path, file: &File) -> Result<(), Error> {

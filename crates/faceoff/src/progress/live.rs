@@ -20,6 +20,8 @@ const WAITING: usize = 64;
 const NICE: i32 = 19;
 /// Judging on the way, between trials, may take one part of so many of the time since it was done last.
 const JUDGING_SHARE: u32 = 50;
+/// What is judged so quickly is judged always.
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// The view, while it is drawn.
 pub struct Live {
@@ -80,7 +82,7 @@ impl Live {
     /// Judges the run so far, where that costs little of it.
     pub fn judge(&mut self, record: &Record) {
         let (at, took) = self.judged;
-        if took * JUDGING_SHARE > at.elapsed() {
+        if took > MOMENT && took * JUDGING_SHARE > at.elapsed() {
             return;
         }
         let began = Instant::now();

@@ -31,6 +31,13 @@ fn a_record_goes_into_every_format() {
     assert!(std::fs::read(folder.path().join("starts.parquet")).unwrap().ends_with(b"PAR1"));
     export(&["remote-write", "--out", "r.snappy"]).expect(0);
     assert!(export(&["svg", "--contender", "far"]).expect(0).out.starts_with("<svg "));
+    if cfg!(feature = "png") {
+        export(&["png", "--out", "verdicts.png"]).expect(0);
+        let picture = std::fs::read(folder.path().join("verdicts.png")).unwrap();
+        assert_eq!((&picture[..8], &picture[12..20]), (b"\x89PNG\r\n\x1a\n".as_slice(), b"IHDR\0\0\x07\x80".as_slice()), "twice 960 wide");
+    } else {
+        export(&["png", "--out", "verdicts.png"]).expect(2).says("built without what draws pixels").says("--features png");
+    }
     let ran = export(&["markdown", "--out", "summary.md"]).expect(0);
     assert_eq!(ran.out, "summary.md\n");
     assert!(std::fs::read_to_string(folder.path().join("summary.md")).unwrap().contains("far takes longer"));

@@ -389,8 +389,13 @@ fn watching_costs_little() {
         std::thread::sleep(Duration::from_secs(5));
     }
     let share = (site.cpu() - before).as_secs_f64() / begun.elapsed().as_secs_f64();
-    println!("serve used {:.2} % of a CPU over {:.0} s", 100.0 * share, begun.elapsed().as_secs_f64());
-    assert!(share < 0.02, "{share}");
     let judgement = judge::judge(&folder.record("records/r"));
-    assert!(!judgement.faults.iter().any(|fault| fault.kind == "other-cpu"), "{:?}", judgement.faults);
+    let noticed = judgement.faults.iter().filter(|fault| fault.kind == "other-cpu").count();
+    println!(
+        "serve used {:.2} % of a CPU over {:.0} s; other programs, whoever they are, are noticed in {noticed} measurements",
+        100.0 * share,
+        begun.elapsed().as_secs_f64()
+    );
+    // A run notices others from 5 % of a set of CPUs on.
+    assert!(share < 0.02, "{share}");
 }

@@ -90,6 +90,9 @@ proptest! {
         let root = xml::parse(&export::svg(&whole)).unwrap();
         prop_assert!(root.children.iter().all(|node| ["title", "rect", "text", "line", "path"].contains(&node.tag.as_str())));
 
+        #[cfg(feature = "png")]
+        prop_assert!(export::png(&whole).unwrap().starts_with(b"\x89PNG\r\n"));
+
         let mut text = export::markdown(&record, &judgement);
         let rows = text.lines().filter(|line| line.starts_with("| ")).count();
         prop_assert_eq!(rows, 3 + 2 + judgement.verdicts.len());

@@ -8,6 +8,8 @@ mod junit;
 mod markdown;
 mod metrics;
 mod openmetrics;
+#[cfg(feature = "png")]
+mod png;
 mod remote_write;
 mod svg;
 mod tables;
@@ -18,6 +20,8 @@ pub use jtl::jtl;
 pub use junit::junit;
 pub use markdown::markdown;
 pub use openmetrics::openmetrics;
+#[cfg(feature = "png")]
+pub use png::png;
 pub use remote_write::remote_write;
 pub use svg::svg;
 pub(crate) use svg::{Axis, band};
