@@ -3,7 +3,7 @@
 CARGO ?= cargo
 FACEOFF = target/release/faceoff
 
-.PHONY: build page demo systems check articles test test-all conformance lint reference bench reality capacity clean
+.PHONY: build page demo systems check articles test test-all conformance lint release reference bench reality capacity clean
 
 build: page ## the command, in target/release/faceoff
 	$(CARGO) build --release --locked -p faceoff
@@ -43,6 +43,9 @@ lint: page ## formatting and lints of every language
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	for go in systems/*/go.mod conformance/go/go.mod; do (cd $$(dirname $$go) && test -z "$$(gofmt -l .)" && go vet ./...) || exit 1; done
 	cd web && npm run --silent lint
+
+release: page ## a static file for others, with its SHA-256, in target/release-files
+	scripts/release
 
 reference: page ## docs/reference, from the code
 	FACEOFF_WRITE_REFERENCE=1 $(CARGO) test --locked -p faceoff --bin faceoff reference::

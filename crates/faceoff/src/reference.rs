@@ -133,11 +133,13 @@ fn filled(word: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// The words that faceoff would be given: behind what comes before it, and before what comes behind a pipe.
+/// The words that faceoff would be given: behind variables that are set for it, and between pipes.
 fn words_of(said: &Said) -> Option<Vec<String>> {
-    let line = words::lines(&said.text).into_iter().find(|line| line.iter().any(|word| is_faceoff(word)))?;
-    let line = line.into_iter().skip_while(|word| !is_faceoff(word)).take_while(|word| word != "|" && word != "||");
-    Some(line.filter_map(|word| filled(&word)).collect())
+    let lines = words::lines(&said.text);
+    let calls = lines.iter().flat_map(|line| line.split(|word| word == "|" || word == "||"));
+    let mut calls = calls.map(|call| call.iter().skip_while(|word| word.contains('=')).collect::<Vec<_>>());
+    let call = calls.find(|call| call.first().is_some_and(|word| is_faceoff(word)))?;
+    Some(call.into_iter().filter_map(|word| filled(word)).collect())
 }
 
 #[test]

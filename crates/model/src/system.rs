@@ -91,6 +91,17 @@ pub struct Start {
     pub protocol: Protocol,
 }
 
+impl Start {
+    fn templates(&self) -> impl Iterator<Item = &String> {
+        self.run.iter().chain(self.env.values())
+    }
+
+    /// Whether it is told something of the environment that nobody else may learn.
+    pub fn has_secrets(&self) -> bool {
+        self.templates().any(|template| !placeholder::variables(template).is_empty())
+    }
+}
+
 /// A service that runs already.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reached {
@@ -234,8 +245,7 @@ impl System {
     pub fn must_have_secrets(&self) -> Result<(), Problems> {
         let build = self.build.iter().flat_map(|build| build.run.iter().flatten().chain(build.env.values()));
         let reset = self.reset.iter().filter_map(|reset| if let ResetStep::Command(command) = &reset.step { Some(command) } else { None });
-        let start = self.start.run.iter().chain(self.start.env.values());
-        let mut templates = build.chain(start).chain(&self.make).chain(reset.flatten());
+        let mut templates = build.chain(self.start.templates()).chain(&self.make).chain(reset.flatten());
         templates.try_for_each(|template| {
             let mut variables = placeholder::variables(template).into_iter();
             variables.try_for_each(|variable| secret::value(&variable).map(drop).map_err(Problems::from))

@@ -5,6 +5,7 @@ use super::screen::{self, Screen};
 use super::view::View;
 use lab::Progress;
 use model::record::Record;
+use model::secret;
 use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -73,9 +74,9 @@ impl Live {
         state.view.take(progress, Instant::now());
     }
 
-    /// A line that stays.
+    /// A line that stays, without secrets.
     pub fn say(&self, text: &str) {
-        self.shared.state().said.push(text.to_owned());
+        self.shared.state().said.push(secret::hidden(text).into_owned());
     }
 
     /// Judges the run so far, where that costs little of it.

@@ -215,3 +215,16 @@ fn two_services_are_compared_with_a_secret_that_no_file_holds() {
     Ran::from(again).expect(0).says("right    one");
     folder.run(&["--dir", "r", "check", "one"]).expect(2).says("is not set in the environment");
 }
+
+#[test]
+fn no_image_holds_one() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    let own = "systems/a/system.toml";
+    let manifest = std::fs::read_to_string(folder.path().join(own)).unwrap();
+    folder.write(own, &manifest.replace("ports = [\"http\"]\n", "ports = [\"http\"]\nenv = { TOLD = \"{env.SHOP_TOKEN}\" }\n"));
+    let ran = run(&folder, &["build", "a", "--images", "--save", "images"]).expect(0);
+    tells_nothing(&ran);
+    assert!(folder.path().join("images/a.tar").exists());
+    holds_nothing(folder.path());
+}

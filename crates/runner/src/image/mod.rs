@@ -111,7 +111,7 @@ fn environment(found: &Contents) -> BTreeMap<String, String> {
 }
 
 /// The command and environment of a container that is started by itself, listening from [`PORT`] on; `None` where it needs to be told more,
-/// such as its upstream.
+/// such as its upstream, or a secret, which stands in no image.
 fn usual_start(contender: &Contender) -> Option<(Vec<String>, BTreeMap<String, String>)> {
     let start = &contender.system.start;
     let mut values = values(contender, None);
@@ -119,7 +119,7 @@ fn usual_start(contender: &Contender) -> Option<(Vec<String>, BTreeMap<String, S
         [("java", format!("{JAVA}/bin/java")), ("java.home", JAVA.to_owned()), ("work", WORK.to_owned()), ("listen", "0.0.0.0".to_owned())];
     values.texts.extend(texts.map(|(name, value)| (name.to_owned(), value)));
     values.texts.extend(start.ports.iter().zip(PORT..).map(|(name, port)| (format!("port.{name}"), port.to_string())));
-    if !start.render.is_empty() {
+    if !start.render.is_empty() || start.has_secrets() {
         return None;
     }
     let command = values.expand_command(&start.run).ok()?;
