@@ -191,7 +191,7 @@ func (c *Config) upstreams(t table) map[string]int {
 		if all.of[key.Value] != all.node.Content[i+1] {
 			continue // it stands twice, which was told
 		}
-		u := all.table(key.Value, "servers", "balance", "share", "requests", "queue", "wait", "host", "timeouts", "keep", "retries", "eject", "health")
+		u := all.table(key.Value, "servers", "balance", "share", "requests", "queue", "wait", "host", "timeouts", "keep", "retries", "eject", "health", "tls")
 		tables = append(tables, u)
 		names[key.Value] = len(c.Upstreams)
 		c.Upstreams = append(c.Upstreams, c.upstream(u, key))
@@ -268,6 +268,7 @@ func (c *Config) upstream(u table, key *yaml.Node) proxy.UpstreamSettings {
 		}
 		s.Servers = append(s.Servers, proxy.ServerSettings{Address: resolved, Weight: weight})
 	}
+	s.TLS = u.secure(first)
 	if len(u.list("servers")) == 0 && u.has("servers") {
 		u.problem(u.at("servers"), "name at least one", "`upstreams.%s.servers` is empty", key.Value)
 	}

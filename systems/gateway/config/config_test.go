@@ -2,7 +2,9 @@ package config
 
 import (
 	"crypto/tls"
+	"encoding/pem"
 	"errors"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"slices"
@@ -74,6 +76,9 @@ var known = outside{
 		return tls.Certificate{Certificate: [][]byte{{1}}}, nil
 	},
 	read: func(name string) ([]byte, error) {
+		if name == "roots.pem" {
+			return roots(), nil
+		}
 		if name != "keys.json" {
 			return nil, errors.New("no such file")
 		}
@@ -120,6 +125,35 @@ func TestReadsAFile(t *testing.T) {
 	// Of 968 descriptors a third is outbound, half of which is the other's: in flight and what another worker keeps are together no more.
 	if n := others.Most + others.Keep; n > 161 || n < 150 {
 		t.Errorf("%d in flight and %d kept of 161", others.Most, others.Keep)
+	}
+}
+
+// roots are a certificate that issues others.
+func roots() []byte {
+	lender := httptest.NewUnstartedServer(nil)
+	lender.StartTLS()
+	defer lender.Close()
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: lender.Certificate().Raw})
+}
+
+func TestReadsHowUpstreamsAreSpokenToOverTLS(t *testing.T) {
+	for tls, want := range map[string]string{
+		"{}":                         "127.0.0.1",
+		"{name: shop}":               "shop",
+		"{roots: roots.pem}":         "127.0.0.1",
+		"{name: shop, roots: other}": "f:2: no certificates of `other`: no such file\n  hint: name a file with certificates in PEM",
+		"{roots: keys.json}":         "no certificates of `keys.json`: it has none",
+	} {
+		c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:8443], tls: "+tls+"}}\nroutes: [{upstream: a}]"), 1000, 1, known)
+		if err != nil {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", tls, err)
+			}
+			continue
+		}
+		if s := c.Upstreams[0].TLS; s == nil || s.Name != want || (s.Roots != nil) != strings.Contains(tls, "roots") {
+			t.Errorf("%s: %+v", tls, s)
+		}
 	}
 }
 

@@ -39,8 +39,8 @@ type session struct {
 }
 
 const (
-	// sessionRoom is how much of bodies a client may send over a connection before an upstream takes it, and so the most
-	// that one connection makes the gateway hold of them. A stream has h2.Window.
+	// sessionRoom is how much of bodies a client may send over a connection before any of it is on its way to upstreams.
+	// Each of its streams has h2.Window, and as much on its way.
 	sessionRoom = 4 * h2.Window
 
 	// mostFrames is how much may wait to be sent before nothing more is read, from the client or for it.
