@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"faceoff/systems/gateway/guard"
+	"faceoff/systems/gateway/mark"
 	"faceoff/systems/gateway/proxy"
 	"faceoff/systems/gateway/route"
 )
@@ -312,4 +313,31 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestReadsWhatRoutesGiveTheirRequests(t *testing.T) {
+	read := func(route string) (*mark.Rules, error) {
+		c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:80]}}\nroutes:\n- {upstream: a"+route+"}"), 1000, 1, known)
+		if err != nil {
+			return nil, err
+		}
+		return c.Routes[0].Marks, nil
+	}
+	rules, err := read(", id: X-Request-Id, trace: 10%, request: {set: {X-A: b c, x-b: \"\"}, remove: Cookie}, answer: {remove: [Server, X-C]}")
+	if err != nil || rules.ID != "x-request-id" || !rules.Trace || rules.Sampled != 0.1 || string(rules.Request.Lines) != "X-A: b c\r\nx-b: \r\n" ||
+		!slices.Equal(rules.Request.Drop, []string{"x-a", "x-b", "cookie"}) || len(rules.Answer.Lines) > 0 || !slices.Equal(rules.Answer.Drop, []string{"server", "x-c"}) {
+		t.Errorf("%+v, %v", rules, err)
+	}
+	if rules, err := read(""); rules != nil || err != nil {
+		t.Errorf("%+v, %v", rules, err)
+	}
+	for route, want := range map[string]string{
+		", id: a b": "`id` is \"a b\"", ", id: Host": "`id` is \"host\"", ", trace: 5": "`routes[0].trace` is \"5\"", ", request: {set: {Host: b}}": "`Host` cannot be set",
+		", request: {set: {\"a b\": c}}": "`a b` cannot be set", ", answer: {set: {x: \"a\\r\\nb: c\"}}": "`x` cannot be set", ", answer: {remove: Content-Length}": "`Content-Length` cannot be removed",
+		", answer: {set: {\"x: y\\r\\nz\": c}}": "cannot be set",
+	} {
+		if _, err := read(route); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "hint: ") {
+			t.Errorf("%s: %v", route, err)
+		}
+	}
 }

@@ -151,7 +151,7 @@ func TestAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, forget := range []bool{false, true} {
-			fields, flags := understood(t, a.AppendAnswer(nil, 7, &r, []byte("now"), forget, true))
+			fields, flags := understood(t, a.AppendAnswer(nil, 7, &r, &wire.Inbound{Date: []byte("now")}, forget, true))
 			if got := strings.Join(fields, "|"); got != c.want {
 				t.Errorf("got %s\nwant %s", got, c.want)
 			}

@@ -164,22 +164,22 @@ func (st *stream) flush() state {
 }
 
 // head sends the head of an answer. last tells that there is no body.
-func (st *stream) head(r *wire.Response, last bool) {
+func (st *stream) head(r *wire.Response, o *wire.Inbound, last bool) {
 	s := st.session
 	s.begin()
-	s.frames = s.answer.AppendAnswer(s.frames, st.id, r, st.client.w.now(), s.forget, last)
+	s.frames = s.answer.AppendAnswer(s.frames, st.id, r, o, s.forget, last)
 	s.forget, st.said = false, last
 }
 
 // error sends the head of an answer in the gateway's own name, and returns its body.
-func (st *stream) error(to []byte, status int, message string, head bool) []byte {
+func (st *stream) error(to []byte, status int, message string, head bool, o *wire.Inbound) []byte {
 	s, a := st.session, &st.session.answer
 	body := appendErrorBody(to, message)
 	var digits [20]byte
 	s.begin()
 	a.Begin(s.frames, status, s.forget)
 	a.Field([]byte("content-type"), []byte("application/json"))
-	a.Field([]byte("date"), st.client.w.now())
+	a.Field([]byte("date"), o.Date)
 	a.Field([]byte("content-length"), wire.AppendDecimal(digits[:0], int64(len(body))))
 	switch status {
 	case 401:
@@ -187,6 +187,7 @@ func (st *stream) error(to []byte, status int, message string, head bool) []byte
 	case 429, 503:
 		a.Field([]byte("retry-after"), []byte("1"))
 	}
+	a.Lines(o.Lines)
 	s.frames = a.End(st.id, head)
 	s.forget, st.said, st.ending = false, head, true
 	if head {

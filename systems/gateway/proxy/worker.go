@@ -50,6 +50,7 @@ type worker struct {
 	inScratch, upScratch, out, path []byte
 	request                         wire.Request
 	response                        wire.Response
+	inbound                         wire.Inbound
 	trailers                        wire.Fields
 
 	line  []byte // lines for Access, not handed on yet
