@@ -344,7 +344,7 @@ func (c *client) encodeAnswer() bool {
 		if c.stream != nil {
 			c.framing = wire.UntilEnd // frames tell where it is
 		}
-		c.last = c.last || c.framing == wire.UntilEnd || !c.body.Done() || w.stopping || w.server.crowded.Load()
+		c.last = c.last || c.framing == wire.UntilEnd || !c.body.Done() || w.server.stopping.Load() || w.server.crowded.Load()
 		c.answer.Start(r.Body)
 		if c.stream == nil {
 			w.out = wire.AppendResponse(w.out, r, c.inbound())
