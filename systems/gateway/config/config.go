@@ -28,6 +28,8 @@ type Config struct {
 	Admin     netip.AddrPort // not valid where there is none
 	ListenTLS netip.AddrPort // the same
 	TLS       *tls.Config
+	Watch     time.Duration // how often its files are looked at; zero: never
+	Files     []string      // that it was read from
 	Access    string        // a file, "stdout" or "stderr"; empty for none
 	Stop      time.Duration // for the requests in flight when the process is told to stop
 	Server    proxy.Settings
@@ -77,6 +79,7 @@ func parse(file string, text []byte, limit uint64, cores int, world outside) (*C
 	}
 	r := &reader{outside: world}
 	config := r.file(document.Content[0], limit, cores)
+	config.Files = append([]string{file}, r.files...)
 	if len(r.list) > 0 {
 		slices.SortStableFunc(r.list, func(a, b Problem) int { return a.Line - b.Line })
 		return nil, &Problems{file, r.list}
@@ -101,7 +104,7 @@ func syntax(err error) Problem {
 }
 
 func (r *reader) file(node *yaml.Node, limit uint64, cores int) *Config {
-	t := r.table(node, "", "listen", "tls", "admin", "workers", "limits", "timeouts", "via", "forwarded", "trusted", "access", "upstreams", "routes")
+	t := r.table(node, "", "listen", "tls", "admin", "workers", "limits", "timeouts", "via", "forwarded", "trusted", "access", "watch", "upstreams", "routes")
 	c := &Config{}
 	var ok bool
 	if c.Listen, ok = t.address("listen", "127.0.0.1:8080"); !ok && !t.has("listen") {
@@ -112,6 +115,9 @@ func (r *reader) file(node *yaml.Node, limit uint64, cores int) *Config {
 	}
 	c.readTLS(t)
 	c.Access = t.text("access", "", "access.log")
+	if t.has("watch") {
+		c.Watch = t.duration("watch", 2*time.Second, shortest, longest)
+	}
 	limits := t.table("limits", "clients", "head", "descriptors", "pace", "streams")
 	timeouts := t.table("timeouts", "head", "idle", "stall", "stop")
 	c.Stop = timeouts.duration("stop", 5*time.Second, 0, time.Hour)
@@ -435,7 +441,7 @@ func Fixed(before, after *Config) []string {
 		{"`admin`", before.Admin != after.Admin},
 		{"`access`", before.Access != after.Access},
 		{"`tls.listen`", before.ListenTLS != after.ListenTLS},
-		{"what stands beside `upstreams` and `routes`", !reflect.DeepEqual(before.Server, after.Server) || before.Stop != after.Stop},
+		{"what stands beside `upstreams` and `routes`", !reflect.DeepEqual(before.Server, after.Server) || before.Stop != after.Stop || before.Watch != after.Watch},
 	} {
 		if part.differs {
 			all = append(all, part.name)

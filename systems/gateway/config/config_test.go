@@ -58,6 +58,7 @@ routes:
     mirror: {products: 10%}
     upstream: others
 access: access.log
+watch: 2s
 tls:
   listen: 127.0.0.1:8443
   certificates: [{certificate: shop.pem, key: shop.key}]
@@ -113,7 +114,7 @@ func TestReadsAFile(t *testing.T) {
 	if split := c.Routes[1].Split; !slices.Equal(split, []route.Part{{Upstream: 0, Upto: 9950}, {Upstream: 1, Upto: route.Whole}}) {
 		t.Errorf("%+v", split)
 	}
-	if r := c.Routes[2]; r.Upstream != 1 || !slices.Equal(r.Hosts, []string{"*.shop.example"}) || len(r.Methods) != 2 || r.Headers[0].Name != "x-canary" || r.Rewrites() || !r.Quiet || *r.Mirror != (route.Part{Upstream: 0, Upto: 1000}) || c.Routes[0].Mirror != nil || c.Routes[0].Quiet || c.Access != "access.log" {
+	if r := c.Routes[2]; r.Upstream != 1 || !slices.Equal(r.Hosts, []string{"*.shop.example"}) || len(r.Methods) != 2 || r.Headers[0].Name != "x-canary" || r.Rewrites() || !r.Quiet || *r.Mirror != (route.Part{Upstream: 0, Upto: 1000}) || c.Routes[0].Mirror != nil || c.Routes[0].Quiet || c.Access != "access.log" || c.Watch != 2*time.Second || !slices.Equal(c.Files, []string{"gateway.yaml", "shop.pem", "shop.key", "keys.json"}) {
 		t.Errorf("%+v", r)
 	}
 	if c.Routes[0].Guard != nil || c.Routes[2].Guard == nil {
@@ -158,14 +159,16 @@ func TestReadsHowUpstreamsAreSpokenToOverTLS(t *testing.T) {
 	}
 }
 
-func TestTheOwnFileIsRight(t *testing.T) {
-	text, err := os.ReadFile("../gateway.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rendered := strings.NewReplacer("{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081").Replace(string(text))
-	if _, err := parse("gateway.yaml", []byte(rendered), 1000, 1, known); err != nil {
-		t.Error(err)
+func TestTheOwnFilesAreRight(t *testing.T) {
+	for _, name := range []string{"gateway.yaml", "concerns.yaml"} {
+		text, err := os.ReadFile("../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rendered := strings.NewReplacer("{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081", "{work}", "/tmp").Replace(string(text))
+		if _, err := parse(name, []byte(rendered), 1000, 1, known); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -221,7 +224,7 @@ func TestWhatIsWrongIsToldWithLineAndCure(t *testing.T) {
 		{"mirror: {products: 10%}", "mirror: {products: 10}", "`routes[2].mirror.products` is \"10\""},
 		{"retries: 10%", "retries: 10", "gateway.yaml:20: `upstreams.products.retries` is \"10\""},
 		{"path: /well", "path: well", "gateway.yaml:22: `path` is \"well\""},
-		{"key: shop.key", "key: x", "gateway.yaml:43: no certificate of `shop.pem` and `x`: no such file"},
+		{"key: shop.key", "key: x", "gateway.yaml:44: no certificate of `shop.pem` and `x`: no such file"},
 		{"  listen: 127.0.0.1:8443\n", "", "`tls.listen` is missing"},
 		{"  certificates: [{certificate: shop.pem, key: shop.key}]\n", "", "`tls.certificates` names none"},
 		{"methods: [GET, HEAD]", "methods: [[GET]]", "`routes[2].methods` has an element that is not a single value"},

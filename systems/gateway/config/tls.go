@@ -24,6 +24,7 @@ func (c *Config) readTLS(t table) {
 	for _, node := range s.list("certificates") {
 		one := t.reader.table(node, "tls.certificates", "certificate", "key")
 		certificate, key := one.text("certificate", "", "shop.pem"), one.text("key", "", "shop.key")
+		s.files = append(s.files, certificate, key)
 		pair, err := s.load(certificate, key)
 		if err != nil {
 			s.problem(node, "name two PEM files that belong together and that this process may read", "no certificate of `%s` and `%s`: %v", certificate, key, err)
@@ -49,7 +50,7 @@ func (u table) secure(first string) *proxy.UpstreamTLS {
 		return s
 	}
 	name := t.text("roots", "", "authority.pem")
-	text, err := t.read(name)
+	text, err := t.open(name)
 	if err == nil && !x509.NewCertPool().AppendCertsFromPEM(text) {
 		err = errors.New("it has none")
 	}
