@@ -14,8 +14,8 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"syscall"
+	"time"
 
 	"faceoff/systems/gateway/admin"
 	"faceoff/systems/gateway/config"
@@ -66,7 +66,8 @@ func parse(args []string, usage io.Writer) (settings, error) {
 	return s, nil
 }
 
-// run serves until ctx is done, then lets the requests in flight finish. SIGHUP has it read its file again.
+// run serves until ctx is done, then lets the requests in flight finish. SIGHUP has it read its file again, and so has a
+// change of it where that is asked for.
 func run(ctx context.Context, s settings, stderr io.Writer) error {
 	limit, err := descriptorLimit()
 	if err != nil {
@@ -77,6 +78,7 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 	if err != nil || s.check {
 		return err
 	}
+	seen := versions(c.Files)
 	if memory := memoryLimit(os.ReadFile); memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memory / 10 * 9) // the rest is for what Go does not count
 	}
@@ -124,30 +126,20 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 		}
 		defer stop()
 	}
+	r := &reloader{settings: s, limit: limit, cores: cores, began: c, server: server, lines: lines, logger: logger, files: c.Files, seen: seen}
+	var look <-chan time.Time
+	if c.Watch > 0 {
+		ticker := time.NewTicker(c.Watch)
+		defer ticker.Stop()
+		look = ticker.C
+	}
 	for {
 		select {
 		case <-reload:
-			again, err := config.Read(s.config, limit, cores)
-			if err != nil {
-				logger.Printf("the configuration stays as it was: %v", err)
-				continue
-			}
-			again.Server.Access = c.Server.Access
-			if s.access != "" {
-				again.Access = s.access
-			}
-			if fixed := config.Fixed(c, again); len(fixed) > 0 {
-				logger.Printf("the configuration stays as it was: %s changes only when the gateway is started again", strings.Join(fixed, " and "))
-				continue
-			}
-			if err := lines.reopen(); err != nil {
-				logger.Print(err)
-			}
-			if c.TLS != nil && again.TLS != nil {
-				server.Certify(again.TLS)
-			}
-			server.Swap(table(again, server.Table(), c.Server.Workers))
-			logger.Print("the configuration is in force")
+			r.reload()
+			continue
+		case <-look:
+			r.look()
 			continue
 		case err := <-server.Errors():
 			now, cancel := context.WithTimeout(ctx, 0)

@@ -171,3 +171,47 @@ func TestTheCommandLine(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestAFileThatChangesIsReadAgain(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.Path) }))
+	defer upstream.Close()
+	listen, file := free(t), filepath.Join(t.TempDir(), "gateway.yaml")
+	write := func(prefix string) {
+		text := fmt.Sprintf("listen: %s\nwatch: 100ms\nupstreams: {one: {servers: [%q]}}\nroutes:\n  - {path: %s, replace: /, upstream: one}\n", listen, upstream.Listener.Addr(), prefix)
+		if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(file+".new", file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("/a")
+	var logged syncBuffer
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, settings{config: file}, &logged) }()
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	until(t, "it to listen", func() bool { return strings.Contains(logged.String(), "listening on "+listen) })
+	times := func(text string) int { return strings.Count(logged.String(), text) }
+	for i, prefix := range []string{"/b", "/c"} {
+		write(prefix)
+		until(t, "the new file", func() bool { return times("is in force") == i+1 })
+		if status, text := get(t, "http://"+listen+prefix+"/x"); status != 200 || text != "/x" {
+			t.Errorf("%d %s", status, text)
+		}
+		write("wrong")
+		until(t, "the refusal", func() bool { return times("stays as it was") == i+1 })
+		time.Sleep(250 * time.Millisecond)
+		if times("is in force") != i+1 || times("stays as it was") != i+1 {
+			t.Errorf("it was read again for no change: %s", logged.String())
+		}
+		if status, _ := get(t, "http://"+listen+prefix+"/x"); status != 200 {
+			t.Errorf("status %d", status)
+		}
+	}
+}

@@ -28,6 +28,8 @@ type Config struct {
 	Admin     netip.AddrPort // not valid where there is none
 	ListenTLS netip.AddrPort // the same
 	TLS       *tls.Config
+	Watch     time.Duration // how often its files are looked at; zero: never
+	Files     []string      // that it was read from
 	Access    string        // a file, "stdout" or "stderr"; empty for none
 	Stop      time.Duration // for the requests in flight when the process is told to stop
 	Server    proxy.Settings
@@ -77,6 +79,7 @@ func parse(file string, text []byte, limit uint64, cores int, world outside) (*C
 	}
 	r := &reader{outside: world}
 	config := r.file(document.Content[0], limit, cores)
+	config.Files = append([]string{file}, r.files...)
 	if len(r.list) > 0 {
 		slices.SortStableFunc(r.list, func(a, b Problem) int { return a.Line - b.Line })
 		return nil, &Problems{file, r.list}
@@ -101,7 +104,7 @@ func syntax(err error) Problem {
 }
 
 func (r *reader) file(node *yaml.Node, limit uint64, cores int) *Config {
-	t := r.table(node, "", "listen", "tls", "admin", "workers", "limits", "timeouts", "via", "forwarded", "trusted", "access", "upstreams", "routes")
+	t := r.table(node, "", "listen", "tls", "admin", "workers", "limits", "timeouts", "via", "forwarded", "trusted", "access", "watch", "upstreams", "routes")
 	c := &Config{}
 	var ok bool
 	if c.Listen, ok = t.address("listen", "127.0.0.1:8080"); !ok && !t.has("listen") {
@@ -112,6 +115,9 @@ func (r *reader) file(node *yaml.Node, limit uint64, cores int) *Config {
 	}
 	c.readTLS(t)
 	c.Access = t.text("access", "", "access.log")
+	if t.has("watch") {
+		c.Watch = t.duration("watch", 2*time.Second, shortest, longest)
+	}
 	limits := t.table("limits", "clients", "head", "descriptors", "pace", "streams")
 	timeouts := t.table("timeouts", "head", "idle", "stall", "stop")
 	c.Stop = timeouts.duration("stop", 5*time.Second, 0, time.Hour)
@@ -191,7 +197,7 @@ func (c *Config) upstreams(t table) map[string]int {
 		if all.of[key.Value] != all.node.Content[i+1] {
 			continue // it stands twice, which was told
 		}
-		u := all.table(key.Value, "servers", "balance", "share", "requests", "queue", "wait", "host", "timeouts", "keep", "retries", "eject", "health")
+		u := all.table(key.Value, "servers", "balance", "share", "requests", "queue", "wait", "host", "timeouts", "keep", "retries", "eject", "health", "tls")
 		tables = append(tables, u)
 		names[key.Value] = len(c.Upstreams)
 		c.Upstreams = append(c.Upstreams, c.upstream(u, key))
@@ -268,6 +274,7 @@ func (c *Config) upstream(u table, key *yaml.Node) proxy.UpstreamSettings {
 		}
 		s.Servers = append(s.Servers, proxy.ServerSettings{Address: resolved, Weight: weight})
 	}
+	s.TLS = u.secure(first)
 	if len(u.list("servers")) == 0 && u.has("servers") {
 		u.problem(u.at("servers"), "name at least one", "`upstreams.%s.servers` is empty", key.Value)
 	}
@@ -326,7 +333,7 @@ func (c *Config) routes(t table, upstreams map[string]int) {
 	}
 	for i, node := range t.list("routes") {
 		r := t.reader.table(node, fmt.Sprintf("routes[%d]", i), "name", "path", "exact", "host", "methods", "headers", "replace", "access", "mirror", "upstream",
-			"allow", "deny", "body", "rate", "token")
+			"allow", "deny", "body", "rate", "token", "id", "trace", "request", "answer")
 		one := &route.Route{Path: r.text("path", "/", "/api"), Exact: r.boolean("exact", false), Methods: r.texts("methods"), Quiet: !r.boolean("access", true)}
 		one.Name = r.text("name", one.Path, "api")
 		for _, host := range r.texts("host") {
@@ -354,7 +361,7 @@ func (c *Config) routes(t table, upstreams map[string]int) {
 		}
 		r.target(one, upstreams)
 		r.mirror(one, upstreams)
-		one.Guard = r.guard()
+		one.Guard, one.Marks = r.guard(), r.marks()
 		c.Routes = append(c.Routes, one)
 	}
 }
@@ -434,7 +441,7 @@ func Fixed(before, after *Config) []string {
 		{"`admin`", before.Admin != after.Admin},
 		{"`access`", before.Access != after.Access},
 		{"`tls.listen`", before.ListenTLS != after.ListenTLS},
-		{"what stands beside `upstreams` and `routes`", !reflect.DeepEqual(before.Server, after.Server) || before.Stop != after.Stop},
+		{"what stands beside `upstreams` and `routes`", !reflect.DeepEqual(before.Server, after.Server) || before.Stop != after.Stop || before.Watch != after.Watch},
 	} {
 		if part.differs {
 			all = append(all, part.name)

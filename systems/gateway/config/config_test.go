@@ -2,7 +2,9 @@ package config
 
 import (
 	"crypto/tls"
+	"encoding/pem"
 	"errors"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"faceoff/systems/gateway/guard"
+	"faceoff/systems/gateway/mark"
 	"faceoff/systems/gateway/proxy"
 	"faceoff/systems/gateway/route"
 )
@@ -55,6 +58,7 @@ routes:
     mirror: {products: 10%}
     upstream: others
 access: access.log
+watch: 2s
 tls:
   listen: 127.0.0.1:8443
   certificates: [{certificate: shop.pem, key: shop.key}]
@@ -74,6 +78,9 @@ var known = outside{
 		return tls.Certificate{Certificate: [][]byte{{1}}}, nil
 	},
 	read: func(name string) ([]byte, error) {
+		if name == "roots.pem" {
+			return roots(), nil
+		}
 		if name != "keys.json" {
 			return nil, errors.New("no such file")
 		}
@@ -107,7 +114,7 @@ func TestReadsAFile(t *testing.T) {
 	if split := c.Routes[1].Split; !slices.Equal(split, []route.Part{{Upstream: 0, Upto: 9950}, {Upstream: 1, Upto: route.Whole}}) {
 		t.Errorf("%+v", split)
 	}
-	if r := c.Routes[2]; r.Upstream != 1 || !slices.Equal(r.Hosts, []string{"*.shop.example"}) || len(r.Methods) != 2 || r.Headers[0].Name != "x-canary" || r.Rewrites() || !r.Quiet || *r.Mirror != (route.Part{Upstream: 0, Upto: 1000}) || c.Routes[0].Mirror != nil || c.Routes[0].Quiet || c.Access != "access.log" {
+	if r := c.Routes[2]; r.Upstream != 1 || !slices.Equal(r.Hosts, []string{"*.shop.example"}) || len(r.Methods) != 2 || r.Headers[0].Name != "x-canary" || r.Rewrites() || !r.Quiet || *r.Mirror != (route.Part{Upstream: 0, Upto: 1000}) || c.Routes[0].Mirror != nil || c.Routes[0].Quiet || c.Access != "access.log" || c.Watch != 2*time.Second || !slices.Equal(c.Files, []string{"gateway.yaml", "shop.pem", "shop.key", "keys.json"}) {
 		t.Errorf("%+v", r)
 	}
 	if c.Routes[0].Guard != nil || c.Routes[2].Guard == nil {
@@ -123,14 +130,45 @@ func TestReadsAFile(t *testing.T) {
 	}
 }
 
-func TestTheOwnFileIsRight(t *testing.T) {
-	text, err := os.ReadFile("../gateway.yaml")
-	if err != nil {
-		t.Fatal(err)
+// roots are a certificate that issues others.
+func roots() []byte {
+	lender := httptest.NewUnstartedServer(nil)
+	lender.StartTLS()
+	defer lender.Close()
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: lender.Certificate().Raw})
+}
+
+func TestReadsHowUpstreamsAreSpokenToOverTLS(t *testing.T) {
+	for tls, want := range map[string]string{
+		"{}":                         "127.0.0.1",
+		"{name: shop}":               "shop",
+		"{roots: roots.pem}":         "127.0.0.1",
+		"{name: shop, roots: other}": "f:2: no certificates of `other`: no such file\n  hint: name a file with certificates in PEM",
+		"{roots: keys.json}":         "no certificates of `keys.json`: it has none",
+	} {
+		c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:8443], tls: "+tls+"}}\nroutes: [{upstream: a}]"), 1000, 1, known)
+		if err != nil {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", tls, err)
+			}
+			continue
+		}
+		if s := c.Upstreams[0].TLS; s == nil || s.Name != want || (s.Roots != nil) != strings.Contains(tls, "roots") {
+			t.Errorf("%s: %+v", tls, s)
+		}
 	}
-	rendered := strings.NewReplacer("{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081").Replace(string(text))
-	if _, err := parse("gateway.yaml", []byte(rendered), 1000, 1, known); err != nil {
-		t.Error(err)
+}
+
+func TestTheOwnFilesAreRight(t *testing.T) {
+	for _, name := range []string{"gateway.yaml", "concerns.yaml"} {
+		text, err := os.ReadFile("../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rendered := strings.NewReplacer("{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081", "{work}", "/tmp").Replace(string(text))
+		if _, err := parse(name, []byte(rendered), 1000, 1, known); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -186,7 +224,7 @@ func TestWhatIsWrongIsToldWithLineAndCure(t *testing.T) {
 		{"mirror: {products: 10%}", "mirror: {products: 10}", "`routes[2].mirror.products` is \"10\""},
 		{"retries: 10%", "retries: 10", "gateway.yaml:20: `upstreams.products.retries` is \"10\""},
 		{"path: /well", "path: well", "gateway.yaml:22: `path` is \"well\""},
-		{"key: shop.key", "key: x", "gateway.yaml:43: no certificate of `shop.pem` and `x`: no such file"},
+		{"key: shop.key", "key: x", "gateway.yaml:44: no certificate of `shop.pem` and `x`: no such file"},
 		{"  listen: 127.0.0.1:8443\n", "", "`tls.listen` is missing"},
 		{"  certificates: [{certificate: shop.pem, key: shop.key}]\n", "", "`tls.certificates` names none"},
 		{"methods: [GET, HEAD]", "methods: [[GET]]", "`routes[2].methods` has an element that is not a single value"},
@@ -278,4 +316,31 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestReadsWhatRoutesGiveTheirRequests(t *testing.T) {
+	read := func(route string) (*mark.Rules, error) {
+		c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:80]}}\nroutes:\n- {upstream: a"+route+"}"), 1000, 1, known)
+		if err != nil {
+			return nil, err
+		}
+		return c.Routes[0].Marks, nil
+	}
+	rules, err := read(", id: X-Request-Id, trace: 10%, request: {set: {X-A: b c, x-b: \"\"}, remove: Cookie}, answer: {remove: [Server, X-C]}")
+	if err != nil || rules.ID != "x-request-id" || !rules.Trace || rules.Sampled != 0.1 || string(rules.Request.Lines) != "X-A: b c\r\nx-b: \r\n" ||
+		!slices.Equal(rules.Request.Drop, []string{"x-a", "x-b", "cookie"}) || len(rules.Answer.Lines) > 0 || !slices.Equal(rules.Answer.Drop, []string{"server", "x-c"}) {
+		t.Errorf("%+v, %v", rules, err)
+	}
+	if rules, err := read(""); rules != nil || err != nil {
+		t.Errorf("%+v, %v", rules, err)
+	}
+	for route, want := range map[string]string{
+		", id: a b": "`id` is \"a b\"", ", id: Host": "`id` is \"host\"", ", trace: 5": "`routes[0].trace` is \"5\"", ", request: {set: {Host: b}}": "`Host` cannot be set",
+		", request: {set: {\"a b\": c}}": "`a b` cannot be set", ", answer: {set: {x: \"a\\r\\nb: c\"}}": "`x` cannot be set", ", answer: {remove: Content-Length}": "`Content-Length` cannot be removed",
+		", answer: {set: {\"x: y\\r\\nz\": c}}": "cannot be set",
+	} {
+		if _, err := read(route); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "hint: ") {
+			t.Errorf("%s: %v", route, err)
+		}
+	}
 }

@@ -42,7 +42,7 @@ func (r table) token() *guard.Token {
 	}
 	t := r.table("token", "keys", "issuer", "audience")
 	name := t.text("keys", "", "keys.json")
-	text, err := r.read(name)
+	text, err := r.open(name)
 	token := &guard.Token{Issuer: t.text("issuer", "", "https://shop.example"), Audience: t.text("audience", "", "shop")}
 	if err == nil {
 		token.Keys, err = guard.ParseKeys(text)

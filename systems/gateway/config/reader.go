@@ -41,7 +41,14 @@ func (p *Problems) Error() string {
 // reader collects problems, so that one look at a file tells all of them.
 type reader struct {
 	outside
-	list []Problem
+	list  []Problem
+	files []string // that were asked for
+}
+
+// open reads a file that the configuration names.
+func (r *reader) open(name string) ([]byte, error) {
+	r.files = append(r.files, name)
+	return r.read(name)
 }
 
 func (r *reader) problem(node *yaml.Node, hint, format string, args ...any) {

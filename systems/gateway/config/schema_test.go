@@ -79,7 +79,10 @@ func TestTheSchemaKnowsWhatTheReaderKnows(t *testing.T) {
 		{"upstreams: {a: {keep: {KEY: 1}}}", []string{"upstreams", "*", "keep"}},
 		{"upstreams: {a: {eject: {KEY: 1}}}", []string{"upstreams", "*", "eject"}},
 		{"upstreams: {a: {health: {KEY: 1}}}", []string{"upstreams", "*", "health"}},
+		{"upstreams: {a: {tls: {KEY: 1}}}", []string{"upstreams", "*", "tls"}},
 		{"routes: [{KEY: 1}]", []string{"routes", "*"}},
+		{"routes: [{request: {KEY: 1}}]", []string{"routes", "*", "request"}},
+		{"routes: [{answer: {KEY: 1}}]", []string{"routes", "*", "answer"}},
 		{"routes: [{rate: {KEY: 1}}]", []string{"routes", "*", "rate"}},
 		{"routes: [{token: {KEY: 1}}]", []string{"routes", "*", "token"}},
 	} {

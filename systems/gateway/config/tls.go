@@ -1,6 +1,13 @@
 package config
 
-import "crypto/tls"
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+
+	"faceoff/systems/gateway/proxy"
+)
 
 // readTLS reads the other door: where it is, and what those who come are shown. Which certificate that is, their names decide.
 func (c *Config) readTLS(t table) {
@@ -17,6 +24,7 @@ func (c *Config) readTLS(t table) {
 	for _, node := range s.list("certificates") {
 		one := t.reader.table(node, "tls.certificates", "certificate", "key")
 		certificate, key := one.text("certificate", "", "shop.pem"), one.text("key", "", "shop.key")
+		s.files = append(s.files, certificate, key)
 		pair, err := s.load(certificate, key)
 		if err != nil {
 			s.problem(node, "name two PEM files that belong together and that this process may read", "no certificate of `%s` and `%s`: %v", certificate, key, err)
@@ -27,4 +35,28 @@ func (c *Config) readTLS(t table) {
 	if len(s.list("certificates")) == 0 {
 		s.problem(s.node, "write `certificates: [{certificate: shop.pem, key: shop.key}]`", "`tls.certificates` names none")
 	}
+}
+
+// secure reads how an upstream is spoken to over TLS, `tls: {name: shop.internal, roots: authority.pem}`; nil where it is not. first is
+// its first server.
+func (u table) secure(first string) *proxy.UpstreamTLS {
+	if !u.has("tls") {
+		return nil
+	}
+	t := u.table("tls", "name", "roots")
+	host, _, _ := net.SplitHostPort(first) // what is none was told
+	s := &proxy.UpstreamTLS{Name: t.text("name", host, "shop.internal")}
+	if !t.has("roots") {
+		return s
+	}
+	name := t.text("roots", "", "authority.pem")
+	text, err := t.open(name)
+	if err == nil && !x509.NewCertPool().AppendCertsFromPEM(text) {
+		err = errors.New("it has none")
+	}
+	if err != nil {
+		t.problem(t.at("roots"), "name a file with certificates in PEM, such as `roots: authority.pem`", "no certificates of `%s`: %v", name, err)
+	}
+	s.Roots = text
+	return s
 }

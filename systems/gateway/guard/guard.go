@@ -56,20 +56,6 @@ func within(networks []netip.Prefix, address netip.Addr, otherwise bool) bool {
 	return otherwise && len(networks) == 0
 }
 
-// field is the value of the only field of a name, in lower case; nil where there is none, or more than one.
-func field(r *wire.Request, name string) []byte {
-	var value []byte
-	for i := range r.List {
-		if wire.Equal(r.List[i].Name, name) {
-			if value != nil {
-				return nil
-			}
-			value = r.List[i].Value
-		}
-	}
-	return value
-}
-
 // From is where a request comes from: the address that it came over, or, where that is trusted, the last in
 // X-Forwarded-For that is not.
 func From(r *wire.Request, peer netip.Addr, trusted []netip.Prefix) netip.Addr {

@@ -62,7 +62,7 @@ func (rate *Rate) take(r *wire.Request, from netip.Addr, now time.Time) bool {
 		address := from.As16()
 		key = append(key, address[:]...)
 	} else {
-		key = append(key, field(r, rate.Key)...)
+		key = append(key, r.Only(rate.Key)...)
 	}
 	return rate.shards[maphash.Bytes(rate.seed, key)%shards].take(key, now, &rate.Limits)
 }

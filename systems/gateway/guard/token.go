@@ -50,7 +50,7 @@ const (
 
 // check is why a request's token does not count, empty where it does.
 func (t *Token) check(r *wire.Request, now time.Time) string {
-	value := field(r, "authorization")
+	value := r.Only("authorization")
 	const bearer = "bearer "
 	if len(value) <= len(bearer) || !wire.Equal(value[:len(bearer)], bearer) {
 		return "a bearer token is missing"

@@ -106,15 +106,18 @@ func (a *Answer) End(stream uint32, last bool) []byte {
 }
 
 // AppendAnswer writes the head of an answer as it goes to a client. last tells that there is no body.
-func (a *Answer) AppendAnswer(to []byte, stream uint32, r *wire.Response, date []byte, forget, last bool) []byte {
+func (a *Answer) AppendAnswer(to []byte, stream uint32, r *wire.Response, o *wire.Inbound, forget, last bool) []byte {
 	a.Begin(to, r.Status, forget)
 	for i := range r.List {
-		if field := &r.List[i]; r.GoesOn(field, r.Body.Kind) {
+		if field := &r.List[i]; r.GoesOn(field, r.Body.Kind, o.Drop) {
 			a.Field(field.Name, field.Value)
 		}
 	}
-	if r.Status >= 200 && !r.Has(wire.Date) && len(date) > 0 {
-		a.Field([]byte("date"), date)
+	if r.Status >= 200 {
+		if !r.Has(wire.Date) && len(o.Date) > 0 {
+			a.Field([]byte("date"), o.Date)
+		}
+		a.Lines(o.Lines)
 	}
 	if r.Body.Kind == wire.Sized {
 		var digits [20]byte
@@ -127,13 +130,18 @@ func (a *Answer) AppendAnswer(to []byte, stream uint32, r *wire.Response, date [
 func (a *Answer) AppendTrailers(to []byte, stream uint32, lines []byte) []byte {
 	a.begin = len(to)
 	a.to = append(to, make([]byte, FrameHead)...)
+	a.Lines(lines)
+	return a.End(stream, true)
+}
+
+// Lines adds fields that are written as HTTP/1.1 has them.
+func (a *Answer) Lines(lines []byte) {
 	for len(lines) > 2 {
 		line, rest, _ := bytes.Cut(lines, []byte("\r\n"))
 		name, value, _ := bytes.Cut(line, []byte(": "))
 		a.Field(name, value)
 		lines = rest
 	}
-	return a.End(stream, true)
 }
 
 // places are those of fields' names in the table that both sides have from the start (RFC 7541, A).

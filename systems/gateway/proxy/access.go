@@ -138,6 +138,13 @@ func (c *client) closeAccount() {
 		to = append(to, c.upstream.Name...)
 		to = append(to, '"')
 	}
+	if m := c.marked(); len(m.ID) > 0 || len(m.Trace) > 0 {
+		to = append(to, `,"id":"`...)
+		to = append(to, m.ID...)
+		to = append(to, `","trace":"`...)
+		to = append(to, m.Trace...)
+		to = append(to, '"')
+	}
 	if a.error != "" {
 		to = append(to, `,"error":"`...)
 		to = append(to, a.error...)

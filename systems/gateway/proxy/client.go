@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"faceoff/systems/gateway/guard"
+	"faceoff/systems/gateway/mark"
 	"faceoff/systems/gateway/wire"
 )
 
@@ -46,6 +47,7 @@ type client struct {
 	session *session      // nil while it speaks HTTP/1.1
 
 	account account
+	mark    *mark.Mark // what the request was given, where its route gives anything
 
 	member, rest, wait place       // among all clients, among quiet ones, in a queue
 	granted            atomic.Bool // it has left the queue with a place
@@ -243,6 +245,12 @@ func (c *client) begin(n int) {
 		c.fail(404, "not found")
 		return
 	}
+	if rules := c.route.Marks; rules != nil {
+		if c.mark == nil {
+			c.mark = &mark.Mark{}
+		}
+		c.mark.Begin(rules, r, c.trusted)
+	}
 	if g := c.route.Guard; g != nil {
 		if denied := g.Check(r, guard.From(r, c.peer, w.server.settings.Trusted), time.Now()); denied.Status != 0 {
 			w.metrics.denied.Add(1)
@@ -380,10 +388,11 @@ func (c *client) fail(status int, message string) {
 	}
 	w.metrics.answer(status)
 	c.last = c.last || w.server.crowded.Load()
+	o := wire.Inbound{Minor: c.minor, Close: c.last, Date: w.now(), Lines: c.marked().Answer.Lines}
 	if c.stream != nil {
-		w.out = c.stream.error(w.out[:0], status, message, c.kind == wire.Head)
+		w.out = c.stream.error(w.out[:0], status, message, c.kind == wire.Head, &o)
 	} else {
-		w.out = appendError(w.out[:0], status, message, c.last, c.kind == wire.Head, c.minor, w.now())
+		w.out = appendError(w.out[:0], status, message, c.kind == wire.Head, &o)
 	}
 	c.account.status, c.account.error = status, message
 	c.account.said += int64(len(w.out))
@@ -397,6 +406,17 @@ func (c *client) fail(status int, message string) {
 		return
 	}
 	c.settle()
+}
+
+// unmarked is what a request was given whose route gives nothing.
+var unmarked mark.Mark
+
+// marked is what the request was given.
+func (c *client) marked() *mark.Mark {
+	if c.route == nil || c.route.Marks == nil {
+		return &unmarked
+	}
+	return c.mark
 }
 
 // bodyThere reads over the rest of the request's body as far as it is here, and reports whether that is all of it.

@@ -45,6 +45,7 @@ func (c *client) dispatch() {
 	w, u, r := c.w, c.upstream, &c.w.request
 	settings := &w.server.settings
 	o := wire.Outbound{Path: r.Path, Host: u.Host, Client: c.address, Proto: c.scheme, Via: settings.Via, Trusted: c.trusted, Forward: settings.Forwarded}
+	o.Drop, o.Lines = c.marked().Request.Drop, c.marked().Request.Lines
 	if c.stream != nil {
 		o.Received = "2"
 	}
@@ -321,7 +322,7 @@ func (c *client) encodeAnswer() bool {
 			c.expects = c.expects && r.Status != 100
 			switch {
 			case c.stream != nil:
-				c.stream.head(r, false)
+				c.stream.head(r, &wire.Inbound{Drop: c.marked().Answer.Drop}, false)
 			case c.minor == 1:
 				w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: 1})
 			}
@@ -343,10 +344,10 @@ func (c *client) encodeAnswer() bool {
 		if c.stream != nil {
 			c.framing = wire.UntilEnd // frames tell where it is
 		}
-		c.last = c.last || c.framing == wire.UntilEnd || !c.body.Done() || w.stopping || w.server.crowded.Load()
+		c.last = c.last || c.framing == wire.UntilEnd || !c.body.Done() || w.server.stopping.Load() || w.server.crowded.Load()
 		c.answer.Start(r.Body)
 		if c.stream == nil {
-			w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: c.minor, Close: c.last, Date: w.now()})
+			w.out = wire.AppendResponse(w.out, r, c.inbound())
 		}
 	}
 	if !c.answering {
@@ -360,10 +361,17 @@ func (c *client) encodeAnswer() bool {
 	if unsaid {
 		w.metrics.answer(r.Status)
 		if st := c.stream; st != nil {
-			st.head(r, c.answer.Done() && len(w.out)+len(st.trailers) == 0)
+			st.head(r, c.inbound(), c.answer.Done() && len(w.out)+len(st.trailers) == 0)
 		}
 	}
 	return true
+}
+
+// inbound is how the answer goes to the client.
+func (c *client) inbound() *wire.Inbound {
+	fields := &c.marked().Answer
+	c.w.inbound = wire.Inbound{Minor: c.minor, Close: c.last, Date: c.w.now(), Drop: fields.Drop, Lines: fields.Lines}
+	return &c.w.inbound
 }
 
 // encode writes to the worker's scratch what of a body is there, as it is passed on: in chunks, or as it is.

@@ -34,6 +34,7 @@ func (u *Upstream) ask(s *server, log func(format string, args ...any)) {
 	h := u.Health
 	transport := &http.Transport{
 		DisableKeepAlives: true, // it is asked whether it lets anybody in, too
+		TLSClientConfig:   u.secure.Clone(),
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, network, s.address.String())
 		},
@@ -72,7 +73,11 @@ func (u *Upstream) ask(s *server, log func(format string, args ...any)) {
 func (u *Upstream) well(transport *http.Transport, s *server) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), u.Health.Within)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, "GET", "http://"+s.address.String()+u.Health.Path, nil)
+	scheme := "http://"
+	if u.secure != nil {
+		scheme = "https://"
+	}
+	request, err := http.NewRequestWithContext(ctx, "GET", scheme+s.address.String()+u.Health.Path, nil)
 	if err != nil {
 		return false
 	}

@@ -8,6 +8,8 @@ type link struct {
 	client     *client // nil while it is idle
 	shadow     *shadow // instead of a client, a copy of a request
 	connecting bool
+	shaking    bool // as part of that, hands, elsewhere
+	dropped    bool // nobody waits for it any more
 	used       bool // it has carried a request before
 }
 
@@ -31,12 +33,12 @@ func (w *worker) connect(u *Upstream, s *server) (*link, error) {
 	if u.places.connections.Load() >= int64(u.Connections) {
 		w.makeRoom(u)
 	}
-	fd, err := dial(s.address)
-	if err != nil {
+	l := &link{upstream: u, server: s, connecting: true, shaking: u.secure != nil}
+	if l.shaking {
+		w.shake(l)
+	} else if fd, err := dial(s.address); err != nil {
 		return nil, err
-	}
-	l := &link{upstream: u, server: s, connecting: true}
-	if err := w.join(&l.conn, fd, l); err != nil {
+	} else if err := w.join(&l.conn, fd, l); err != nil {
 		return nil, err
 	}
 	u.places.connections.Add(1)
@@ -79,6 +81,10 @@ func (l *link) ready() {
 		return
 	}
 	if l.readable || l.hung { // a server says nothing unasked but farewell
+		if l.secure != nil && !l.hung && l.fill(l.w.upScratch, readSize) == later {
+			l.in.drop(l.w) // but TLS does
+			return
+		}
 		l.retire()
 	}
 }
@@ -119,6 +125,13 @@ func (w *worker) dropKept() {
 
 // close ends the connection. It may be called twice.
 func (l *link) close() {
+	if l.shaking && !l.dropped {
+		l.dropped = true
+		l.upstream.places.connections.Add(-1)
+		l.w.wheel.forget(&l.timer)
+		l.dropOut()
+		return
+	}
 	if l.open {
 		l.upstream.places.connections.Add(-1)
 	}

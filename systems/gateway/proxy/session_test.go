@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"faceoff/systems/gateway/h2"
+	"faceoff/systems/gateway/wire"
 )
 
 // framer speaks HTTP/2 frame by frame.
@@ -433,6 +434,37 @@ func TestStreamsAndWindowsAreBounded(t *testing.T) {
 	f.Close()
 	g.counted(t, "gateway_upstream_requests", 0)
 	g.counted(t, "gateway_upstream_waiting", 0)
+}
+
+func TestBytesThatComeOneByOneTakeNoMoreRoom(t *testing.T) {
+	c := &client{}
+	c.w = &worker{}
+	st := &stream{client: c, session: &session{client: c}, left: -1}
+	for range h2.Window {
+		st.add([]byte{'x'})
+	}
+	if room := cap(st.inbox); room > 2*h2.Window {
+		t.Errorf("%d bytes are held for %d", room, h2.Window)
+	}
+	st.finishBody([]byte("\r\n"))
+	var in intake
+	if state := st.fill(&in); state != fine || st.fill(&in) != later {
+		t.Errorf("state %d", state)
+	}
+	var reader wire.Reader
+	reader.Start(wire.Body{Kind: wire.Chunked})
+	all := 0
+	for !reader.Done() {
+		content, taken, _, err := reader.Next(in.data)
+		if err != nil || taken == 0 {
+			t.Fatalf("%d bytes taken of %d, %v", taken, len(in.data), err)
+		}
+		in.took(taken)
+		all += len(content)
+	}
+	if all != h2.Window || len(in.data) > 0 {
+		t.Errorf("%d bytes, and %d behind them", all, len(in.data))
+	}
 }
 
 func TestAnAnswerWaitsForItsWindow(t *testing.T) {

@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"bytes"
+
 	"faceoff/systems/gateway/h2"
 	"faceoff/systems/gateway/wire"
 )
@@ -20,7 +22,8 @@ type stream struct {
 	room     int64  // bytes that the client may send
 	owed     int64  // bytes of it that were not allowed anew
 	left     int64  // of a body whose length was told; negative for others
-	inbox    []byte // what came of the body, as HTTP/1.1 has it
+	inbox    []byte // what came of the body
+	tail     []byte // the trailers after it with their empty line, where its length was not told
 	trailers []byte // of the answer, as lines
 }
 
@@ -49,12 +52,10 @@ func (st *stream) add(content []byte) {
 		return
 	}
 	if st.inbox == nil {
-		st.inbox = c.w.buffers.take(len(content) + wire.ChunkOverhead + 8)
+		st.inbox = c.w.buffers.take(len(content))
 	}
-	if st.left < 0 {
-		st.inbox = wire.AppendChunk(st.inbox, content)
-	} else {
-		st.inbox = append(st.inbox, content...)
+	st.inbox = append(st.inbox, content...)
+	if st.left >= 0 {
 		st.left -= int64(len(content))
 	}
 	st.news()
@@ -64,7 +65,7 @@ func (st *stream) add(content []byte) {
 func (st *stream) finishBody(trailers []byte) {
 	st.ended = true
 	if st.left < 0 {
-		st.inbox = append(append(st.inbox, "0\r\n"...), trailers...)
+		st.tail = bytes.Clone(trailers)
 	}
 	st.news()
 }
@@ -75,23 +76,31 @@ func (st *stream) news() {
 	st.client.w.later(st.client)
 }
 
-// fill is that of a connection.
+// fill is that of a connection. What came is given on as HTTP/1.1 has it.
 func (st *stream) fill(in *intake) state {
 	c := st.client
 	c.readable = false
-	if len(st.inbox) == 0 {
+	if len(st.inbox) == 0 && st.tail == nil {
 		return later
 	}
+	fresh := st.inbox
+	if st.left < 0 { // all as one chunk: in its frames, it could come byte by byte
+		fresh = wire.AppendChunk(c.w.buffers.take(len(st.inbox)+wire.ChunkOverhead+len(st.tail)+3), st.inbox)
+		if st.tail != nil {
+			fresh = append(append(fresh, "0\r\n"...), st.tail...)
+		}
+		c.w.buffers.give(st.inbox)
+	}
+	st.inbox, st.tail = nil, nil
 	if len(in.data) == 0 {
 		in.drop(c.w)
-		in.data, in.own = st.inbox, st.inbox
 	} else {
-		both := append(append(c.w.buffers.take(len(in.data)+len(st.inbox)), in.data...), st.inbox...)
+		both := append(append(c.w.buffers.take(len(in.data)+len(fresh)), in.data...), fresh...)
 		c.w.buffers.give(in.own)
-		c.w.buffers.give(st.inbox)
-		in.data, in.own = both, both
+		c.w.buffers.give(fresh)
+		fresh = both
 	}
-	st.inbox = nil
+	in.data, in.own = fresh, fresh
 	if s := st.session; st.owed >= h2.Window/2 && !st.ended {
 		s.begin()
 		s.frames = h2.AppendWindow(s.frames, st.id, uint32(st.owed))
@@ -155,22 +164,22 @@ func (st *stream) flush() state {
 }
 
 // head sends the head of an answer. last tells that there is no body.
-func (st *stream) head(r *wire.Response, last bool) {
+func (st *stream) head(r *wire.Response, o *wire.Inbound, last bool) {
 	s := st.session
 	s.begin()
-	s.frames = s.answer.AppendAnswer(s.frames, st.id, r, st.client.w.now(), s.forget, last)
+	s.frames = s.answer.AppendAnswer(s.frames, st.id, r, o, s.forget, last)
 	s.forget, st.said = false, last
 }
 
 // error sends the head of an answer in the gateway's own name, and returns its body.
-func (st *stream) error(to []byte, status int, message string, head bool) []byte {
+func (st *stream) error(to []byte, status int, message string, head bool, o *wire.Inbound) []byte {
 	s, a := st.session, &st.session.answer
 	body := appendErrorBody(to, message)
 	var digits [20]byte
 	s.begin()
 	a.Begin(s.frames, status, s.forget)
 	a.Field([]byte("content-type"), []byte("application/json"))
-	a.Field([]byte("date"), st.client.w.now())
+	a.Field([]byte("date"), o.Date)
 	a.Field([]byte("content-length"), wire.AppendDecimal(digits[:0], int64(len(body))))
 	switch status {
 	case 401:
@@ -178,6 +187,7 @@ func (st *stream) error(to []byte, status int, message string, head bool) []byte
 	case 429, 503:
 		a.Field([]byte("retry-after"), []byte("1"))
 	}
+	a.Lines(o.Lines)
 	s.frames = a.End(st.id, head)
 	s.forget, st.said, st.ending = false, head, true
 	if head {

@@ -100,19 +100,19 @@ func (c *client) tooSlow() {
 }
 
 // appendError writes an answer in the gateway's own name.
-func appendError(to []byte, status int, message string, last, head bool, minor byte, date []byte) []byte {
+func appendError(to []byte, status int, message string, head bool, o *wire.Inbound) []byte {
 	to = append(to, "HTTP/1.1 "...)
 	to = wire.AppendDecimal(to, int64(status))
 	to = append(to, ' ')
 	to = append(to, reasons[status]...)
 	to = append(to, "\r\nContent-Type: application/json\r\nDate: "...)
-	to = append(to, date...)
+	to = append(to, o.Date...)
 	to = append(to, "\r\nContent-Length: "...)
 	to = wire.AppendDecimal(to, int64(len(errorBefore)+len(message)+len(errorAfter)))
 	switch {
-	case last:
+	case o.Close:
 		to = append(to, "\r\nConnection: close"...)
-	case minor == 0:
+	case o.Minor == 0:
 		to = append(to, "\r\nConnection: keep-alive"...)
 	}
 	switch status {
@@ -121,7 +121,9 @@ func appendError(to []byte, status int, message string, last, head bool, minor b
 	case 429, 503:
 		to = append(to, "\r\nRetry-After: 1"...)
 	}
-	to = append(to, "\r\n\r\n"...)
+	to = append(to, "\r\n"...)
+	to = append(to, o.Lines...)
+	to = append(to, "\r\n"...)
 	if head {
 		return to
 	}

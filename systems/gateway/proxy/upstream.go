@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"crypto/tls"
 	"net/netip"
 	"reflect"
 	"sync/atomic"
@@ -10,7 +11,8 @@ import (
 // Upstream is a service behind the gateway: equal servers, and how much is asked of them at most.
 type Upstream struct {
 	UpstreamSettings
-	servers []*server // as often as they have weight
+	servers []*server   // as often as they have weight
+	secure  *tls.Config // nil in the clear
 	places  *places
 	turn    atomic.Uint32
 	kept    []int         // idle connections, by worker
@@ -38,6 +40,7 @@ type UpstreamSettings struct {
 	Shed        bool          // answer 503 where all servers are left alone, instead of trying them all the same
 	Slow        time.Duration // in which a server that comes back gets its full share again
 	Health      *Health       // nil asks servers nothing
+	TLS         *UpstreamTLS  // nil speaks in the clear
 }
 
 // ServerSettings are one server's.
@@ -68,7 +71,7 @@ type server struct {
 
 // NewUpstream makes an upstream for a number of workers.
 func NewUpstream(settings UpstreamSettings, workers int) *Upstream {
-	u := &Upstream{UpstreamSettings: settings, places: newPlaces(settings), kept: make([]int, workers), ended: make(chan struct{})}
+	u := &Upstream{UpstreamSettings: settings, places: newPlaces(settings), secure: settings.TLS.config(), kept: make([]int, workers), ended: make(chan struct{})}
 	for _, s := range settings.Servers {
 		one := &server{address: s.Address, weight: int64(max(s.Weight, 1)), idle: make([][]*link, workers)}
 		for range one.weight {

@@ -50,6 +50,7 @@ type worker struct {
 	inScratch, upScratch, out, path []byte
 	request                         wire.Request
 	response                        wire.Response
+	inbound                         wire.Inbound
 	trailers                        wire.Fields
 
 	line  []byte // lines for Access, not handed on yet
@@ -66,6 +67,7 @@ type worker struct {
 	mu        sync.Mutex
 	inbox     []*client  // granted a place by another worker
 	newcomers []newcomer // accepted elsewhere
+	arrivals  []arrival  // handshakes with servers that are over
 	stop      bool
 	swept     bool // upstreams have left the table
 	freed     bool // its bell is gone
@@ -193,7 +195,7 @@ func (w *worker) post(c *client) {
 
 // wake has the worker read its inbox, unless it is about to. The caller holds its lock.
 func (w *worker) wake() {
-	if len(w.inbox)+len(w.newcomers) == 1 && !w.freed {
+	if len(w.inbox)+len(w.newcomers)+len(w.arrivals) == 1 && !w.freed {
 		ring(w.bell)
 	}
 }
@@ -217,14 +219,17 @@ func (w *worker) readInbox() {
 	}
 	clear(w.inbox)
 	w.inbox = w.inbox[:0]
-	newcomers, stop, swept := w.newcomers, w.stop, w.swept
-	w.newcomers, w.swept = nil, false
+	newcomers, arrivals, stop, swept := w.newcomers, w.arrivals, w.stop, w.swept
+	w.newcomers, w.arrivals, w.swept = nil, nil, false
 	w.mu.Unlock()
 	if swept {
 		w.dropKept()
 	}
 	for _, n := range newcomers {
 		w.welcome(n)
+	}
+	for _, a := range arrivals {
+		w.arrive(a)
 	}
 	if stop && !w.stopping {
 		w.stopping = true
@@ -278,6 +283,9 @@ func (w *worker) free() {
 	w.freed = true
 	for _, n := range w.newcomers {
 		syscall.Close(n.fd)
+	}
+	for _, a := range w.arrivals {
+		a.close()
 	}
 	syscall.Close(w.bell)
 	syscall.Close(w.epoll)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"faceoff/systems/gateway/guard"
+	"faceoff/systems/gateway/mark"
 	"faceoff/systems/gateway/wire"
 )
 
@@ -24,6 +25,7 @@ type Route struct {
 	Split    []Part       // where it goes in parts, instead of to Upstream
 	Mirror   *Part        // where copies of it go, nil for none
 	Guard    *guard.Guard // what is asked of a request before, nil for nothing
+	Marks    *mark.Rules  // what it is given on its way, nil for nothing
 }
 
 // Part is how much of a route goes to an upstream.

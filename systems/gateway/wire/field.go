@@ -104,6 +104,23 @@ func (f *Fields) Value(id ID) []byte {
 	return f.List[f.first[id]].Value
 }
 
+// Only is the value of the only line of a name, in lower case; nil where there is none, or more than one.
+func (f *Fields) Only(name string) []byte {
+	var value []byte
+	for i := range f.List {
+		if Equal(f.List[i].Name, name) {
+			if value != nil {
+				return nil
+			}
+			value = f.List[i].Value
+		}
+	}
+	return value
+}
+
+// Own reports whether a field is the gateway's own business, and no route's.
+func Own(name string) bool { return lookup([]byte(name)) != Other }
+
 // HasOption reports whether any such line, all being one list, names an option.
 func (f *Fields) HasOption(id ID, lowered string) bool {
 	if f.count[id] == 0 {

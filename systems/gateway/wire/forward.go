@@ -10,6 +10,9 @@ type Outbound struct {
 	Trusted bool   // what the client says about hops before it is believed
 	Forward bool   // write Forwarded (RFC 7239) as well
 
+	Drop  []string // names of fields that do not go on, in lower case
+	Lines []byte   // fields in addition
+
 	Received string // the version of HTTP that the client spoke, where it is not the head's
 }
 
@@ -33,12 +36,13 @@ func AppendRequest(to []byte, r *Request, o *Outbound) []byte {
 				continue
 			}
 		}
-		if field.dropped {
+		if field.dropped || named(o.Drop, field.Name) {
 			continue
 		}
 		to = appendField(to, field.Name, field.Value)
 	}
 	to = appendForwarded(to, r, o)
+	to = append(to, o.Lines...)
 	if o.Via != "" {
 		to = append(to, "Via: "...)
 		if o.Received != "" {
@@ -145,6 +149,9 @@ type Inbound struct {
 	Minor byte   // the client's version
 	Close bool   // its connection ends after this answer
 	Date  []byte // for an answer without one (RFC 9110, 6.6.1)
+
+	Drop  []string // names of fields that do not go on, in lower case
+	Lines []byte   // fields of the final answer in addition
 }
 
 // AnswerBody is the framing of an answer's body on its way to a client of a version: where the upstream's end of the
@@ -159,10 +166,11 @@ func AnswerBody(body Body, minor byte) Framing {
 	return Chunked
 }
 
-// GoesOn reports whether a field of an answer goes on as it is to a client that is told the end of the body in a way.
-func (r *Response) GoesOn(field *Field, framing Framing) bool {
+// GoesOn reports whether a field of an answer goes on as it is to a client that is told the end of the body in a way. drop
+// are names, in lower case, that do not.
+func (r *Response) GoesOn(field *Field, framing Framing, drop []string) bool {
 	if field.dropped || field.ID == Other {
-		return !field.dropped
+		return !field.dropped && !named(drop, field.Name)
 	}
 	if field.ID == ContentLength && r.Body.Kind == None && r.Status >= 200 && r.Status != 204 && r.count[ContentLength] == 1 {
 		_, number := decimal(field.Value) // without a body, it tells what another request would have got (RFC 9110, 8.6)
@@ -180,7 +188,7 @@ func AppendResponse(to []byte, r *Response, o *Inbound) []byte {
 	to = append(to, "\r\n"...)
 	framing := AnswerBody(r.Body, o.Minor)
 	for i := range r.List {
-		if field := &r.List[i]; r.GoesOn(field, framing) {
+		if field := &r.List[i]; r.GoesOn(field, framing, o.Drop) {
 			to = appendField(to, field.Name, field.Value)
 		}
 	}
@@ -194,6 +202,7 @@ func AppendResponse(to []byte, r *Response, o *Inbound) []byte {
 	if !r.Has(Date) && len(o.Date) > 0 {
 		to = appendField(to, []byte("Date"), o.Date)
 	}
+	to = append(to, o.Lines...)
 	switch framing {
 	case Sized:
 		to = appendFraming(to, r.Body)

@@ -82,6 +82,16 @@ func Equal(text []byte, lowered string) bool {
 	return true
 }
 
+// named reports whether one of these names, in lower case, is that of a field.
+func named(names []string, name []byte) bool {
+	for _, one := range names {
+		if Equal(name, one) {
+			return true
+		}
+	}
+	return false
+}
+
 func trim(text []byte) []byte {
 	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
 		text = text[1:]

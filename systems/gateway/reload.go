@@ -1,0 +1,89 @@
+package main
+
+import (
+	"log"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"faceoff/systems/gateway/config"
+	"faceoff/systems/gateway/proxy"
+)
+
+// reloader reads the configuration again, and puts it in force where that can be done while it runs.
+type reloader struct {
+	settings settings
+	limit    uint64
+	cores    int
+	began    *config.Config // what only a start changes is as it was then
+	server   *proxy.Server
+	lines    *file
+	logger   *log.Logger
+	files    []string // that the configuration in force came from
+	seen     map[string]version
+}
+
+// version tells a file from what it was before.
+type version struct {
+	changed time.Time
+	size    int64
+	inode   uint64
+}
+
+// versions are those of files. One that is not there has none.
+func versions(files []string) map[string]version {
+	all := map[string]version{}
+	for _, name := range files {
+		if about, err := os.Stat(name); err == nil {
+			v := version{changed: about.ModTime(), size: about.Size()}
+			if system, ok := about.Sys().(*syscall.Stat_t); ok {
+				v.inode = system.Ino
+			}
+			all[name] = v
+		}
+	}
+	return all
+}
+
+// look reads the configuration again where one of its files is another than before.
+func (r *reloader) look() {
+	if !maps.Equal(versions(r.files), r.seen) {
+		r.reload()
+	}
+}
+
+// reload reads the configuration again. What is wrong, or cannot be put in force, leaves everything as it was.
+func (r *reloader) reload() {
+	r.seen = versions(r.files) // before they are read: what changes meanwhile is seen the next time
+	again, err := config.Read(r.settings.config, r.limit, r.cores)
+	if err != nil {
+		r.logger.Printf("the configuration stays as it was: %v", err)
+		return
+	}
+	again.Server.Access = r.began.Server.Access
+	if r.settings.access != "" {
+		again.Access = r.settings.access
+	}
+	if fixed := config.Fixed(r.began, again); len(fixed) > 0 {
+		r.logger.Printf("the configuration stays as it was: %s changes only when the gateway is started again", strings.Join(fixed, " and "))
+		return
+	}
+	if err := r.lines.reopen(); err != nil {
+		r.logger.Print(err)
+	}
+	if r.began.TLS != nil && again.TLS != nil {
+		r.server.Certify(again.TLS)
+	}
+	r.server.Swap(table(again, r.server.Table(), r.began.Server.Workers))
+	for name, v := range versions(again.Files) {
+		if _, known := r.seen[name]; !known {
+			r.seen[name] = v // read for the first time
+		}
+	}
+	maps.DeleteFunc(r.seen, func(name string, _ version) bool { return !slices.Contains(again.Files, name) })
+	r.files = again.Files
+	r.logger.Print("the configuration is in force")
+}
