@@ -9,6 +9,7 @@ use crate::capacity::Searched;
 pub use crate::circumstances::{Circumstances, CpuTime, Memory, Ports, STEAL_SHARE_MAX, TICK_NS, Tcp};
 use crate::database::{Kept, Used};
 use crate::experiment::{Claim, CpuSets, Design, Experiment};
+use crate::image::Image;
 use crate::name::ContenderName;
 use crate::problem::Problems;
 use crate::selftest::SelfTest;
@@ -102,6 +103,9 @@ pub struct Participant {
     pub versions: BTreeMap<String, String>,
     /// What its build made.
     pub artifacts: Vec<Artifact>,
+    /// What it starts from, where it starts in containers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<Image>,
     /// Where it was, when it ran already and was not started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<String>,

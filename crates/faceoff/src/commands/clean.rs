@@ -19,6 +19,9 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     for tree in runner::revision::forget(catalog.dir()) {
         line(&format!("removed {}", tree.display()));
     }
+    for image in runner::docker::forget_images() {
+        line(&format!("removed the image {image}"));
+    }
     let mut folders = vec![cache(catalog), runner::database::home(&cache(catalog))];
     if options.records {
         folders.push(catalog.dir().join("records"));
