@@ -636,6 +636,20 @@ pub struct Signs {
     pub disk_bytes: Option<u64>,
     /// What its CPU quota did.
     pub quota: Option<Quota>,
+    /// What its control group counted, where it has one of its own, as containers have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<GroupUsage>,
+}
+
+/// What a control group counts, of all of its processes and also of those that have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupUsage {
+    /// CPU time; the kernel brings it up to date at its ticks.
+    pub cpu_ns: u64,
+    /// Most memory since its start, files that it has the kernel keep included: what a limit limits.
+    pub memory_max_bytes: Option<u64>,
+    /// How many of its processes were killed for want of memory.
+    pub memory_kills: u64,
 }
 
 /// A CPU quota at work: that of the process's cgroup, or of the one above it that held it up the longest.

@@ -9,6 +9,7 @@ use crate::usage::tree_cpu_ns;
 use load::tls::TlsOptions;
 use load::url::{self, Access};
 use load::{Address, Protocol as Framing, Target, WrongAnswer, ask};
+use model::placeholder::Values;
 use model::record::{Failure, Stopped};
 use model::reset::ResetStep;
 use model::system::{Contender, Protocol, Reached};
@@ -268,7 +269,9 @@ fn prepare(contender: &Contender, around: &Surroundings<'_>) -> Result<Prepared,
         env.insert(key.clone(), values.expand(template).map_err(no_value)?);
     }
     let reset = match contender.system.reset.as_ref().map(|reset| &reset.step) {
-        Some(ResetStep::Command(command)) => values.expand_command(command).map_err(no_value)?,
+        Some(ResetStep::Command(command)) => {
+            outside(&values, contender, around, &inside, &work).expand_command(command).map_err(no_value)?
+        }
         _ => Vec::new(),
     };
     Ok(Prepared {
@@ -280,6 +283,17 @@ fn prepare(contender: &Contender, around: &Surroundings<'_>) -> Result<Prepared,
         log: work.join("output.log"),
         work,
     })
+}
+
+/// What placeholders stand for here, where a command that resets a system runs, and not where the system does.
+fn outside(values: &Values, contender: &Contender, around: &Surroundings<'_>, inside: &Inside, work: &Path) -> Values {
+    let mut outside = values.clone();
+    outside.texts.extend(crate::build::values(contender, around.tools.jvm(&contender.system)).texts);
+    outside.texts.insert("work".into(), work.to_string_lossy().into_owned());
+    for (name, (_, here)) in contender.system.start.ports.iter().zip(&inside.published) {
+        outside.texts.insert(format!("port.{name}"), here.to_string());
+    }
+    outside
 }
 
 impl Running {
@@ -319,7 +333,7 @@ impl Running {
         let Some(mut process) = self.process else { return (None, None) };
         let ended_before = process.ended();
         let log = process.last_lines(LOG_LINES);
-        let Stop { ended, took_ns: after_ns, killed, orphans } = process.stop(rule.signal, rule.within);
+        let Stop { ended, took_ns: after_ns, killed, orphans, memory_kills } = process.stop(rule.signal, rule.within);
         // A JVM exits with 128 + signal when it ends by one; others with 0, or by the signal itself.
         let orderly = ["exit 0", "exit 143", "exit 130", "exit 131", "signal 15", "signal 2", "signal 3", "signal 10"]
             .contains(&ended.status.as_str());
@@ -327,6 +341,7 @@ impl Running {
             (Some(status), _) => Some(format!("it had ended with {status} before it was stopped")),
             (None, true) => Some(format!("it did not end within {} and was killed", model::units::show_duration(rule.within))),
             (None, false) if !orderly => Some(format!("it ended with {} when it was stopped", ended.status)),
+            (None, false) if memory_kills > 0 => Some(format!("{memory_kills} of its processes were killed for want of memory")),
             (None, false) if orphans > 0 => Some(format!("it left {orphans} processes behind, which were killed")),
             _ => None,
         };

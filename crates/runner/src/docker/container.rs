@@ -2,6 +2,7 @@
 
 use super::engine::{Body, Engine, Trouble};
 use super::{LOCK_LABEL, PORT, RUN_LABEL, WITHIN};
+use crate::cgroup;
 use crate::image::WORK;
 use crate::place::{Order, Started};
 use crate::process::{Stop, last_lines, without_colours};
@@ -232,6 +233,8 @@ impl Started for Container {
     }
 
     fn stop(mut self: Box<Self>, signal: StopSignal, within: Duration) -> Stop {
+        // Its group goes with its first process.
+        let memory_kills = cgroup::own_usage(self.pid).map_or(0, |usage| usage.memory_kills);
         let begin = load::clock::now_ns();
         let name = match signal {
             StopSignal::Term => "SIGTERM",
@@ -254,7 +257,7 @@ impl Started for Container {
         self.keep_log();
         self.remove();
         // What it left behind ended with its first process, as all of a container does.
-        Stop { ended: crate::process::Ended { status }, took_ns, killed, orphans: 0 }
+        Stop { ended: crate::process::Ended { status }, took_ns, killed, orphans: 0, memory_kills }
     }
 }
 
