@@ -188,7 +188,7 @@ impl<'a> Lab<'a> {
         let tools = Tools::default();
         let article = experiment.article();
         let article = article.map(|name| place.catalog.article(name)).transpose()?;
-        let runner = runner::place::runner(&experiment.place)?;
+        let runner = runner::place::runner(&experiment.place, experiment.everybody().chain(&experiment.upstream))?;
         let gathered = participants::gather_all(place, (&tools, &*runner), &experiment, &id, watch)?;
         let names: Vec<ContenderName> = gathered.ready.iter().map(|r| r.contender.name.clone()).collect();
         let checks = experiment.cells.iter().map(|c| (c.workload.clone(), gathered.workloads[&c.asks()].checks())).collect();
@@ -236,7 +236,7 @@ impl<'a> Lab<'a> {
         let tools = Tools::default();
         let mut experiment = header.experiment.clone();
         experiment.contenders = header.contenders.iter().map(|p| p.name.clone()).filter(|n| *n != experiment.baseline).collect();
-        let runner = runner::place::runner(&experiment.place)?;
+        let runner = runner::place::runner(&experiment.place, experiment.everybody().chain(&experiment.upstream))?;
         let gathered = participants::gather_all(place, (&tools, &*runner), &experiment, &header.id, watch)?;
         let is_missing = |p: &Participant| !gathered.ready.iter().any(|r| r.contender.name == p.name);
         if let Some(lost) = header.contenders.iter().find(|p| is_missing(p)) {

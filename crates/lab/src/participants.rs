@@ -227,7 +227,7 @@ pub fn provide(
         Err(_) if means.stop.load(Ordering::Relaxed) => Err(LabError::Interrupted),
         Err(failure) => {
             let log: String = failure.log.iter().map(|line| format!("\n  | {line}")).collect();
-            let reason = format!("it has no image: {}{log}", failure.cause);
+            let reason = format!("no container can be made of it: {}{log}", failure.cause);
             let skipped = Skipped { contender: ready.contender.name, reason, failed: true };
             watch(Progress::Skipped(&skipped));
             Ok(Err(skipped))

@@ -9,8 +9,9 @@ use crate::docker::Docker;
 use crate::ports;
 use crate::process::{Process, Spec, Stop};
 use crate::start::Surroundings;
-use model::experiment::{self, RunnerKind};
+use model::experiment::{self, Network, RunnerKind};
 use model::image::Image;
+use model::name::ContenderName;
 use model::problem::Problems;
 use model::record::Failure;
 use model::system::{Contender, StopSignal};
@@ -114,21 +115,59 @@ impl Limits {
     }
 }
 
-/// The runner that a `[place]` names.
+/// The runner that a `[place]` names, for whoever takes part: some may say themselves what they run as.
 ///
 /// # Errors
-/// An engine that is not there.
-pub fn runner(place: &experiment::Place) -> Result<Box<dyn Runner>, Problems> {
-    match place.runner {
+/// An engine that is not there, where `[place]` names it. One that only contenders name is missed when they are provided for.
+pub fn runner<'n>(place: &experiment::Place, names: impl IntoIterator<Item = &'n ContenderName>) -> Result<Box<dyn Runner>, Problems> {
+    let usual = (place.runner, place.network);
+    let usual_runner = open(usual).map_err(|cause| {
+        let hint = "start Docker, have DOCKER_HOST name its socket (unix:///path), or run contenders as processes with `--runner process`";
+        Problems::plain(cause, hint)
+    })?;
+    let mut others = BTreeMap::new();
+    for other in names.into_iter().filter_map(ContenderName::place).filter(|other| *other != usual) {
+        others.entry(other).or_insert_with(|| open(other));
+    }
+    if others.is_empty() { Ok(usual_runner) } else { Ok(Box::new(Several { usual: usual_runner, others })) }
+}
+
+fn open((kind, network): (RunnerKind, Network)) -> Result<Box<dyn Runner>, String> {
+    match kind {
         RunnerKind::Process => Ok(Box::new(Processes)),
-        RunnerKind::Docker => match Docker::open(place.network) {
-            Ok(docker) => Ok(Box::new(docker)),
-            Err(cause) => {
-                let hint =
-                    "start Docker, have DOCKER_HOST name its socket (unix:///path), or run contenders as processes with `--runner process`";
-                Err(Problems::plain(cause, hint))
-            }
-        },
+        RunnerKind::Docker => Ok(Box::new(Docker::open(network)?)),
+    }
+}
+
+/// Runners of one run, each for the contenders that name it.
+struct Several {
+    usual: Box<dyn Runner>,
+    /// Those that could not be opened: why.
+    others: BTreeMap<(RunnerKind, Network), Result<Box<dyn Runner>, String>>,
+}
+
+impl Several {
+    fn of(&self, contender: &Contender) -> Result<&dyn Runner, String> {
+        match contender.name.place().and_then(|place| self.others.get(&place)) {
+            None => Ok(&*self.usual),
+            Some(Ok(other)) => Ok(&**other),
+            Some(Err(cause)) => Err(cause.clone()),
+        }
+    }
+}
+
+impl Runner for Several {
+    fn provide(&self, contender: &Contender, cache: &Path, means: Means<'_>) -> Result<Option<Image>, Failure> {
+        let runner = self.of(contender).map_err(|cause| Failure { stage: "image".into(), cause, log: vec![] })?;
+        runner.provide(contender, cache, means)
+    }
+
+    fn inside(&self, contender: &Contender, around: &Surroundings<'_>, work: &Path) -> Result<Inside, String> {
+        self.of(contender)?.inside(contender, around, work)
+    }
+
+    fn start(&self, order: &Order<'_>) -> Result<Box<dyn Started>, String> {
+        self.of(order.contender)?.start(order)
     }
 }
 

@@ -77,7 +77,10 @@ pub fn prove(
     let mut checks = Checks {
         place,
         tools: Tools::default(),
-        runner: runner::place::runner(&model::experiment::Place { runner: kind, ..Default::default() })?,
+        runner: {
+            let place = model::experiment::Place { runner: kind, ..Default::default() };
+            runner::place::runner(&place, contenders.iter().map(|contender| &contender.name).chain(upstream))?
+        },
         cpus: runner::cpus::usable(),
         work: &work,
         upstream: None,

@@ -6,6 +6,7 @@ mod folder;
 
 use folder::{Folder, nothing_is_left};
 use model::experiment::RunnerKind;
+use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -21,7 +22,8 @@ impl Engine {
     fn named() -> Option<Engine> {
         static ONE: Mutex<()> = Mutex::new(());
         if std::env::var_os("DOCKER_HOST").is_none() {
-            eprintln!("skipped: DOCKER_HOST names no engine");
+            // Past the tests' own capture, so that it is read.
+            let _ = writeln!(std::io::stderr(), "\nSKIPPED: a test of containers, as DOCKER_HOST names no engine");
             return None;
         }
         let alone = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -37,6 +39,18 @@ impl Engine {
         self.folder.run(&["clean"]).expect(0);
         assert_eq!(docker(&["images", "--quiet", "--filter", "label=faceoff.system"]).unwrap(), "");
         nothing_is_left(&self.folder);
+    }
+}
+
+/// Holds each line of a record to its schema.
+#[track_caller]
+fn is_by_schema(record: &std::path::Path) {
+    let schema = serde_json::from_str(include_str!("../../../../docs/record.schema.json")).unwrap();
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    for line in std::fs::read_to_string(record).unwrap().lines() {
+        let line = serde_json::from_str(line).unwrap();
+        let breaches: Vec<String> = schema.iter_errors(&line).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert_eq!(breaches, Vec::<String>::new());
     }
 }
 
@@ -86,6 +100,10 @@ fn a_run_in_containers_is_judged_as_any_other_and_says_what_it_was() {
             let usage = &measured.usage;
             assert!(measured.counts.correct > 0 && usage.cpu_ns > 0 && usage.rss_max_bytes > 0, "{usage:?}");
             assert_eq!(usage.allowed_cpus, record.header.cpus.contender);
+            // Both count the same processes; the group's figure lags by a tick of the kernel at most, at either end.
+            let group = usage.signs.group.expect("a container has a group of its own");
+            assert!(group.cpu_ns.abs_diff(usage.cpu_ns) < usage.cpu_ns / 4 + 40_000_000, "{group:?} {}", usage.cpu_ns);
+            assert!(group.memory_max_bytes.is_some_and(|most| most > 0) && group.memory_kills == 0, "{group:?}");
             if trial.contender == logged {
                 let per_request = usage.cpu_ns as f64 / measured.counts.correct as f64;
                 assert!(per_request > 300_000.0, "{per_request} ns of CPU time a request");
@@ -95,6 +113,37 @@ fn a_run_in_containers_is_judged_as_any_other_and_says_what_it_was() {
     let logs = std::fs::read_dir(folder.path().join("r/starts")).unwrap().flatten().map(|start| start.path().join("output.log"));
     assert!(logs.filter(|log| log.exists()).count() >= 2, "what b wrote is kept");
     folder.run(&["judge", "r"]);
+    is_by_schema(&folder.path().join("r/record.jsonl"));
+    engine.is_clean();
+}
+
+#[test]
+fn one_system_is_compared_as_a_process_and_in_containers() {
+    let Some(engine) = Engine::named() else { return };
+    let folder = &engine.folder;
+    folder.system("a", &["--listen", "{listen}"]);
+    folder.system("b", &[]);
+    folder.run(&["check", "a:in-docker", "a:in-docker-bridge", "a"]).expect(0).says("3 right");
+    folder.run(&["check", "b:in-docker-bridge"]).expect(1).says("no right answer within 2.0 s");
+    folder.experiment(&["a", "a:in-docker", "a:in-docker-bridge"], "");
+    folder.run(&["run", "x", "--blocks", "1", "--out", "r"]);
+    let record = folder.record("r");
+    let has_image: Vec<bool> = record.header.contenders.iter().map(|contender| contender.image.is_some()).collect();
+    assert_eq!(has_image, [false, true, true]);
+    assert_eq!(record.trials.len(), 3);
+    for trial in &record.trials {
+        assert!(trial.failure.is_none(), "{}: {:?}", trial.contender, trial.failure);
+        let words = trial.command.join(" ");
+        assert_eq!(words.contains("--listen 0.0.0.0"), trial.contender.to_string() == "a:in-docker-bridge", "{words}");
+        let is_in_container = trial.contender.place().is_some();
+        assert!(
+            trial
+                .measurements
+                .iter()
+                .all(|measured| measured.usage.signs.group.is_some() == is_in_container && measured.counts.correct > 0)
+        );
+    }
+    is_by_schema(&folder.path().join("r/record.jsonl"));
     engine.is_clean();
 }
 
@@ -195,6 +244,9 @@ fn without_an_engine_the_hint_says_what_to_do() {
         folder::Ran::from(command.env("DOCKER_HOST", host).output().unwrap())
     };
     at("unix:///no/such/socket").expect(2).says("no Docker engine at /no/such/socket").says("hint: start Docker");
+    let mut named = folder.faceoff(&["check", "a:in-docker"]);
+    let ran = folder::Ran::from(named.env("DOCKER_HOST", "unix:///no/such/socket").output().unwrap());
+    ran.expect(1).says("no container can be made of it: no Docker engine at /no/such/socket");
     at("tcp://elsewhere:2375").expect(2).says("only an engine of this machine is measured");
     folder.run(&["check", "a", "--runner", "dockre"]).expect(2).says("did you mean `docker`?");
     folder.experiment(&["a", "b"], "[place]\ncpu_limit = 0.5\n");
