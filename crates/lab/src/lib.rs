@@ -19,7 +19,7 @@ pub mod witness;
 mod writer;
 
 pub use keeping::Source;
-pub use participants::{Ready, gather, prove, provide_database};
+pub use participants::{Ready, gather, prove, provide, provide_database};
 
 use model::catalog::Catalog;
 use model::experiment::{CpuSets, Experiment};
@@ -31,6 +31,7 @@ use participants::Gathered;
 use runner::awake::Awake;
 use runner::database::Means;
 use runner::needs::Tools;
+use runner::place::{Limits, Runner};
 use runner::start::{Running, Surroundings};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -153,6 +154,7 @@ pub struct Place<'a> {
 pub struct Lab<'a> {
     place: &'a Place<'a>,
     tools: Tools,
+    runner: Box<dyn Runner>,
     /// By what cells ask.
     workloads: BTreeMap<String, Workload>,
     ready: Vec<Ready>,
@@ -188,7 +190,8 @@ impl<'a> Lab<'a> {
         let tools = Tools::default();
         let article = experiment.article();
         let article = article.map(|name| place.catalog.article(name)).transpose()?;
-        let gathered = participants::gather_all(place, &tools, &experiment, &id, watch)?;
+        let runner = runner::place::runner(&experiment.place, experiment.everybody().chain(&experiment.upstream))?;
+        let gathered = participants::gather_all(place, (&tools, &*runner), &experiment, &id, watch)?;
         let names: Vec<ContenderName> = gathered.ready.iter().map(|r| r.contender.name.clone()).collect();
         let checks = experiment.cells.iter().map(|c| (c.workload.clone(), gathered.workloads[&c.asks()].checks())).collect();
         let machine = runner::machine::describe();
@@ -223,7 +226,7 @@ impl<'a> Lab<'a> {
             sessions: vec![],
             torn_lines: 0,
         };
-        Ok(Lab::assemble(place, tools, gathered, awake, writer, record))
+        Ok(Lab::assemble(place, (tools, runner), gathered, awake, writer, record))
     }
 
     /// Takes up a record where it stopped, by the experiment that stands in it.
@@ -235,7 +238,8 @@ impl<'a> Lab<'a> {
         let tools = Tools::default();
         let mut experiment = header.experiment.clone();
         experiment.contenders = header.contenders.iter().map(|p| p.name.clone()).filter(|n| *n != experiment.baseline).collect();
-        let gathered = participants::gather_all(place, &tools, &experiment, &header.id, watch)?;
+        let runner = runner::place::runner(&experiment.place, experiment.everybody().chain(&experiment.upstream))?;
+        let gathered = participants::gather_all(place, (&tools, &*runner), &experiment, &header.id, watch)?;
         let is_missing = |p: &Participant| !gathered.ready.iter().any(|r| r.contender.name == p.name);
         if let Some(lost) = header.contenders.iter().find(|p| is_missing(p)) {
             let why = gathered.skipped.iter().find(|s| s.contender == lost.name).map_or("", |s| s.reason.as_str());
@@ -244,7 +248,7 @@ impl<'a> Lab<'a> {
         let all_now = gathered.ready.iter().chain(&gathered.upstream);
         for ready in all_now {
             let before = header.contenders.iter().chain(&header.upstream).find(|p| p.name == ready.contender.name);
-            if before.is_some_and(|p| p.artifacts != ready.participant.artifacts) {
+            if before.is_some_and(|p| p.artifacts != ready.participant.artifacts || image_of(p) != image_of(&ready.participant)) {
                 return Err(Problems::plain(
                     format!("{} was built anew since this record began: its artefacts differ", ready.contender.name),
                     "bring back the sources as they were, or begin a new record",
@@ -256,15 +260,36 @@ impl<'a> Lab<'a> {
         runner::scrub::folder(&record.folder.join("starts"));
         let awake = keep_awake(Some(header.kept_awake), &header.machine, &header.cpus)?;
         let writer = Writer::append(&record.folder).map_err(|e| LabError::Record(record.folder.clone(), e))?;
-        let mut lab = Lab::assemble(place, tools, gathered, awake, writer, record);
+        let mut lab = Lab::assemble(place, (tools, runner), gathered, awake, writer, record);
         lab.note(Event::Resumed)?;
         Ok(lab)
     }
 
-    fn assemble(place: &'a Place<'a>, tools: Tools, gathered: Gathered, awake: Option<Awake>, writer: Writer, record: Record) -> Lab<'a> {
+    fn assemble(
+        place: &'a Place<'a>,
+        (tools, runner): (Tools, Box<dyn Runner>),
+        gathered: Gathered,
+        awake: Option<Awake>,
+        writer: Writer,
+        record: Record,
+    ) -> Lab<'a> {
         let Gathered { workloads, ready, upstream, database, .. } = gathered;
         let (running_upstream, upstream_restarts, seconds) = (None, 0, None);
-        Lab { place, tools, workloads, ready, upstream, database, awake, running_upstream, upstream_restarts, seconds, writer, record }
+        Lab {
+            place,
+            tools,
+            runner,
+            workloads,
+            ready,
+            upstream,
+            database,
+            awake,
+            running_upstream,
+            upstream_restarts,
+            seconds,
+            writer,
+            record,
+        }
     }
 
     /// Whom to tell of each second of a measurement while it goes on; what finds no room there is dropped.
@@ -349,7 +374,9 @@ impl<'a> Lab<'a> {
     fn around<'s>(&'s self, work: &'s Path, cpus: &'s [usize]) -> Surroundings<'s> {
         Surroundings {
             tools: &self.tools,
-            upstream: self.running_upstream.as_ref().map(|u| u.address),
+            runner: &*self.runner,
+            limits: Limits::of(&self.experiment().place),
+            upstream: self.running_upstream.as_ref().map(Running::seen_by_others),
             database: None,
             cpus,
             descriptors: self.experiment().place.descriptors,
@@ -371,7 +398,7 @@ impl<'a> Lab<'a> {
         let work = self.work_folder(&format!("upstream-{}", self.record.upstreams.len() + 1));
         let mut around = self.around(&work, &self.cpus().upstream);
         // The limit of [place] is the contender's.
-        (around.upstream, around.descriptors) = (None, None);
+        (around.upstream, around.descriptors, around.limits) = (None, None, Limits::default());
         let failed = |failure| LabError::Upstream(name.clone(), failure);
         let mut running = runner::start::start(&upstream.contender, workload, &around)
             .map_err(|(failure, _)| if self.is_stopped() { LabError::Interrupted } else { failed(failure) })?;
@@ -426,7 +453,7 @@ impl<'a> Lab<'a> {
             return Err(LabError::Interrupted);
         }
         let mut trial = trial;
-        let lost = self.running_upstream.as_mut().and_then(|u| u.ended().map(str::to_owned));
+        let lost = self.running_upstream.as_mut().and_then(Running::ended);
         if let Some(status) = &lost {
             trial.faults.push(upstream_lost(status));
         }
@@ -461,6 +488,11 @@ impl<'a> Lab<'a> {
         self.note(event)?;
         Ok(self.record)
     }
+}
+
+/// What names its image, where it has one.
+fn image_of(participant: &Participant) -> Option<&str> {
+    participant.image.as_ref().map(|image| image.digest.as_str())
 }
 
 /// Keeps CPUs awake where that is asked for or, where nothing is said, on a virtual machine that allows it.

@@ -13,8 +13,10 @@ use model::workload::Workload;
 use runner::build::build;
 use runner::database::{Databases, Means, OWN_SERVER};
 use runner::needs::Tools;
+use runner::place::Runner;
 use runner::start::{Surroundings, start};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -41,7 +43,7 @@ pub(crate) struct Gathered {
 /// Resolves and builds everybody of an experiment.
 pub(crate) fn gather_all(
     place: &Place<'_>,
-    tools: &Tools,
+    (tools, runner): (&Tools, &dyn Runner),
     experiment: &Experiment,
     run: &str,
     watch: &mut Watcher<'_>,
@@ -85,8 +87,10 @@ pub(crate) fn gather_all(
         return Err(Problems::plain(format!("{} is no database", database.name), hint).into());
     }
     let (mut ready, mut skipped) = (Vec::new(), Vec::new());
+    let means = Means { tools, run, stop: place.stop };
+    let provide = |gathered: Ready, watch: &mut Watcher<'_>| provide(gathered, runner, place.cache, means, watch);
     for contender in contenders {
-        match gather(place, tools, contender, run, watch)? {
+        match gather(place, tools, contender, run, watch)?.map_or_else(|skipped| Ok(Err(skipped)), |gathered| provide(gathered, watch))? {
             Ok(participant) => ready.push(participant),
             Err(reason) => skipped.push(reason),
         }
@@ -104,7 +108,9 @@ pub(crate) fn gather_all(
     }
     let upstream = match upstream {
         None => None,
-        Some(contender) => match gather(place, tools, contender, run, watch)? {
+        Some(contender) => match gather(place, tools, contender, run, watch)?
+            .map_or_else(|skipped| Ok(Err(skipped)), |gathered| provide(gathered, watch))?
+        {
             Ok(participant) => Some(participant),
             Err(skipped) => {
                 return Err(LabError::NobodyLeft(format!("the upstream {} cannot take part: {}", skipped.contender, skipped.reason)));
@@ -137,6 +143,7 @@ pub fn provide_database(
             facts: BTreeMap::new(),
             versions: BTreeMap::new(),
             artifacts: vec![],
+            image: None,
             reached: None,
         };
         return Ok(Source { name, databases, participant });
@@ -200,9 +207,34 @@ pub fn gather(
         },
         versions: found.into_iter().filter_map(|f| Some((f.tool, f.version?))).collect(),
         artifacts: built.artifacts,
+        image: None,
         reached: contender.system.reached.as_ref().map(|reached| reached.url.clone()),
     };
     Ok(Ok(Ready { contender, participant }))
+}
+
+/// Sees to it that a runner can start whoever is built. The inner error says why it is skipped.
+///
+/// # Errors
+/// [`LabError::Interrupted`].
+pub fn provide(
+    ready: Ready,
+    runner: &dyn Runner,
+    cache: &Path,
+    means: Means<'_>,
+    watch: &mut Watcher<'_>,
+) -> Result<Result<Ready, Skipped>, LabError> {
+    match runner.provide(&ready.contender, cache, means) {
+        Ok(image) => Ok(Ok(Ready { participant: Participant { image, ..ready.participant }, ..ready })),
+        Err(_) if means.stop.load(Ordering::Relaxed) => Err(LabError::Interrupted),
+        Err(failure) => {
+            let log: String = failure.log.iter().map(|line| format!("\n  | {line}")).collect();
+            let reason = format!("no container can be made of it: {}{log}", failure.cause);
+            let skipped = Skipped { contender: ready.contender.name, reason, failed: true };
+            watch(Progress::Skipped(&skipped));
+            Ok(Err(skipped))
+        }
+    }
 }
 
 /// Starts a contender, asks every workload some times over, and stops it; with a database of its own on these CPUs, where it gets one.

@@ -272,7 +272,7 @@ pub(crate) fn not_made(cell: &Cell, cause: &str) -> Fault {
 }
 
 fn died(running: &mut Running, stage: &str) -> Option<Failure> {
-    let status = running.ended()?.to_owned();
+    let status = running.ended()?;
     Some(Failure { stage: stage.into(), cause: format!("it ended with {status}"), log: running.last_lines(20) })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::article::Article;
 use crate::experiment::{Cell, Experiment};
-use crate::name::{AA, ContenderName, did_you_mean, is_name};
+use crate::name::{ContenderName, did_you_mean, is_name, is_reserved};
 use crate::problem::Problems;
 use crate::system::{Contender, System};
 use crate::workload::Workload;
@@ -116,13 +116,13 @@ impl Catalog {
         System::read(&self.dir.join("systems").join(name))
     }
 
-    /// Reads a system and applies variants; a twin is the same under its second name, and one of another revision is read there.
+    /// Reads a system and applies variants; a twin is the same under its second name, so is one that runs elsewhere, and one of another revision is read there.
     ///
     /// # Errors
     /// As [`Catalog::system`], and for an unknown variant.
     pub fn contender(&self, name: &ContenderName) -> Result<Contender, Problems> {
         let past = self.past.as_ref().filter(|past| name.variants.contains(&past.variant));
-        let is_own = |variant: &&String| *variant != AA && past.is_none_or(|past| **variant != past.variant);
+        let is_own = |variant: &&String| !is_reserved(variant) && past.is_none_or(|past| **variant != past.variant);
         let variants: Vec<String> = name.variants.iter().filter(is_own).cloned().collect();
         let system = past.map_or_else(|| self.system(&name.system), |past| past.system(&name.system))?;
         let mut contender = system.with_variants(&variants)?;

@@ -370,6 +370,76 @@ pub struct Place {
     /// Whether CPUs are kept from sleeping while the experiment runs; `None` where the machine is virtual and lets it be done.
     #[serde(default)]
     pub keep_awake: Option<bool>,
+    /// What contenders and upstream run as.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub runner: RunnerKind,
+    /// The network of containers.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub network: Network,
+    /// CPU time that each contender may use a second, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_limit: Option<f64>,
+    /// Memory that each contender may use, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit: Option<u64>,
+}
+
+/// What systems run as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunnerKind {
+    /// As processes of this machine.
+    #[default]
+    Process,
+    /// In containers of a Docker engine of this machine.
+    Docker,
+}
+
+impl RunnerKind {
+    /// As they are written.
+    pub const WORDS: [(&'static str, RunnerKind); 2] = [("process", RunnerKind::Process), ("docker", RunnerKind::Docker)];
+}
+
+/// How containers are reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Network {
+    /// They have this machine's own network.
+    #[default]
+    Host,
+    /// They have a network of their own, and their ports are published on loopback.
+    Bridge,
+}
+
+fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl Place {
+    /// What systems run as, where that is not as processes of this machine without limits.
+    fn describe(&self) -> Option<String> {
+        let network = match (self.runner, self.network) {
+            (RunnerKind::Process, _) => return None,
+            (RunnerKind::Docker, Network::Host) => "in Docker containers on the machine's own network",
+            (RunnerKind::Docker, Network::Bridge) => "in Docker containers on a bridge, their ports published on loopback",
+        };
+        let cpus = self.cpu_limit.map(|cpus| format!("{} s of CPU time a second", show_number(cpus)));
+        let memory = self.memory_limit.map(|bytes| format!("{} of memory", crate::units::show_bytes(bytes)));
+        let limits: Vec<String> = cpus.into_iter().chain(memory).collect();
+        Some(if limits.is_empty() { network.to_owned() } else { format!("{network}; each contender has at most {}", limits.join(" and ")) })
+    }
+
+    /// Why what is written needs another runner, and what to do; `None` where it does not.
+    pub fn contradiction(&self) -> Option<(String, String)> {
+        let asked = [
+            ("network", self.network == Network::Bridge),
+            ("cpu_limit", self.cpu_limit.is_some()),
+            ("memory_limit", self.memory_limit.is_some()),
+        ];
+        let (key, _) = asked.into_iter().find(|(_, is_asked)| *is_asked && self.runner == RunnerKind::Process)?;
+        let message = format!("`{key}` of [place] is for containers, and contenders run as processes");
+        Some((message, format!("write `runner = \"docker\"`, or leave `{key}` out")))
+    }
 }
 
 /// Which CPUs who runs on.
@@ -623,7 +693,8 @@ impl Experiment {
     /// What the design says, for people.
     pub fn describe_design(&self) -> Vec<(&'static str, String)> {
         let d = &self.design;
-        vec![
+        let place = self.place.describe().map(|place| ("runs", place));
+        let design = vec![
             (
                 "blocks",
                 format!(
@@ -651,7 +722,8 @@ impl Experiment {
                     show_number((2.0 * d.confidence - 1.0) * 100.0)
                 ),
             ),
-        ]
+        ];
+        place.into_iter().chain(design).collect()
     }
 }
 
@@ -1182,15 +1254,6 @@ fn positive(table: &Table<'_>, key: &'static str) -> Option<Duration> {
 }
 
 fn walk_place(table: &Table<'_>) -> Place {
-    if let Some(runner) = table.string("runner")
-        && runner != "process"
-    {
-        table.problem(
-            "runner",
-            format!("unknown runner `{runner}`"),
-            "contenders run as processes: write `runner = \"process\"`, or nothing",
-        );
-    }
     let cpus = table.table("cpus", |t| {
         let set = |key: &'static str| -> Vec<usize> { t.integers(key).into_iter().map(|n| n as usize).collect() };
         let sets = CpuSets { contender: set("contender"), generator: set("generator"), upstream: set("upstream") };
@@ -1203,7 +1266,27 @@ fn walk_place(table: &Table<'_>) -> Place {
         }
         sets
     });
-    Place { cpus, descriptors: table.integer("descriptors", 16, 1 << 30), keep_awake: table.flag("keep_awake") }
+    let memory_limit = table.string("memory_limit").and_then(|text| {
+        // An engine refuses less.
+        let bytes = crate::units::parse_bytes(&text).ok().filter(|bytes| (6 << 20..=1 << 50).contains(bytes));
+        if bytes.is_none() {
+            table.problem("memory_limit", format!("`{text}` is no limit of memory"), "write how much, such as 256M; 6M at least");
+        }
+        bytes
+    });
+    let place = Place {
+        cpus,
+        descriptors: table.integer("descriptors", 16, 1 << 30),
+        keep_awake: table.flag("keep_awake"),
+        runner: table.choice("runner", &RunnerKind::WORDS).unwrap_or_default(),
+        network: table.choice("network", &[("host", Network::Host), ("bridge", Network::Bridge)]).unwrap_or_default(),
+        cpu_limit: table.number("cpu_limit", 0.01, 1024.0),
+        memory_limit,
+    };
+    if let Some((message, hint)) = place.contradiction() {
+        table.problem("runner", message, hint);
+    }
+    place
 }
 
 fn walk_claim(table: &Table<'_>, cells: &[Cell]) -> Claim {

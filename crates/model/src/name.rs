@@ -1,5 +1,6 @@
 //! Names: of systems with variants, and the nearest known one to a mistyped one.
 
+use crate::experiment::{Network, RunnerKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +19,25 @@ pub struct ContenderName {
 /// The variant that makes the baseline a contender a second time; no system may define it.
 pub const AA: &str = "aa";
 
+/// Variants that say what a contender runs as, whatever the others of its experiment do; no system may define one.
+pub const PLACES: [(&str, RunnerKind, Network); 3] = [
+    ("as-process", RunnerKind::Process, Network::Host),
+    ("in-docker", RunnerKind::Docker, Network::Host),
+    ("in-docker-bridge", RunnerKind::Docker, Network::Bridge),
+];
+
+/// Whether a variant is of no system's own.
+pub fn is_reserved(variant: &str) -> bool {
+    variant == AA || PLACES.iter().any(|(name, ..)| *name == variant)
+}
+
 impl ContenderName {
+    /// What it runs as, where its name says so.
+    pub fn place(&self) -> Option<(RunnerKind, Network)> {
+        let named = |variant: &String| PLACES.iter().find(|(name, ..)| name == variant).map(|(_, runner, network)| (*runner, *network));
+        self.variants.iter().rev().find_map(named)
+    }
+
     /// The same system under a second name.
     pub fn twin(&self) -> ContenderName {
         let mut twin = self.clone();

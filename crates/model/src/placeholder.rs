@@ -5,10 +5,11 @@ use crate::secret;
 use std::collections::BTreeMap;
 
 /// Placeholders that stand for one text, besides `{port.NAME}`.
-const TEXTS: [&str; 17] = [
+const TEXTS: [&str; 18] = [
     "java",
     "java.home",
     "work",
+    "listen",
     "cores",
     "descriptors",
     "upstream.http",

@@ -9,6 +9,7 @@ use crate::capacity::Searched;
 pub use crate::circumstances::{Circumstances, CpuTime, Memory, Ports, STEAL_SHARE_MAX, TICK_NS, Tcp};
 use crate::database::{Kept, Used};
 use crate::experiment::{Claim, CpuSets, Design, Experiment};
+use crate::image::Image;
 use crate::name::ContenderName;
 use crate::problem::Problems;
 use crate::selftest::SelfTest;
@@ -120,6 +121,9 @@ pub struct Participant {
     pub versions: BTreeMap<String, String>,
     /// What its build made.
     pub artifacts: Vec<Artifact>,
+    /// What it starts from, where it starts in containers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<Image>,
     /// Where it was, when it ran already and was not started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<String>,
@@ -650,6 +654,20 @@ pub struct Signs {
     pub disk_bytes: Option<u64>,
     /// What its CPU quota did.
     pub quota: Option<Quota>,
+    /// What its control group counted, where it has one of its own, as containers have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<GroupUsage>,
+}
+
+/// What a control group counts, of all of its processes and also of those that have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupUsage {
+    /// CPU time; the kernel brings it up to date at its ticks.
+    pub cpu_ns: u64,
+    /// Most memory since its start, files that it has the kernel keep included: what a limit limits.
+    pub memory_max_bytes: Option<u64>,
+    /// How many of its processes were killed for want of memory.
+    pub memory_kills: u64,
 }
 
 /// A CPU quota at work: that of the process's cgroup, or of the one above it that held it up the longest.

@@ -1,7 +1,7 @@
 //! A system: a program under test, or before or behind one (`systems/<name>/system.toml`).
 
 use crate::image::{self, Recipe};
-use crate::name::{AA, ContenderName, did_you_mean, is_name};
+use crate::name::{AA, ContenderName, did_you_mean, is_name, is_reserved};
 use crate::placeholder;
 use crate::problem::Problems;
 use crate::reader::{Table, read_file};
@@ -449,6 +449,8 @@ fn walk(table: &Table<'_>, folder: &Path) -> System {
             }
             if name == AA {
                 t.problem("", "the variant `aa` is the baseline compared with itself", "give this variant another name");
+            } else if is_reserved(name) {
+                t.problem("", format!("the variant `{name}` says what a contender runs as"), "give this variant another name");
             }
             let run = t.strings("run");
             check_placeholders(t, "run", &run, &ports, true);

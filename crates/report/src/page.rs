@@ -123,9 +123,10 @@ fn contender(record: &Record, judgement: &Judgement, p: &Participant) -> Value {
     let versions: Vec<String> = p.versions.iter().map(|(tool, version)| format!("{tool} {version}")).collect();
     let command = record.trials.iter().find(|t| t.contender == p.name && !t.command.is_empty()).map(|t| t.command.join(" "));
     let facts = p.facts.iter().map(|(name, value)| fact(name, value.clone()));
+    let image = p.image.as_ref().map(|i| fact("image", format!("{}, {} unpacked, {}", i.reference, show_bytes(i.bytes), i.digest)));
     json!({
         "name": p.name, "baseline": p.name == judgement.baseline, "summary": p.summary,
-        "facts": facts.chain(command.map(|c| fact("command", c))).collect::<Vec<_>>(),
+        "facts": facts.chain(image).chain(command.map(|c| fact("command", c))).collect::<Vec<_>>(),
         "version": (!versions.is_empty()).then(|| versions.join(", ")),
         "artifacts": p.artifacts,
         "trials_valid": trials - excluded, "trials_excluded": excluded,

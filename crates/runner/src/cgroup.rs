@@ -1,14 +1,42 @@
-//! The CPU quota that a process runs under: that of its cgroup and of all above it, version 1 or 2.
+//! Control groups, version 1 or 2: the CPU quota that a process runs under, and what a group of its own counts.
 
-use model::record::Quota;
+use model::record::{GroupUsage, Quota};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The `cpu.stat` files of a process's cgroup and of those above it; none where cgroups cannot be seen.
 pub(crate) fn stat_files(pid: u32) -> Vec<PathBuf> {
+    folders(pid, "cpu").into_iter().map(|folder| folder.join("cpu.stat")).filter(|file| file.exists()).collect()
+}
+
+/// The folders of a process's groups for a controller, nearest first.
+fn folders(pid: u32, controller: &str) -> Vec<PathBuf> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let places = places(&read(&format!("/proc/{pid}/cgroup")), &read("/proc/self/mountinfo"));
-    places.into_iter().map(|folder| folder.join("cpu.stat")).filter(|file| file.exists()).collect()
+    places(&read(&format!("/proc/{pid}/cgroup")), &read("/proc/self/mountinfo"), controller)
+}
+
+/// What a group of a process's own has counted so far; `None` where it shares ours, as processes that we start do, or cannot be seen.
+pub(crate) fn own_usage(pid: u32) -> Option<GroupUsage> {
+    let own = |controller: &str| {
+        let nearest = folders(pid, controller).into_iter().next()?;
+        (folders(std::process::id(), controller).first() != Some(&nearest) && nearest.is_dir()).then_some(nearest)
+    };
+    let number = |file: PathBuf| fs::read_to_string(file).ok()?.trim().parse::<u64>().ok();
+    let among = |file: PathBuf, key: &str| value_of(&fs::read_to_string(file).ok()?, key);
+    let cpu = own("cpuacct")?;
+    let memory = own("memory");
+    let of_memory = |one: &str, two: &str| memory.as_ref().and_then(|folder| number(folder.join(one)).or_else(|| number(folder.join(two))));
+    let kills = |file: &str| memory.as_ref().and_then(|folder| among(folder.join(file), "oom_kill"));
+    Some(GroupUsage {
+        cpu_ns: number(cpu.join("cpuacct.usage")).or_else(|| among(cpu.join("cpu.stat"), "usage_usec")?.checked_mul(1_000))?,
+        memory_max_bytes: of_memory("memory.max_usage_in_bytes", "memory.peak"),
+        memory_kills: kills("memory.oom_control").or_else(|| kills("memory.events")).unwrap_or(0),
+    })
+}
+
+/// The number behind a word at the beginning of a line.
+fn value_of(text: &str, key: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
 }
 
 /// What a `cpu.stat` says so far; `None` where it knows of no quota.
@@ -17,23 +45,23 @@ pub(crate) fn quota(file: &Path) -> Option<Quota> {
 }
 
 fn parse_quota(text: &str) -> Option<Quota> {
-    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse::<u64>().ok());
+    let value = |key: &str| value_of(text, key);
     // Version 1 counts nanoseconds, version 2 microseconds.
     let throttled_ns = value("throttled_time").or_else(|| value("throttled_usec")?.checked_mul(1_000))?;
     Some(Quota { periods: value("nr_periods")?, throttled_periods: value("nr_throttled")?, throttled_ns })
 }
 
-/// The folders of a process's cgroup for CPU time, nearest first, up to where the hierarchy is mounted.
-fn places(cgroup: &str, mountinfo: &str) -> Vec<PathBuf> {
+/// The folders of a process's cgroup for a controller, nearest first, up to where the hierarchy is mounted.
+fn places(cgroup: &str, mountinfo: &str, controller: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for line in cgroup.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
         let is_v2 = controllers.is_empty();
-        if !is_v2 && !controllers.split(',').any(|c| c == "cpu") {
+        if !is_v2 && !controllers.split(',').any(|c| c == controller) {
             continue;
         }
-        let Some((root, mounted_at)) = mountinfo.lines().find_map(|mount| mounted(mount, is_v2)) else { continue };
+        let Some((root, mounted_at)) = mountinfo.lines().find_map(|mount| mounted(mount, is_v2, controller)) else { continue };
         // In a container the path may begin above what is mounted there.
         let below = Path::new(path).strip_prefix(&root).or_else(|_| Path::new(path).strip_prefix("/")).unwrap_or(Path::new(""));
         if below.components().any(|part| part == std::path::Component::ParentDir) {
@@ -45,11 +73,11 @@ fn places(cgroup: &str, mountinfo: &str) -> Vec<PathBuf> {
 }
 
 /// What part of the hierarchy a line of `mountinfo` mounts, and where, if it mounts the one that is looked for.
-fn mounted(line: &str, is_v2: bool) -> Option<(PathBuf, PathBuf)> {
+fn mounted(line: &str, is_v2: bool, controller: &str) -> Option<(PathBuf, PathBuf)> {
     let (mount, filesystem) = line.split_once(" - ")?;
     let mut filesystem = filesystem.split(' ');
     let (kind, options) = (filesystem.next()?, filesystem.nth(1)?);
-    let fits = if is_v2 { kind == "cgroup2" } else { kind == "cgroup" && options.split(',').any(|o| o == "cpu") };
+    let fits = if is_v2 { kind == "cgroup2" } else { kind == "cgroup" && options.split(',').any(|o| o == controller) };
     let mut fields = mount.split(' ').skip(3);
     let path = |text: &str| PathBuf::from(text.replace("\\040", " "));
     fits.then_some((path(fields.next()?), path(fields.next()?)))
@@ -65,7 +93,7 @@ mod tests {
         41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
 
     fn paths(cgroup: &str, mountinfo: &str) -> Vec<String> {
-        places(cgroup, mountinfo).iter().map(|p| p.display().to_string()).collect()
+        places(cgroup, mountinfo, "cpu").iter().map(|p| p.display().to_string()).collect()
     }
 
     #[test]
@@ -83,6 +111,23 @@ mod tests {
         let mount = "24 1 0:22 /docker/abc /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
         assert_eq!(paths("0::/docker/abc/x\n", mount), ["/sys/fs/cgroup/x", "/sys/fs/cgroup/"]);
         assert!(paths("0::/../..\n", mount).is_empty());
+    }
+
+    #[test]
+    fn each_controller_has_its_own_folder_in_version_1_and_all_share_one_in_2() {
+        let own = "5:cpuset:/s\n4:memory:/m\n2:cpu,cpuacct:/a\n0::/u\n";
+        let first = |controller: &str| places(own, V1, controller).first().map(|p| p.display().to_string());
+        assert_eq!(first("cpuacct").as_deref(), Some("/sys/fs/cgroup/cpu,cpuacct/a"));
+        assert_eq!(first("cpuset").as_deref(), Some("/sys/fs/cgroup/cpuset/s"));
+        // Its hierarchy is not mounted here; what version 2 says of it comes after.
+        assert_eq!(first("memory").as_deref(), Some("/sys/fs/cgroup/unified/u"));
+        assert_eq!(value_of("oom_kill_disable 0\nunder_oom 0\noom_kill 3\n", "oom_kill"), Some(3));
+    }
+
+    #[test]
+    fn what_we_start_has_no_group_of_its_own() {
+        assert_eq!(own_usage(std::process::id()), None);
+        assert_eq!(own_usage(u32::MAX >> 4), None);
     }
 
     #[test]

@@ -14,6 +14,12 @@ fn path() -> PathBuf {
     std::env::temp_dir().join("faceoff.lock")
 }
 
+/// Where it is: whoever holds it there is alone there.
+pub(crate) fn folder() -> String {
+    let folder = std::env::temp_dir();
+    folder.canonicalize().unwrap_or(folder).to_string_lossy().into_owned()
+}
+
 /// Takes the lock. While another holds it, `wait` is told who and returns
 /// whether to wait on.
 ///

@@ -62,6 +62,8 @@ pub struct Stop {
     pub killed: bool,
     /// How many processes it left behind, which were then killed.
     pub orphans: u32,
+    /// How many of its processes the kernel had killed for want of memory, where a limit is its own.
+    pub memory_kills: u64,
 }
 
 /// Why a command did not do what it was started for.
@@ -210,7 +212,7 @@ impl Process {
                 self.orphans = count;
             }
         }
-        Stop { ended, took_ns, killed, orphans: self.orphans }
+        Stop { ended, took_ns, killed, orphans: self.orphans, memory_kills: 0 }
     }
 
     /// Lets the guard clear up, and waits until it is gone.

@@ -144,6 +144,12 @@ fn parse_stat(bytes: &[u8]) -> Option<Stat> {
     })
 }
 
+/// Whether a process runs: one that has ended and that nobody has noticed does not.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rfind(')').and_then(|at| stat[at + 1..].trim_start().chars().next()).is_some_and(|state| !matches!(state, 'Z' | 'X' | 'x'))
+}
+
 /// Open descriptors of a process.
 pub(crate) fn descriptors(pid: u32) -> Option<u64> {
     let path = format!("/proc/{pid}/fd");
@@ -238,5 +244,6 @@ mod tests {
         std::hint::black_box((0..2_000_000u64).sum::<u64>());
         assert!(cpu_ns(me).unwrap() > before);
         assert_eq!(cpu_ns(u32::MAX >> 4), None);
+        assert!(is_alive(me) && !is_alive(u32::MAX >> 4));
     }
 }

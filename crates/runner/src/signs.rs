@@ -2,7 +2,7 @@
 
 use crate::cgroup;
 use crate::procfs::{Reader, descendants, threads as threads_of};
-use model::record::{Quota, Signs};
+use model::record::{GroupUsage, Quota, Signs};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,7 @@ pub struct Reading {
     output_bytes: Option<u64>,
     disk_bytes: BTreeMap<u32, u64>,
     quotas: Vec<(PathBuf, Quota)>,
+    group: Option<GroupUsage>,
 }
 
 impl Reading {
@@ -42,6 +43,7 @@ impl Reading {
             output_bytes: std::fs::metadata(log).map(|m| m.len()).ok(),
             disk_bytes: tree.iter().filter_map(|pid| Some((*pid, reader.disk_bytes(*pid)?))).collect(),
             quotas,
+            group: cgroup::own_usage(root),
         }
     }
 
@@ -73,6 +75,11 @@ impl Reading {
             output_bytes: now.output_bytes.zip(self.output_bytes).map(|(after, before)| after.saturating_sub(before)),
             disk_bytes: (!now.disk_bytes.is_empty()).then(|| disk.sum()),
             quota: quotas.max_by_key(|quota| (quota.throttled_periods, quota.throttled_ns, quota.periods)),
+            group: self.group.zip(now.group).map(|(before, after)| GroupUsage {
+                cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
+                memory_max_bytes: after.memory_max_bytes,
+                memory_kills: after.memory_kills.saturating_sub(before.memory_kills),
+            }),
         }
     }
 }

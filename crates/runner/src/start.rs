@@ -2,20 +2,22 @@
 
 use crate::build::values;
 use crate::needs::Tools;
+use crate::place::{Inside, Limits, Order, Runner, Started};
 use crate::ports;
-use crate::process::{Process, Spec, Stop};
+use crate::process::Stop;
 use crate::scrub::Scrub;
 use crate::usage::tree_cpu_ns;
 use load::tls::TlsOptions;
 use load::url::{self, Access};
 use load::{Address, Protocol as Framing, Target, WrongAnswer, ask};
+use model::placeholder::Values;
 use model::record::{Failure, Stopped};
 use model::reset::ResetStep;
 use model::secret;
 use model::system::{Contender, Protocol, Reached};
 use model::workload::Workload;
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -33,6 +35,10 @@ const LOG_LINES: usize = 20;
 pub struct Surroundings<'a> {
     /// The tools of this machine.
     pub tools: &'a Tools,
+    /// Where it runs.
+    pub runner: &'a dyn Runner,
+    /// How much of the machine it may use.
+    pub limits: Limits,
     /// Where a proxy finds its upstream.
     pub upstream: Option<SocketAddr>,
     /// Where it finds its database: what `{database.*}` stands for.
@@ -51,8 +57,8 @@ pub struct Surroundings<'a> {
 
 /// A system that answers.
 pub struct Running {
-    /// The process; `None` of a service that ran already.
-    process: Option<Process>,
+    /// What was started; `None` of a service that ran already.
+    process: Option<Box<dyn Started>>,
     /// When it was started or, of a service that ran already, reached (CLOCK_MONOTONIC, ns).
     pub began_ns: u64,
     /// Where it listens.
@@ -114,21 +120,21 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
     let system = &contender.system;
     let fail = |stage: &str, cause: String, log| Failure { stage: stage.into(), cause, log };
     let prepared = prepare(contender, around).map_err(|cause| Attempt::Failed(fail("start", cause, vec![]), vec![]))?;
-    let spec = Spec {
+    let order = Order {
+        contender,
         command: &prepared.command,
-        folder: &system.runs_in,
         env: &prepared.env,
-        cpus: around.cpus,
-        descriptors: Some(prepared.descriptors),
+        inside: &prepared.inside,
+        work: &prepared.work,
+        descriptors: prepared.descriptors,
         log: &prepared.log,
-        user: None,
-        run: around.run,
+        around,
     };
     let failed = |failure| Attempt::Failed(failure, prepared.command.clone());
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, prepared.port));
+    let address = prepared.inside.address;
     let target = target(address, system.start.protocol).map_err(|cause| failed(fail("start", cause, vec![])))?;
-    let mut process = Process::start(&spec).map_err(|cause| failed(fail("start", cause, vec![])))?;
-    let deadline = process.started_ns + system.ready_within.as_nanos() as u64;
+    let mut process = around.runner.start(&order).map_err(|cause| failed(fail("start", cause, vec![])))?;
+    let deadline = process.started_ns() + system.ready_within.as_nanos() as u64;
     // What it answered tells more than a last try that the deadline cut short.
     let mut answered = None;
     let mut asked_in_vain = 0;
@@ -136,7 +142,7 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
         let left = deadline.saturating_sub(load::clock::now_ns());
         let cause = match ask(address, &target, ready, Duration::from_nanos(left.clamp(1_000_000, 2_000_000_000))) {
             Ok(at_ns) => {
-                let (began_ns, ready_after_ns) = (process.started_ns, Some(at_ns - process.started_ns));
+                let (began_ns, ready_after_ns) = (process.started_ns(), Some(at_ns - process.started_ns()));
                 let reset = Command { words: prepared.reset, env: prepared.env };
                 let process = Some(process);
                 let (command, _scrub) = (prepared.command, Some(prepared.scrub));
@@ -152,13 +158,12 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
                 answered.insert(format!("a wrong answer: {cause}")).clone()
             }
         };
-        let log = |process: &Process| process.last_lines(LOG_LINES);
-        if let Some(ended) = process.ended() {
-            let status = ended.status.clone();
-            if !ports::is_free(prepared.port) {
+        let log = |process: &dyn Started| process.last_lines(LOG_LINES);
+        if let Some(status) = process.ended() {
+            if !ports::is_free(address.port()) {
                 return Err(Attempt::PortTaken);
             }
-            return Err(failed(fail("start", format!("it ended with {status} before it was ready"), log(&process))));
+            return Err(failed(fail("start", format!("it ended with {status} before it was ready"), log(&*process))));
         }
         if around.stop.load(Ordering::Relaxed) {
             return Err(failed(fail("ready", "interrupted".into(), vec![])));
@@ -166,9 +171,9 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
         if load::clock::now_ns() >= deadline {
             let within = model::units::show_duration(system.ready_within);
             let cause = answered.unwrap_or(cause);
-            return Err(failed(fail("ready", format!("no right answer within {within}; the last was: {cause}"), log(&process))));
+            return Err(failed(fail("ready", format!("no right answer within {within}; the last was: {cause}"), log(&*process))));
         }
-        let passed = Duration::from_nanos(load::clock::now_ns() - process.started_ns);
+        let passed = Duration::from_nanos(load::clock::now_ns() - process.started_ns());
         std::thread::sleep(passed.mul_f64(ASK_AGAIN_SHARE).clamp(*ASK_AGAIN.start(), *ASK_AGAIN.end()));
     }
 }
@@ -233,7 +238,8 @@ struct Prepared {
     /// Empty where nothing is run to reset it.
     reset: Vec<String>,
     env: BTreeMap<String, String>,
-    port: u16,
+    inside: Inside,
+    work: PathBuf,
     descriptors: u64,
     log: PathBuf,
     scrub: Scrub,
@@ -246,19 +252,14 @@ fn prepare(contender: &Contender, around: &Surroundings<'_>) -> Result<Prepared,
     let work = around.work.canonicalize().map_err(|e| format!("{} cannot be found: {e}", around.work.display()))?;
     let scrub = Scrub(work.clone());
     let descriptors = around.descriptors.or(start.descriptors).unwrap_or_else(usual_descriptors);
-    let mut values = values(contender, around.tools.jvm(&contender.system));
-    let mut first_port = None;
-    for name in &start.ports {
-        let port = ports::pick().ok_or("no port of 18000-29999 is free")?;
-        first_port.get_or_insert(port);
-        values.texts.insert(format!("port.{name}"), port.to_string());
-    }
+    let inside = around.runner.inside(contender, around, &work)?;
+    let mut values = values(contender, None);
+    values.texts.extend(inside.texts.clone());
     if let Some(upstream) = around.upstream {
         values.texts.insert("upstream.http".into(), format!("http://{upstream}"));
         values.texts.insert("upstream.address".into(), upstream.to_string());
     }
     values.texts.extend(around.database.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
-    values.texts.insert("work".into(), work.to_string_lossy().into_owned());
     values.texts.insert("cores".into(), around.cpus.len().to_string());
     values.texts.insert("descriptors".into(), descriptors.to_string());
     let no_value = |name: String| match name.as_str() {
@@ -278,24 +279,43 @@ fn prepare(contender: &Contender, around: &Surroundings<'_>) -> Result<Prepared,
         env.insert(key.clone(), values.expand(template).map_err(no_value)?);
     }
     let reset = match contender.system.reset.as_ref().map(|reset| &reset.step) {
-        Some(ResetStep::Command(command)) => values.expand_command(command).map_err(no_value)?,
+        Some(ResetStep::Command(command)) => {
+            outside(&values, contender, around, &inside, &work).expand_command(command).map_err(no_value)?
+        }
         _ => Vec::new(),
     };
     Ok(Prepared {
         command: values.expand_command(&start.run).map_err(no_value)?,
         reset,
         env,
-        port: first_port.ok_or("the system names no port")?,
+        inside,
         descriptors,
         log: work.join("output.log"),
         scrub,
+        work,
     })
+}
+
+/// What placeholders stand for here, where a command that resets a system runs, and not where the system does.
+fn outside(values: &Values, contender: &Contender, around: &Surroundings<'_>, inside: &Inside, work: &Path) -> Values {
+    let mut outside = values.clone();
+    outside.texts.extend(crate::build::values(contender, around.tools.jvm(&contender.system)).texts);
+    outside.texts.insert("work".into(), work.to_string_lossy().into_owned());
+    for (name, (_, here)) in contender.system.start.ports.iter().zip(&inside.published) {
+        outside.texts.insert(format!("port.{name}"), here.to_string());
+    }
+    outside
 }
 
 impl Running {
     /// Its process id, where it was started.
     pub fn pid(&self) -> Option<u32> {
-        self.process.as_ref().map(|process| process.pid)
+        self.process.as_ref().map(|process| process.pid())
+    }
+
+    /// Where other systems of the run reach it.
+    pub fn seen_by_others(&self) -> SocketAddr {
+        self.process.as_ref().and_then(|process| process.seen_by_others()).unwrap_or(self.address)
     }
 
     /// CPU time of its processes so far; nothing where they are not ours.
@@ -304,13 +324,13 @@ impl Running {
     }
 
     /// How its process ended, if it has.
-    pub fn ended(&mut self) -> Option<&str> {
-        Some(self.process.as_mut()?.ended()?.status.as_str())
+    pub fn ended(&mut self) -> Option<String> {
+        self.process.as_mut()?.ended()
     }
 
     /// Where its output goes.
     pub fn log(&self) -> Option<&Path> {
-        self.process.as_ref().map(Process::log)
+        self.process.as_ref().map(|process| process.log())
     }
 
     /// The last lines it wrote.
@@ -322,9 +342,9 @@ impl Running {
     pub fn stop(self, contender: &Contender) -> (Option<Stopped>, Option<Failure>) {
         let rule = &contender.system.stop;
         let Some(mut process) = self.process else { return (None, None) };
-        let ended_before = process.ended().map(|e| e.status.clone());
+        let ended_before = process.ended();
         let log = process.last_lines(LOG_LINES);
-        let Stop { ended, took_ns: after_ns, killed, orphans } = process.stop(rule.signal, rule.within);
+        let Stop { ended, took_ns: after_ns, killed, orphans, memory_kills } = process.stop(rule.signal, rule.within);
         // A JVM exits with 128 + signal when it ends by one; others with 0, or by the signal itself.
         let orderly = ["exit 0", "exit 143", "exit 130", "exit 131", "signal 15", "signal 2", "signal 3", "signal 10"]
             .contains(&ended.status.as_str());
@@ -332,6 +352,7 @@ impl Running {
             (Some(status), _) => Some(format!("it had ended with {status} before it was stopped")),
             (None, true) => Some(format!("it did not end within {} and was killed", model::units::show_duration(rule.within))),
             (None, false) if !orderly => Some(format!("it ended with {} when it was stopped", ended.status)),
+            (None, false) if memory_kills > 0 => Some(format!("{memory_kills} of its processes were killed for want of memory")),
             (None, false) if orphans > 0 => Some(format!("it left {orphans} processes behind, which were killed")),
             _ => None,
         };

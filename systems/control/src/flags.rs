@@ -1,5 +1,6 @@
 //! The flags, and the truth that they add up to.
 
+use std::net::Ipv4Addr;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use crate::answer::{self, Body, Framing};
 use crate::truth::{Faults, Stall, Truth, Warming};
 use crate::units;
 
-/// An HTTP/1.1 server with exactly known behaviour, on 127.0.0.1.
+/// An HTTP/1.1 server with exactly known behaviour.
 ///
 /// Any path is answered with the same body. `GET /__control/stats` answers the counters as JSON; a path that begins with /echo
 /// answers the head of the request. A request can ask for something else than the flags: ?delay=10ms&cpu=50us&size=1K&status=404.
@@ -20,6 +21,9 @@ pub struct Flags {
     /// Port to listen on; 0 takes any. It is printed on stdout once it is bound.
     #[arg(long, default_value_t = 0)]
     pub port: u16,
+    /// Address to listen on.
+    #[arg(long, value_name = "ADDRESS", default_value_t = Ipv4Addr::LOCALHOST)]
+    pub listen: Ipv4Addr,
     /// Threads that serve, each with its own listener.
     #[arg(long, value_name = "N", default_value = "1")]
     pub threads: NonZeroUsize,

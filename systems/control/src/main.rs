@@ -64,15 +64,15 @@ fn run(flags: &Flags, start: u64) -> Result<(), String> {
         .map_err(|error| format!("cannot start an idle process: {error}"))?;
 
     let threads = flags.threads.get();
-    let (listeners, port) = server::bind(flags.port, threads).map_err(|error| {
-        format!("cannot bind 127.0.0.1:{}: {error}\n\nhint: choose another --port, or 0 for any that is free", flags.port)
+    let (listeners, port) = server::bind(flags.listen, flags.port, threads).map_err(|error| {
+        format!("cannot bind {}:{}: {error}\n\nhint: choose another --port, or 0 for any that is free", flags.listen, flags.port)
     })?;
     let shared = Arc::new(Shared::new(truth, listeners, children));
     if let Some(ready_after) = flags.ready_after {
         print(port);
         clock::sleep_until(start + ready_after);
     }
-    shared.listen(flags.backlog).map_err(|error| format!("cannot listen on 127.0.0.1:{port}: {error}"))?;
+    shared.listen(flags.backlog).map_err(|error| format!("cannot listen on {}:{port}: {error}", flags.listen))?;
 
     let serve = |thread| {
         let shared = Arc::clone(&shared);

@@ -99,9 +99,9 @@ fn prepare(truth: &Truth) -> Option<Vec<u8>> {
     })
 }
 
-/// Binds one socket for each of `threads` to `port` on the loopback interface; none listens yet. Returns them with their port,
+/// Binds one socket for each of `threads` to a port of an address; none listens yet. Returns them with their port,
 /// which the system chooses if `port` is 0.
-pub fn bind(port: u16, threads: usize) -> io::Result<(Vec<OwnedFd>, u16)> {
+pub fn bind(address: Ipv4Addr, port: u16, threads: usize) -> io::Result<(Vec<OwnedFd>, u16)> {
     let mut port = port;
     let mut listeners = Vec::new();
     for _ in 0..threads {
@@ -110,7 +110,7 @@ pub fn bind(port: u16, threads: usize) -> io::Result<(Vec<OwnedFd>, u16)> {
         sockopt::set_socket_reuseaddr(&listener, true)?;
         // Alone, the port must be taken by no one else.
         sockopt::set_socket_reuseport(&listener, threads > 1)?;
-        net::bind(&listener, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))?;
+        net::bind(&listener, &SocketAddrV4::new(address, port))?;
         port = SocketAddrV4::try_from(net::getsockname(&listener)?)?.port();
         listeners.push(listener);
     }

@@ -4,16 +4,18 @@ use crate::exit::{Error, FAILED};
 use crate::output::{json, line, message};
 use crate::progress::Show;
 use clap::Args;
-use lab::{LabError, Place, Source};
+use lab::{LabError, Place, Ready, Source};
 use model::catalog::Catalog;
+use model::experiment::RunnerKind;
 use model::name::ContenderName;
 use model::problem::Problems;
-use model::record::Failure;
+use model::record::{Failure, Skipped};
 use model::system::{Contender, Kind};
 use model::units::show_duration;
 use model::workload::Workload;
 use runner::database::Means;
 use runner::needs::Tools;
+use runner::place::{Limits, Runner};
 use runner::start::{Running, Surroundings, start};
 use serde_json::json as value;
 use std::path::Path;
@@ -33,6 +35,9 @@ pub struct Options {
     /// What proxies stand before [default: the upstream of an experiment with the proxy, or with a workload that it answers]
     #[arg(long, value_name = "SYSTEM")]
     upstream: Option<ContenderName>,
+    /// What they run as: process, or docker for containers of the engine that is here [default: process]
+    #[arg(long, value_name = "RUNNER", value_parser = super::runner_kind)]
+    runner: Option<RunnerKind>,
     /// How to print
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -55,7 +60,7 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let stop = crate::signals::stop_flag();
     let contenders = contenders(catalog, &options.systems, options.all)?;
     let _lock = lock(&stop)?;
-    prove(catalog, contenders, options.upstream.as_ref(), options.format, &stop)
+    prove(catalog, contenders, options.upstream.as_ref(), options.runner.unwrap_or_default(), options.format, &stop)
 }
 
 /// Proves each, and says what came of it; whoever asks holds the machine's lock.
@@ -63,6 +68,7 @@ pub fn prove(
     catalog: &Catalog,
     contenders: Vec<Contender>,
     upstream: Option<&ContenderName>,
+    kind: RunnerKind,
     format: Format,
     stop: &AtomicBool,
 ) -> Result<ExitCode, Error> {
@@ -72,6 +78,10 @@ pub fn prove(
     let mut checks = Checks {
         place,
         tools: Tools::default(),
+        runner: {
+            let place = model::experiment::Place { runner: kind, ..Default::default() };
+            runner::place::runner(&place, contenders.iter().map(|contender| &contender.name).chain(upstream))?
+        },
         cpus: runner::cpus::usable(),
         work: &work,
         upstream: None,
@@ -126,6 +136,7 @@ fn to_json(name: &ContenderName, outcome: &Outcome) -> serde_json::Value {
 struct Checks<'a> {
     place: Place<'a>,
     tools: Tools,
+    runner: Box<dyn Runner>,
     cpus: Vec<usize>,
     work: &'a Path,
     upstream: Option<Upstream>,
@@ -154,6 +165,10 @@ impl Checks<'_> {
             }
             Err(skipped) => return Ok(Outcome::Skipped(skipped.reason)),
         };
+        let ready = match self.provide(ready)? {
+            Ok(ready) => ready,
+            Err(skipped) => return Ok(Outcome::Failed(Failure { stage: "image".into(), cause: skipped.reason, log: vec![] })),
+        };
         if needs_upstream {
             let wanted = match upstream {
                 Some(name) => name.clone(),
@@ -171,7 +186,7 @@ impl Checks<'_> {
         }
         self.show.take(lab::Progress::Proving(&name));
         let work = self.work.join(name.to_string().replace(':', "_"));
-        let address = self.upstream.as_ref().map(|u| u.running.address).filter(|_| needs_upstream);
+        let address = self.upstream.as_ref().map(|u| u.running.seen_by_others()).filter(|_| needs_upstream);
         let database = self.database.as_ref().filter(|_| needs_database);
         let answers =
             lab::prove(&ready.contender, &workloads.iter().collect::<Vec<_>>(), &self.around(&work, address), database, &self.cpus)?;
@@ -187,7 +202,14 @@ impl Checks<'_> {
 
     fn around<'s>(&'s self, work: &'s Path, upstream: Option<std::net::SocketAddr>) -> Surroundings<'s> {
         let (tools, stop) = (&self.tools, self.place.stop);
-        Surroundings { tools, upstream, database: None, cpus: &self.cpus, descriptors: None, work, run: "check", stop }
+        let (runner, limits, cpus) = (&*self.runner, Limits::default(), &self.cpus);
+        Surroundings { tools, runner, limits, upstream, database: None, cpus, descriptors: None, work, run: "check", stop }
+    }
+
+    /// Sees to it that the runner can start it.
+    fn provide(&mut self, ready: Ready) -> Result<Result<Ready, Skipped>, Error> {
+        let means = Means { tools: &self.tools, run: "check", stop: self.place.stop };
+        Ok(lab::provide(ready, &*self.runner, self.place.cache, means, &mut |p| self.show.take(p))?)
     }
 
     /// Has the wanted database at hand.
@@ -240,6 +262,10 @@ impl Checks<'_> {
         contender.system.must_have_secrets()?;
         let failed = |cause: String| Failure { stage: "upstream".into(), cause, log: vec![] };
         let ready = match lab::gather(&self.place, &self.tools, contender, "check", &mut |p| self.show.take(p))? {
+            Ok(ready) => ready,
+            Err(skipped) => return Ok(Err(failed(format!("{wanted}: {}", skipped.reason)))),
+        };
+        let ready = match self.provide(ready)? {
             Ok(ready) => ready,
             Err(skipped) => return Ok(Err(failed(format!("{wanted}: {}", skipped.reason)))),
         };

@@ -21,6 +21,9 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     for tree in runner::revision::forget(catalog.dir()) {
         line(&format!("removed {}", tree.display()));
     }
+    for image in runner::docker::forget_images() {
+        line(&format!("removed the image {image}"));
+    }
     let failed =
         |folder: &Path, e: std::io::Error| Error::Failed(format!("{} cannot be removed: {e}\nhint: is it yours?", folder.display()));
     let (cache, databases) = (cache(catalog), runner::database::home(&cache(catalog)));

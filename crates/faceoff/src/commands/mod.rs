@@ -22,6 +22,8 @@ pub mod vs;
 use crate::exit::Error;
 use crate::output;
 use model::catalog::Catalog;
+use model::experiment::RunnerKind;
+use model::name::did_you_mean;
 use model::system::Contender;
 use runner::lock::Lock;
 use std::path::PathBuf;
@@ -54,7 +56,17 @@ pub fn lock(stop: &AtomicBool) -> Result<Lock, Error> {
     if cleared > 0 {
         output::message(&format!("ended {cleared} processes that a killed run had left"));
     }
+    let cleared = runner::docker::clear();
+    if cleared > 0 {
+        output::message(&format!("removed {cleared} containers that a killed run had left"));
+    }
     Ok(lock)
+}
+
+/// Reads `process` or `docker`.
+pub fn runner_kind(text: &str) -> Result<RunnerKind, String> {
+    let known = RunnerKind::WORDS.iter().find(|(word, _)| *word == text).map(|(_, kind)| *kind);
+    known.ok_or_else(|| did_you_mean(text, RunnerKind::WORDS.map(|(word, _)| word)))
 }
 
 /// The named contenders, or with `all` every system with each of its variants.

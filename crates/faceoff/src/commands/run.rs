@@ -7,7 +7,7 @@ use crate::signals;
 use clap::Args;
 use lab::{Lab, LabError, Place};
 use model::catalog::Catalog;
-use model::experiment::{Experiment, FEWEST_BLOCKS};
+use model::experiment::{Experiment, FEWEST_BLOCKS, RunnerKind};
 use model::judgement::{ClaimOutcome, Judgement};
 use model::metric::Metric;
 use model::name::{ContenderName, did_you_mean};
@@ -41,8 +41,11 @@ pub struct Options {
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Go on where an interrupted run stopped
-    #[arg(long, value_name = "RECORD", conflicts_with_all = ["experiment", "quick", "blocks", "add", "seed", "out", "against"])]
+    #[arg(long, value_name = "RECORD", conflicts_with_all = ["experiment", "quick", "blocks", "add", "seed", "out", "runner", "against"])]
     resume: Option<PathBuf>,
+    /// What systems run as, instead of what the experiment says: process, or docker for containers of the engine that is here
+    #[arg(long, value_name = "RUNNER", value_parser = super::runner_kind)]
+    runner: Option<RunnerKind>,
     /// Compare one contender with itself at another revision of its sources, a branch, tag or commit; exit with 3 when it is worse now
     #[arg(long, value_name = "REVISION", conflicts_with = "add")]
     against: Option<String>,
@@ -112,6 +115,12 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     }
     experiment = experiment.with_contenders(&options.add);
     experiment.design.seed = options.seed.unwrap_or(experiment.design.seed);
+    if let Some(kind) = options.runner {
+        experiment.place.runner = kind;
+        if let Some((message, hint)) = experiment.place.contradiction() {
+            return Err(Problems::plain(message, hint).into());
+        }
+    }
     let with_past = options.against.as_ref().map(|revision| with_revision(catalog, revision)).transpose()?;
     let catalog = match &with_past {
         Some((with_past, against)) => {

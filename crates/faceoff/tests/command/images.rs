@@ -117,7 +117,7 @@ fn an_image_has_all_that_its_program_needs() {
     let output = running.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if answered.is_none() && said.contains("unshare") && said.contains("not permitted") {
-        eprintln!("skipped: this user may make no user namespace, so the image was not started: {said}");
+        let _ = writeln!(std::io::stderr(), "\nSKIPPED: this user may make no user namespace, so an image was not started: {said}");
         return;
     }
     assert!(answered.as_deref().is_some_and(|text| text.ends_with(&"hello ".repeat(12))), "{answered:?}\n{said}");

@@ -69,6 +69,7 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
         facts: BTreeMap::new(),
         versions: BTreeMap::new(),
         artifacts: vec![],
+        image: None,
         reached: None,
     };
     Record {

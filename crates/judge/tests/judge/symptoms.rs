@@ -31,6 +31,7 @@ fn healthy() -> Measurement {
                 output_bytes: Some(300),
                 disk_bytes: Some(40_960),
                 quota: Some(Quota { periods: 40, throttled_periods: 1, throttled_ns: MS }),
+                group: None,
             },
             ..plain.usage
         },
@@ -251,6 +252,7 @@ proptest! {
             output_bytes: Some(numbers[5]),
             disk_bytes: Some(numbers[6]),
             quota: Some(Quota { periods: numbers[7], throttled_periods: numbers[8], throttled_ns: numbers[9] }),
+            group: None,
         };
         (m.began_after_ns, m.generator.in_flight_max, m.generator.connections_opened) = (numbers[10], numbers[11], numbers[12]);
         (m.seconds[0].max_ns, m.seconds[0].max_at_ns) = (Some(numbers[13]), Some(numbers[14]));

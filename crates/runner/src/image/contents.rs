@@ -37,7 +37,7 @@ const HEADFUL: [&str; 4] = ["libawt_xawt.so", "libjawt.so", "libjsound.so", "lib
 fn base() -> Tree {
     let mut tree = Tree::default();
     tree.folder("tmp", 0o1777);
-    tree.folder("work", 0o1777);
+    tree.folder("run/faceoff", 0o1777);
     tree.text("etc/passwd", "root:x:0:0:root:/:/sbin/nologin\nnobody:x:65534:65534:nobody:/:/sbin/nologin\n");
     tree.text("etc/group", "root:x:0:\nnogroup:x:65534:\nnobody:x:65534:\n");
     tree

@@ -24,8 +24,8 @@ use store::Described;
 
 /// Where a Java runtime stands in an image.
 pub(crate) const JAVA: &str = "/java";
-/// Where rendered files and logs are.
-pub(crate) const WORK: &str = "/work";
+/// Where rendered files are, and what a system writes: mounted, so no place that a program of the machine may have.
+pub(crate) const WORK: &str = "/run/faceoff";
 /// The first of the ports that a container listens on where nobody says another.
 const PORT: u16 = 8080;
 /// The label by which an engine knows images of ours.

@@ -17,11 +17,13 @@ use files::{Build, Files, Means, Service};
 use lab::Place;
 use load::{Heard, hear};
 use model::catalog::Catalog;
+use model::experiment::RunnerKind;
 use model::name::{ContenderName, did_you_mean, is_name};
 use model::problem::Problems;
 use model::units::parse_duration;
 use model::workload::{Statuses, Workload};
 use runner::needs::Tools;
+use runner::place::{Limits, Processes};
 use runner::start::{Surroundings, start};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -140,7 +142,7 @@ fn make(files: &mut Files, services: [&Service; 2], mut requests: Requests, read
     requests.kept_out().iter().for_each(|text| message(text));
     let contenders = services.map(|service| catalog.contender(&ContenderName { system: service.name.clone(), variants: vec![] }));
     let contenders = contenders.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let code = check::prove(&catalog, contenders, None, Format::Text, &stop)?;
+    let code = check::prove(&catalog, contenders, None, RunnerKind::Process, Format::Text, &stop)?;
     let shown = files.dir().display();
     message(&match code == ExitCode::SUCCESS {
         true => format!("both answer alike; next: `faceoff --dir {shown} run {experiment} --quick`"),
@@ -173,8 +175,18 @@ pub fn listen(
     };
     show.done();
     let (cpus, work) = (runner::cpus::usable(), cache.join("init").join(std::process::id().to_string()));
-    let around =
-        Surroundings { tools: &tools, upstream: None, database: None, cpus: &cpus, descriptors: None, work: &work, run: "init", stop };
+    let around = Surroundings {
+        tools: &tools,
+        runner: &Processes,
+        limits: Limits::default(),
+        upstream: None,
+        database: None,
+        cpus: &cpus,
+        descriptors: None,
+        work: &work,
+        run: "init",
+        stop,
+    };
     let once = || -> Result<Heard, Error> {
         let running = start(&ready.contender, workload, &around)
             .map_err(|(failure, _)| failed(&format!("does not answer ({}): {}", failure.stage, failure.cause), &failure.log))?;

@@ -1,0 +1,288 @@
+//! A container: created, started, watched, stopped, removed.
+
+use super::engine::{Body, Engine, Trouble};
+use super::{LOCK_LABEL, PORT, RUN_LABEL, WITHIN};
+use crate::cgroup;
+use crate::image::WORK;
+use crate::place::{Order, Started};
+use crate::process::{Stop, last_lines, without_colours};
+use crate::procfs::is_alive;
+use model::experiment::Network;
+use model::system::StopSignal;
+use model::units::show_bytes;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Read, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long the engine may take to notice that a process has ended.
+const NOTICES_WITHIN: Duration = Duration::from_secs(10);
+
+/// A container that was started. Dropping it removes it.
+pub(super) struct Container {
+    engine: Engine,
+    id: String,
+    pid: u32,
+    started_ns: u64,
+    seen_by_others: Option<SocketAddr>,
+    memory_bytes: Option<u64>,
+    log: PathBuf,
+    ended: Option<String>,
+    is_gone: bool,
+}
+
+impl Container {
+    /// Creates and starts one.
+    pub fn start(engine: &Engine, image: &str, network: Network, order: &Order<'_>) -> Result<Container, String> {
+        let said = |trouble: Trouble| trouble.to_string();
+        let created = engine.ask("POST", "/containers/create", Body::Json(&description(image, network, order)), WITHIN).map_err(said)?;
+        let id = created["Id"].as_str().ok_or("the engine names no container that it made")?.to_owned();
+        // From here on it is removed, however this ends.
+        let mut container = Container {
+            engine: engine.clone(),
+            id,
+            pid: 0,
+            started_ns: load::clock::now_ns(),
+            seen_by_others: None,
+            memory_bytes: order.around.limits.memory_bytes,
+            log: order.log.to_owned(),
+            ended: None,
+            is_gone: false,
+        };
+        container.ask("POST", "/start").map_err(said)?;
+        let state = container.inspect().map_err(said)?;
+        container.pid = state["State"]["Pid"].as_u64().unwrap_or(0) as u32;
+        if container.pid == 0 {
+            let status = container.status(&state);
+            container.keep_log();
+            let log = last_lines(&container.log, 5).join("; ");
+            return Err(format!("it ended with {status} as soon as it was started{}{log}", if log.is_empty() { "" } else { ": " }));
+        }
+        // It may have ended already, which is noticed later; but somebody else's process is no business of ours.
+        let group = std::fs::read_to_string(format!("/proc/{}/cgroup", container.pid)).unwrap_or_default();
+        if !group.is_empty() && !group.contains(&container.id) {
+            let pid = container.pid;
+            return Err(format!("process {pid} of this machine is not the container's: the engine counts processes elsewhere"));
+        }
+        if network == Network::Bridge {
+            let address = state["NetworkSettings"]["Networks"]["bridge"]["IPAddress"].as_str().and_then(|a| a.parse::<IpAddr>().ok());
+            container.seen_by_others = address.map(|address| SocketAddr::from((address, PORT)));
+        }
+        Ok(container)
+    }
+
+    fn ask(&self, method: &str, what: &str) -> Result<Value, Trouble> {
+        self.engine.ask(method, &format!("/containers/{}{what}", self.id), Body::Nothing, WITHIN)
+    }
+
+    fn inspect(&self) -> Result<Value, Trouble> {
+        self.ask("GET", "/json")
+    }
+
+    /// How it ended, by what the engine says of it.
+    fn status(&self, state: &Value) -> String {
+        let state = &state["State"];
+        let code = state["ExitCode"].as_i64().unwrap_or(-1);
+        let memory = self.memory_bytes.map(|limit| format!(" of {}", show_bytes(limit))).unwrap_or_default();
+        match state["OOMKilled"].as_bool() {
+            Some(true) => format!("exit {code}, out of its memory{memory}"),
+            _ => match state["Error"].as_str().filter(|error| !error.is_empty()) {
+                Some(error) => format!("exit {code} ({error})"),
+                None => format!("exit {code}"),
+            },
+        }
+    }
+
+    /// Asks the engine until it has noticed the end.
+    fn learn_end(&mut self) {
+        let deadline = load::clock::now_ns() + NOTICES_WITHIN.as_nanos() as u64;
+        let status = loop {
+            match self.inspect() {
+                Ok(state) if state["State"]["Running"] == false => break self.status(&state),
+                Ok(_) if load::clock::now_ns() > deadline => break "lost: the engine believes that it runs".into(),
+                Ok(_) => std::thread::sleep(Duration::from_millis(5)),
+                Err(trouble) => break format!("lost: {trouble}"),
+            }
+        };
+        self.ended = Some(status);
+    }
+
+    fn await_end(&mut self, most: Duration) -> bool {
+        let deadline = load::clock::now_ns() + most.as_nanos() as u64;
+        while self.ended.is_none() && is_alive(self.pid) {
+            if load::clock::now_ns() >= deadline {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if self.ended.is_none() {
+            self.learn_end();
+        }
+        true
+    }
+
+    /// Copies what it wrote into its log.
+    fn keep_log(&self) {
+        let copy = || -> io::Result<()> {
+            let path = format!("/containers/{}/logs?stdout=1&stderr=1", self.id);
+            let answer = self.engine.open("GET", &path, Body::Nothing, WITHIN).map_err(|trouble| io::Error::other(trouble.to_string()))?;
+            let file = std::fs::File::options().append(true).create(true).open(&self.log)?;
+            copy_output(answer, BufWriter::new(file))
+        };
+        // Without its output it has none to show, nothing worse.
+        let _ = copy();
+    }
+
+    fn remove(&mut self) {
+        if !self.is_gone {
+            self.is_gone = self.ask("DELETE", "?force=1&v=1").is_ok();
+        }
+    }
+}
+
+/// What the engine is told of a container.
+fn description(image: &str, network: Network, order: &Order<'_>) -> Value {
+    let (around, limits) = (order.around, order.around.limits);
+    let (program, arguments) = order.command.split_first().map_or(("", &[][..]), |(program, rest)| (program.as_str(), rest));
+    let env: Vec<String> = order.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let cpus: Vec<String> = around.cpus.iter().map(ToString::to_string).collect();
+    let port = |inside: u16| format!("{inside}/tcp");
+    let exposed: BTreeMap<String, Value> = order.inside.published.iter().map(|(inside, _)| (port(*inside), json!({}))).collect();
+    let bindings: BTreeMap<String, Value> = order
+        .inside
+        .published
+        .iter()
+        .map(|(inside, here)| (port(*inside), json!([{"HostIp": "127.0.0.1", "HostPort": here.to_string()}])))
+        .collect();
+    let mut host = json!({
+        "Mounts": [{"Type": "bind", "Source": order.work, "Target": WORK}],
+        "NetworkMode": if network == Network::Host { "host" } else { "bridge" },
+        "PortBindings": bindings,
+        "CpusetCpus": cpus.join(","),
+        "Ulimits": [{"Name": "nofile", "Soft": order.descriptors, "Hard": order.descriptors}],
+        "LogConfig": {"Type": "json-file", "Config": {}},
+    });
+    if let Some(cpus) = limits.cpus {
+        host["NanoCpus"] = json!((cpus * 1e9).round() as i64);
+    }
+    if let Some(bytes) = limits.memory_bytes {
+        // Without swap: a system that swaps is measured by its disk.
+        (host["Memory"], host["MemorySwap"]) = (json!(bytes), json!(bytes));
+    }
+    json!({
+        "Image": image,
+        "Entrypoint": [program],
+        "Cmd": arguments,
+        "Env": env,
+        // As it would run as a process.
+        "User": format!("{}:{}", rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw()),
+        "Labels": {RUN_LABEL: around.run, LOCK_LABEL: crate::lock::folder()},
+        "ExposedPorts": exposed,
+        "HostConfig": host,
+    })
+}
+
+/// Takes the frames apart in which an engine sends what a container wrote: a head of 8 bytes, of which the last four are the length.
+fn copy_output(mut from: impl Read, mut to: impl Write) -> io::Result<()> {
+    loop {
+        let mut head = [0; 8];
+        match from.read_exact(&mut head) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return to.flush(),
+            other => other?,
+        }
+        let length = u32::from_be_bytes([head[4], head[5], head[6], head[7]]);
+        let copied = io::copy(&mut (&mut from).take(u64::from(length)), &mut to)?;
+        if copied < u64::from(length) {
+            return to.flush();
+        }
+    }
+}
+
+impl Started for Container {
+    fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    fn started_ns(&self) -> u64 {
+        self.started_ns
+    }
+
+    fn seen_by_others(&self) -> Option<SocketAddr> {
+        self.seen_by_others
+    }
+
+    fn ended(&mut self) -> Option<String> {
+        if self.await_end(Duration::ZERO) { self.ended.clone() } else { None }
+    }
+
+    fn log(&self) -> &Path {
+        &self.log
+    }
+
+    fn last_lines(&self, most: usize) -> Vec<String> {
+        let mut text = Vec::new();
+        let path = format!("/containers/{}/logs?stdout=1&stderr=1&tail={most}", self.id);
+        if let Ok(answer) = self.engine.open("GET", &path, Body::Nothing, WITHIN) {
+            let _ = copy_output(answer.take(1 << 20), &mut text);
+        }
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<String> = text.lines().map(without_colours).filter(|line| !line.trim().is_empty()).collect();
+        lines[lines.len().saturating_sub(most)..].to_vec()
+    }
+
+    fn stop(mut self: Box<Self>, signal: StopSignal, within: Duration) -> Stop {
+        // Its group goes with its first process.
+        let memory_kills = cgroup::own_usage(self.pid).map_or(0, |usage| usage.memory_kills);
+        let begin = load::clock::now_ns();
+        let name = match signal {
+            StopSignal::Term => "SIGTERM",
+            StopSignal::Int => "SIGINT",
+            StopSignal::Quit => "SIGQUIT",
+            StopSignal::Usr1 => "SIGUSR1",
+        };
+        if self.ended.is_none() {
+            // One that has ended meanwhile is found to have ended.
+            let _ = self.ask("POST", &format!("/kill?signal={name}"));
+        }
+        let mut killed = false;
+        if !self.await_end(within) {
+            killed = true;
+            let _ = self.ask("POST", "/kill?signal=SIGKILL");
+            self.await_end(Duration::from_secs(10));
+        }
+        let status = self.ended.clone().unwrap_or("still there after KILL".into());
+        let took_ns = load::clock::now_ns() - begin;
+        self.keep_log();
+        self.remove();
+        // What it left behind ended with its first process, as all of a container does.
+        Stop { ended: crate::process::Ended { status }, took_ns, killed, orphans: 0, memory_kills }
+    }
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_taken_apart_wherever_they_are_cut() {
+        let frame = |stream: u8, text: &str| [&[stream, 0, 0, 0][..], &(text.len() as u32).to_be_bytes(), text.as_bytes()].concat();
+        let all = [frame(1, "one\n"), frame(2, "two\n")].concat();
+        let copy = |bytes: &[u8]| {
+            let mut text = Vec::new();
+            copy_output(bytes, &mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        assert_eq!(copy(&all), "one\ntwo\n");
+        for cut in 0..all.len() {
+            assert!("one\ntwo\n".starts_with(&copy(&all[..cut])), "cut at {cut}");
+        }
+    }
+}
