@@ -26,6 +26,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("docs/databases.md", "FACEOFF_DATABASE", "a server of the reader's; tests/databases has one"),
     ("docs/export.md", "cargo build", "compiles everything for a release"),
     ("docs/export.md", "faceoff export records/NAME --to png", "of a faceoff that was built with it"),
+    ("docs/docker.md", "", "needs an engine; tests/docker starts systems in one"),
     ("docs/export.md", "HistogramLogProcessor", "HdrHistogram's own; tests/export reads with its crate"),
     ("docs/export.md", "jmeter ", "fetches JMeter; the ignored test of export.rs runs it"),
     ("docs/export.md", "promtool ", "Prometheus's own; tests/export reads with a parser of OpenMetrics"),
