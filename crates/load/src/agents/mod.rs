@@ -2,13 +2,22 @@
 //!
 //! A load is divided as it is among the threads of one generator ([`Share`]): `k` agents with `t` event loops each make what one
 //! generator with `k·t` makes, the same arrivals, users, connections and data. All count from one instant ([`Start`]), which each
-//! agent is told on its own clock ([`Offset`]). What they measured is put together without loss ([`merged`]).
+//! agent is told on its own clock ([`Offset`]). What they measured is put together without loss ([`merged`]). An [`Agent`] waits for
+//! who knows its token; [`run`] is the coordinator, which asks, over connections that nobody else can read (`link`).
 
+mod agent;
+mod coordinator;
 mod deal;
+mod link;
 mod offset;
+mod words;
 
+pub use agent::Agent;
+pub use coordinator::{OfAgent, run};
 pub use deal::{AGENTS_MAX, LOOPS_MAX, Part, deal};
+pub use link::{TOKEN_SHORTEST, Token};
 pub use offset::{Exchange, Offset};
+pub use words::TrustedTls;
 
 #[cfg(doc)]
 use crate::schedule::Share;
