@@ -72,7 +72,7 @@ fn who_does_not_know_the_token_gets_nothing() {
     let refused = load(&server, &[&agent], "another token, as long as the one that is right", &["-d", "1s"]);
     assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0));
     assert!(said(&refused).contains("do not have the same token") && said(&refused).contains("hint: "), "{}", said(&refused));
-    let short = load(&server, &[&agent], "short", &["-d", "1s"]);
+    let short = load(&server, &[&agent], "sixteen letters!", &["-d", "1s"]);
     assert_eq!(short.status.code(), Some(2), "{}", said(&short));
     assert!(said(&short).contains("could be guessed"), "{}", said(&short));
     let without = faceoff(&["agent", "--listen", "127.0.0.1:0"], OURS).env_remove(TOKEN).output().unwrap();

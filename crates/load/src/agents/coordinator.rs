@@ -6,6 +6,7 @@ use super::{Exchange, Made, Offset, Part, deal, merged};
 use crate::clock;
 use crate::plan::Plan;
 use crate::tally::Measured;
+use model::experiment::Load;
 use model::record::Counts;
 use model::units::show_short;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,8 @@ const CONNECTED_WITHIN: Duration = Duration::from_secs(15);
 const OVER_WITHIN: Duration = Duration::from_secs(15);
 /// Clocks may be as uncertain, and beginnings as late: that is what is allowed to the tail of the lag as well.
 const APART_MAX_NS: u64 = 1_000_000;
+/// A median lag below this is never the agent's fault: the clock and a wake-up cost that much.
+const LAG_FLOOR_NS: u64 = 50_000;
 /// The event loops of an agent may use this share of their CPUs.
 const BUSY_MAX: f64 = 0.90;
 
@@ -51,11 +54,16 @@ pub struct OfAgent {
     pub busy_share: f64,
     /// The median of how late its requests were taken up.
     pub lag_p50_ns: u64,
+    /// The median of its latencies.
+    pub latency_p50_ns: u64,
+    /// Whether all of its places were taken at times: then requests waited for the server, not for the agent.
+    pub was_full: bool,
 }
 
 impl OfAgent {
-    fn new(agent: &Reached<'_>, part: Part, later: Offset, made: &Made) -> OfAgent {
+    fn new(agent: &Reached<'_>, load: &Load, part: Part, later: Offset, made: &Made) -> OfAgent {
         let measured = &made.measured;
+        let places: u64 = part.shares().map(|share| share.part(load.in_flight_max())).sum();
         let there_was_ns = measured.duration_ns.saturating_mul(u64::from(measured.threads)).max(1);
         OfAgent {
             name: agent.name.to_owned(),
@@ -66,16 +74,20 @@ impl OfAgent {
             counts: measured.counts,
             busy_share: measured.cpu_ns.saturating_sub(measured.spun_ns) as f64 / there_was_ns as f64,
             lag_p50_ns: measured.lag.quantile_ns(0.5),
+            latency_p50_ns: measured.latency.quantile_ns(0.5),
+            was_full: measured.in_flight_max >= places,
         }
     }
 
     /// Why what it measured may be its own, in words.
     pub fn doubts(&self) -> Vec<String> {
         let show = |ns: u64| show_short(ns as f64);
+        let lags = self.lag_p50_ns > LAG_FLOOR_NS && self.lag_p50_ns.saturating_mul(10) > self.latency_p50_ns && !self.was_full;
         let doubts = [
             (self.offset.error_ns > APART_MAX_NS, format!("its clock is known to {} only", show(self.offset.error_ns))),
             (self.drift_ns > APART_MAX_NS, format!("its clock went {} apart from ours", show(self.drift_ns))),
             (self.late_ns > APART_MAX_NS, format!("it began {} late", show(self.late_ns))),
+            (lags, "half of its requests left late by a tenth of their latency or more".into()),
             (self.busy_share > BUSY_MAX, format!("it was busy for {:.0} % of the time", 100.0 * self.busy_share)),
         ];
         doubts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| format!("agent {}: {what}", self.name)).collect()
@@ -185,7 +197,7 @@ pub fn run(plan: &Plan<'_>, tls: Option<&TrustedTls>, names: &[String], token: &
         // Each counted from the same instant, on a clock of its own.
         made.measured.began_ns = begins_ns;
         let (later, _) = agent.look_at_clock()?;
-        apart.push(OfAgent::new(agent, part, later, made));
+        apart.push(OfAgent::new(agent, plan.load, part, later, made));
     }
     let together = merged(made.into_iter().flatten()).ok_or("no agent made a load")?;
     Ok((together.measured, apart))
@@ -198,5 +210,44 @@ fn go_on(plan: &Plan<'_>, until_ns: u64, otherwise: &str) -> Result<(), String> 
         _ if plan.stop.load(Ordering::Relaxed) => Err("it was stopped, and the agents with it".into()),
         now if now >= until_ns => Err(format!("{otherwise}\nhint: look at what the machines of the agents do besides")),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn kept() -> OfAgent {
+        OfAgent {
+            name: "there:1".into(),
+            part: Part::whole(1),
+            offset: Offset { ns: -5, error_ns: MS / 10 },
+            drift_ns: 0,
+            late_ns: MS / 10,
+            counts: Counts::default(),
+            busy_share: 0.5,
+            lag_p50_ns: MS / 100,
+            latency_p50_ns: MS,
+            was_full: false,
+        }
+    }
+
+    #[test]
+    fn who_kept_to_it_is_not_doubted_and_who_did_not_is() {
+        assert!(kept().doubts().is_empty());
+        let doubted = |agent: OfAgent, why: &str| {
+            let doubts = agent.doubts();
+            assert!(matches!(&doubts[..], [only] if only.starts_with("agent there:1: ") && only.contains(why)), "{why}: {doubts:?}");
+        };
+        doubted(OfAgent { offset: Offset { ns: 0, error_ns: 2 * MS }, ..kept() }, "known to");
+        doubted(OfAgent { drift_ns: 2 * MS, ..kept() }, "apart");
+        doubted(OfAgent { late_ns: 2 * MS, ..kept() }, "late");
+        doubted(OfAgent { busy_share: 0.95, ..kept() }, "95 %");
+        let lagging = OfAgent { lag_p50_ns: MS / 5, ..kept() };
+        doubted(lagging.clone(), "half of its requests");
+        assert!(OfAgent { was_full: true, ..lagging.clone() }.doubts().is_empty(), "they waited for the server");
+        assert!(OfAgent { latency_p50_ns: 100 * MS, ..lagging }.doubts().is_empty(), "it hardly shows");
     }
 }

@@ -81,7 +81,7 @@ impl Task {
     /// What agents cannot do.
     pub fn of(plan: &Plan<'_>, tls: Option<TrustedTls>, part: Part) -> Result<Task, String> {
         if plan.duration > LONGEST {
-            return Err("agents make loads of at most 15 minutes\nhint: they keep each second; measure for less".into());
+            return Err("agents make loads of at most 15 minutes\nhint: they keep each second; say how long, such as -d 1m".into());
         }
         match (&plan.target.tls, &tls) {
             (Some(_), None) => {
