@@ -101,7 +101,10 @@ impl Case {
         };
         let mut generator = Generator::new(Simulation::new(self.server, self.seed), &plan, share);
         generator.connect();
-        let begun = start_ns.map_or_else(|| generator.now_ns(), |at| generator.await_start(&Start::at(at)).0);
+        let begun = match start_ns {
+            Some(at) => generator.await_start(&Start::at(at)).0,
+            None => generator.now_ns(),
+        };
         let (sender, receiver) = mpsc::channel();
         let measured = generator.run(begun, Listeners { progress: None, seconds: Some(sender) });
         let took_ns = generator.world.now.get() - begun;

@@ -25,7 +25,9 @@ impl Workload {
         if let Some(variable) = self.steps.iter().flat_map(Step::templates).flat_map(Template::variables).next() {
             return Err(format!("the environment variable {variable}, which is another machine's"));
         }
-        self.data.iter().try_for_each(|data| could_be_drawn(&data.values).map_err(|what| format!("{what} for the value `{}`", data.name)))?;
+        self.data
+            .iter()
+            .try_for_each(|data| could_be_drawn(&data.values).map_err(|what| format!("{what} for the value `{}`", data.name)))?;
         self.steps.iter().try_for_each(|step| could_be_made(step).map_err(|what| format!("{what} in the request to `{}`", step.path)))
     }
 }
@@ -47,9 +49,8 @@ fn could_be_made(step: &Step) -> Result<(), &'static str> {
         template.parts.iter().all(|part| if let Part::Text(text) = part { allowed(text) } else { true })
     };
     let in_path = |text: &str| text.bytes().all(|b| b > b' ' && b != 0x7f);
-    let are_headers = |headers: &[(String, Template)]| {
-        headers.iter().all(|(name, value)| is_header_name(name) && is_plain(value, is_header_value))
-    };
+    let are_headers =
+        |headers: &[(String, Template)]| headers.iter().all(|(name, value)| is_header_name(name) && is_plain(value, is_header_value));
     let is_status = |status: Statuses| status.from <= status.to && (200..=599).contains(&status.from) && status.to <= 599;
     let answer = &step.answer;
     match () {

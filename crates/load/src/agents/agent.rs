@@ -7,6 +7,7 @@ use crate::{clock, run_part};
 use rustls::ServerConfig;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -127,7 +128,7 @@ impl Agent {
                             match outcome {
                                 Ok(Ok(made)) => Say::Done(Box::new(made)),
                                 Ok(Err(why)) => Say::Refused(why),
-                                Err(_) => Say::Refused("the generator panicked".into()),
+                                Err(_) => Say::Refused("its generator is gone".into()),
                             }
                         }
                     },
@@ -160,14 +161,123 @@ impl Work {
                 true => Err("it makes a load for another coordinator".into()),
                 false => {
                     let plan = task.plan(&target, &stop);
-                    let made = run_part(&plan, task.part, &start, || connected.store(true, Ordering::Relaxed)).map_err(|e| e.to_string());
+                    let make = || run_part(&plan, task.part, &start, || connected.store(true, Ordering::Relaxed));
+                    // It would end the agent with whatever else it does, and leave it busy for ever.
+                    let made = catch_unwind(AssertUnwindSafe(make));
                     agent.busy.store(false, Ordering::Release);
-                    made
+                    made.map_or_else(|_| Err("the generator panicked".into()), |made| made.map_err(|e| e.to_string()))
                 }
             };
             // Nobody waits for it where the coordinator is gone.
             let _ = sender.send(made);
         });
         Ok(work)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Part;
+    use super::*;
+    use crate::plan::{Protocol, Wait};
+    use model::experiment::Load;
+    use model::workload::{Step, Workload};
+    use std::io::{Read, Write};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn token() -> Token {
+        Token::new(&"a".repeat(32)).unwrap()
+    }
+
+    fn task(load: Load, part: Part) -> Ask {
+        Ask::Task(Box::new(Task {
+            part,
+            load,
+            workload: Workload { steps: vec![Step::default()], ..Workload::default() },
+            addresses: vec!["127.0.0.1:1".parse().unwrap()],
+            host: "nobody".into(),
+            protocol: Protocol::Http1 { keep_alive: true },
+            tls: None,
+            duration: SECOND,
+            requests: None,
+            timeout: SECOND,
+            seed: 1,
+            wait: Wait::Asleep,
+        }))
+    }
+
+    /// An agent of one event loop that serves while something is done with it.
+    fn with_agent(does: impl FnOnce(SocketAddr)) {
+        let agent = Agent::new("127.0.0.1:0".parse().unwrap(), token(), 1).unwrap();
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let serving = scope.spawn(|| agent.serve(&stop, &|_| {}));
+            let done = std::panic::catch_unwind(AssertUnwindSafe(|| does(agent.address().unwrap())));
+            stop.store(true, Ordering::Relaxed);
+            serving.join().expect("nothing that comes makes an agent panic");
+            done.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        });
+    }
+
+    fn asked(link: &mut Link, ask: &Ask) -> io::Result<Say> {
+        link.send(ask, SECOND)?;
+        link.receive(ASK_LONGEST, SECOND)
+    }
+
+    #[test]
+    fn whatever_comes_an_agent_goes_on() {
+        with_agent(|address| {
+            let hello_cut_short: &[u8] = &[0x16, 3, 1, 0x40, 0, 1, 0, 0x3f, 0xfc, 3, 3, 0, 0];
+            for bytes in [b"", b"GET / HTTP/1.1\r\n\r\n".as_slice(), hello_cut_short, &[0xff; 70_000]] {
+                let mut tcp = TcpStream::connect(address).unwrap();
+                let _ = tcp.write_all(bytes);
+            }
+            let mut link = Link::to_agent(address, &token()).unwrap();
+            link.send(&"no question", SECOND).unwrap();
+            assert!(link.receive::<Say>(ASK_LONGEST, SECOND).is_err(), "it hangs up");
+            let mut link = Link::to_agent(address, &token()).unwrap();
+            let whole = Part::whole(1);
+            let cannot_be = [
+                Ask::Watch,
+                Ask::Begin { at_ns: clock::now_ns() },
+                task(Load::closed(0), whole),
+                task(Load::arrivals(f64::MAX, 64), whole),
+                task(Load::closed(8), Part::whole(2)),
+            ];
+            for ask in cannot_be {
+                assert!(matches!(asked(&mut link, &ask), Ok(Say::Refused(_))));
+            }
+            let Ok(Say::Clock { loops, .. }) = asked(&mut link, &Ask::Clock) else { panic!("it is still there") };
+            assert_eq!(loops, 1);
+        });
+    }
+
+    #[test]
+    fn a_part_that_is_none_is_told_of_and_the_next_can_be_made() {
+        with_agent(|address| {
+            let mut link = Link::to_agent(address, &token()).unwrap();
+            for part in
+                [Part { first: 7, loops: 1, of: 2 }, Part { first: 0, loops: 1, of: u32::MAX }, Part { first: u32::MAX, loops: 1, of: 1 }]
+            {
+                assert!(matches!(asked(&mut link, &task(Load::closed(8), part)), Ok(Say::AtIt { .. })));
+                let told = std::iter::repeat_with(|| asked(&mut link, &Ask::Watch).unwrap()).find(|said| !matches!(said, Say::AtIt { .. }));
+                assert!(
+                    matches!(told, Some(Say::Refused(why)) if why.contains("no part") || why.contains("have no connection")),
+                    "{part:?}"
+                );
+            }
+        });
+    }
+
+    #[test]
+    fn more_than_so_many_are_not_let_in_at_once() {
+        with_agent(|address| {
+            let connect = || TcpStream::connect(address).unwrap();
+            let idle: Vec<TcpStream> = std::iter::repeat_with(connect).take(VISITORS_MAX).collect();
+            let mut further = connect();
+            further.set_read_timeout(Some(SECOND * 2)).unwrap();
+            assert!(matches!(further.read(&mut [0]), Ok(0)), "closed at once, as there are {} already", idle.len());
+        });
     }
 }

@@ -5,6 +5,7 @@ use super::words::{Ask, SAY_LONGEST, Say, Task, TrustedTls};
 use super::{Exchange, Made, Offset, Part, deal, merged};
 use crate::clock;
 use crate::plan::Plan;
+use crate::possible;
 use crate::tally::Measured;
 use model::experiment::Load;
 use model::record::Counts;
@@ -12,6 +13,7 @@ use model::units::show_short;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::ToSocketAddrs;
+use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -161,46 +163,54 @@ fn reach<'a>(name: &'a str, token: &Token) -> Result<Reached<'a>, String> {
 /// What could not begin, and an agent that is gone: what the others measured is then part of no load that was asked for. Stopped from
 /// outside, it is an error as well.
 pub fn run(plan: &Plan<'_>, tls: Option<&TrustedTls>, names: &[String], token: &Token) -> Result<(Measured, Vec<OfAgent>), String> {
-    let mut agents = names.iter().map(|name| reach(name, token)).collect::<Result<Vec<_>, _>>()?;
+    possible(plan).map_err(|e| e.to_string())?;
+    // Before anybody is asked: whether there is something for each.
+    deal(plan.load, plan.target.protocol, &vec![1; names.len()])?;
+    let mut agents = of_each(names, |name| reach(name, token))?;
     let asked: Vec<u32> = agents.iter().map(|agent| agent.loops.min(plan.threads)).collect();
     let parts = deal(plan.load, plan.target.protocol, &asked)?;
-    for (agent, part) in agents.iter_mut().zip(&parts) {
+    of_each(agents.iter_mut().zip(&parts), |(agent, part)| {
         let task = Task::of(plan, tls.cloned(), *part)?;
-        agent.ask(&Ask::Task(Box::new(task)))?;
-    }
+        agent.ask(&Ask::Task(Box::new(task)))
+    })?;
     let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let stand_by_ns = clock::now_ns().saturating_add(nanoseconds(plan.timeout.min(CONNECTED_WITHIN) + OVER_WITHIN));
-    for agent in &mut agents {
-        while !agent.stands()? {
-            go_on(plan, stand_by_ns, "connections do not stand")?;
-        }
+    while !of_each(&mut agents, Reached::stands)?.into_iter().all(|stands| stands) {
+        go_on(plan, stand_by_ns, "connections do not stand")?;
     }
     let begins_ns = clock::now_ns() + AHEAD_NS + AHEAD_EACH_NS * agents.len() as u64;
-    for agent in &mut agents {
-        agent.ask(&Ask::Begin { at_ns: agent.offset.theirs(begins_ns) })?;
-    }
+    of_each(&mut agents, |agent| agent.ask(&Ask::Begin { at_ns: agent.offset.theirs(begins_ns) }))?;
     let over_ns = begins_ns.saturating_add(nanoseconds(plan.duration + plan.timeout + OVER_WITHIN));
     let mut made: Vec<Option<Made>> = agents.iter().map(|_| None).collect();
     while made.iter().any(Option::is_none) {
         go_on(plan, over_ns, "agents do not end")?;
-        for (agent, made) in agents.iter_mut().zip(&mut made) {
+        of_each(agents.iter_mut().zip(&mut made), |(agent, made)| {
             // Who is done is asked all the same: in silence it would take us for gone.
             let ask = if made.is_none() { Ask::Watch } else { Ask::Clock };
-            match agent.ask(&ask)? {
-                Say::Done(done) => *made = Some(*done),
-                Say::AtIt { .. } | Say::Clock { .. } | Say::Refused(_) => {}
+            if let Say::Done(done) = agent.ask(&ask)? {
+                *made = Some(*done);
             }
-        }
+            Ok(())
+        })?;
     }
+    let later = of_each(&mut agents, Reached::look_at_clock)?;
     let mut apart = Vec::with_capacity(agents.len());
-    for ((agent, part), made) in agents.iter_mut().zip(parts).zip(made.iter_mut().flatten()) {
+    for (((agent, part), made), (later, _)) in agents.iter().zip(parts).zip(made.iter_mut().flatten()).zip(later) {
         // Each counted from the same instant, on a clock of its own.
         made.measured.began_ns = begins_ns;
-        let (later, _) = agent.look_at_clock()?;
         apart.push(OfAgent::new(agent, plan.load, part, later, made));
     }
     let together = merged(made.into_iter().flatten()).ok_or("no agent made a load")?;
     Ok((together.measured, apart))
+}
+
+/// Does something with each, with all at once: an agent that waits for its turn would take us for gone. The first that fails is told of.
+fn of_each<A: Send, T: Send>(all: impl IntoIterator<Item = A>, does: impl Fn(A) -> Result<T, String> + Sync) -> Result<Vec<T>, String> {
+    let does = &does;
+    std::thread::scope(|scope| {
+        let each: Vec<_> = all.into_iter().map(|one| scope.spawn(move || does(one))).collect();
+        each.into_iter().map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
 }
 
 /// Waits a little, as long as there is time and nobody wants it to end.

@@ -196,7 +196,7 @@ impl Link {
         }
         // Takes the memory that comes, not the memory that is announced.
         let mut text = Vec::new();
-        self.stream.by_ref().take(length.into()).read_to_end(&mut text)?;
+        Read::by_ref(&mut self.stream).take(length.into()).read_to_end(&mut text)?;
         if text.len() < length as usize {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
