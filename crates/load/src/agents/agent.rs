@@ -101,6 +101,9 @@ impl Agent {
                     Ok(asked) => asked,
                     // Who has nothing more to ask hangs up.
                     Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && work.is_none() => return Ok(()),
+                    Err(error) if work.is_some() => {
+                        return Err(io::Error::new(error.kind(), format!("{error}; the load that it had asked for was ended")));
+                    }
                     Err(error) => return Err(error),
                 };
                 let said = match asked {

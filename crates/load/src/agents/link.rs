@@ -189,16 +189,16 @@ impl Link {
     pub fn receive<T: DeserializeOwned>(&mut self, longest: u32, within: Duration) -> io::Result<T> {
         self.has(within);
         let mut length = [0; 4];
-        self.stream.read_exact(&mut length)?;
+        self.stream.read_exact(&mut length).map_err(hung_up)?;
         let length = u32::from_be_bytes(length);
         if length > longest {
             return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a message of {length} bytes, of at most {longest}")));
         }
         // Takes the memory that comes, not the memory that is announced.
         let mut text = Vec::new();
-        Read::by_ref(&mut self.stream).take(length.into()).read_to_end(&mut text)?;
+        Read::by_ref(&mut self.stream).take(length.into()).read_to_end(&mut text).map_err(hung_up)?;
         if text.len() < length as usize {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+            return Err(hung_up(io::ErrorKind::UnexpectedEof.into()));
         }
         serde_json::from_slice(&text).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, format!("a message that is none: {e}")))
     }
@@ -218,11 +218,16 @@ fn greeted(tcp: TcpStream) -> io::Result<(Timed, Arc<AtomicU64>)> {
 /// Reads what the other end shows, and compares it without telling by the time it takes where it differs.
 fn expect(stream: &mut impl Read, proof: &[u8; PROOF_BYTES]) -> io::Result<()> {
     let mut shown = [0; PROOF_BYTES];
-    stream.read_exact(&mut shown)?;
+    stream.read_exact(&mut shown).map_err(hung_up)?;
     match shown.iter().zip(proof).fold(0, |differs, (a, b)| differs | (a ^ b)) {
         0 => Ok(()),
         _ => Err(not_known()),
     }
+}
+
+/// The end of a connection in words of ours; what TLS says of it is for who programs with it.
+fn hung_up(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::UnexpectedEof { io::Error::new(error.kind(), "it hung up") } else { error }
 }
 
 fn not_known() -> io::Error {
@@ -263,7 +268,7 @@ mod tests {
         assert_eq!(agent.receive::<u8>(5, SECOND / 20).unwrap_err().kind(), io::ErrorKind::TimedOut);
         assert!(clock::now_ns() - begun < 1_000_000_000);
         drop(coordinator);
-        assert!(agent.receive::<u8>(5, SECOND).is_err());
+        assert_eq!(agent.receive::<u8>(5, SECOND).unwrap_err().to_string(), "it hung up");
     }
 
     #[test]
