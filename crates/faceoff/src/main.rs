@@ -54,6 +54,8 @@ enum Command {
     Export(commands::export::Options),
     /// Put a load on one URL and show what it measured
     Load(Box<commands::load::Options>),
+    /// Make parts of loads for `faceoff load --agents` on other machines, for whoever knows the token
+    Agent(commands::agent::Options),
     /// As wrk and wrk2 are called, and in their words
     Wrk(commands::load::wrk::Options),
     /// Show what the claims of the articles came to, from records, as a Markdown document
@@ -112,6 +114,7 @@ fn main() -> ExitCode {
         Command::Report(options) => commands::report::run(options),
         Command::Export(options) => commands::export::run(options),
         Command::Load(options) => commands::load::run(options),
+        Command::Agent(options) => commands::agent::run(options),
         Command::Wrk(options) => commands::load::wrk::run(options),
         Command::Articles(options) => catalog().map_err(Into::into).and_then(|c| commands::articles::run(&c, options)),
         Command::Vs(options) => commands::vs::run(cli.dir.as_deref(), catalog().ok().as_ref(), options),

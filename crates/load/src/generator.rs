@@ -1,5 +1,6 @@
 //! The event loop: takes requests when they are due, keeps them on connections, settles them.
 
+use crate::agents::Start;
 use crate::answer::{Event, Finished};
 use crate::check::{Asked, Judgement, Questions};
 use crate::connection::{Connection, Over, Phase, Session};
@@ -32,6 +33,8 @@ const REST_MIN_NS: u64 = 15_000;
 const SHORT_SERVICE_NS: u64 = 400_000;
 /// How often the loop looks up though nothing happens: at the stop flag, at what is overdue.
 const LOOK_UP_NS: u64 = 20_000_000;
+/// How often the loop looks whether it is known when all begin.
+const START_LOOK_NS: u64 = 2_000_000;
 /// How long after the end of a schedule its last answers are awaited.
 const DRAIN_NS: u64 = 2_000_000_000;
 /// How long connections are awaited before the clock starts.
@@ -246,10 +249,31 @@ impl<'a, W: World> Generator<'a, W> {
         }
     }
 
-    /// Makes the requests and measures them.
-    pub fn run(&mut self, listeners: Listeners) -> Measured {
+    /// Waits for the instant at which all begin, and sees to connections meanwhile; gives it, and by how much it was missed. Who is
+    /// stopped before begins at once, so as to end.
+    pub fn await_start(&mut self, start: &Start) -> (u64, u64) {
+        loop {
+            let now = self.world.now_ns();
+            let until = match start.get() {
+                Some(at) if at <= now => return (at, now - at),
+                _ if self.is_stopped() => return (now, 0),
+                // The last of it awake, as a sleep ends late.
+                Some(at) => now.max(at.saturating_sub(SPIN_MAX_NS)).min(now + LOOK_UP_NS),
+                None => now + START_LOOK_NS,
+            };
+            self.wait(now, until);
+        }
+    }
+
+    /// The clock of its world.
+    pub fn now_ns(&self) -> u64 {
+        self.world.now_ns()
+    }
+
+    /// Makes the requests of a schedule that begins at an instant, now or a little before, and measures them.
+    pub fn run(&mut self, start_ns: u64, listeners: Listeners) -> Measured {
         let has_schedule = self.plan.load.has_schedule();
-        self.start_ns = self.world.now_ns();
+        self.start_ns = start_ns;
         let before = std::mem::replace(&mut self.tally, Tally::heard(self.start_ns, has_schedule, listeners));
         self.tally.steps = vec![OfStep::default(); self.script.len()];
         (self.tally.connections_opened, self.tally.connect) = (before.connections_opened, before.connect);

@@ -1,11 +1,15 @@
 use super::*;
+use crate::agents::{self, Made};
 use crate::plan::{Address, Target};
 use crate::simulation::{Server, Simulation};
 use model::experiment::{Spacing, Stage};
 use model::record::Counts;
 use model::workload::{Answer, BodyCheck, Step, Workload};
 use proptest::prelude::*;
+use stats::Histogram;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
 use std::time::Duration;
 
 const MS: u64 = 1_000_000;
@@ -49,10 +53,36 @@ impl Case {
     }
 
     fn run(&self) -> Run {
+        self.share(Share::WHOLE, None).0
+    }
+
+    /// What agents make of it that take so many event loops each, every loop in a world of its own whose clock shows the same.
+    fn agents(&self, asked: &[u32], start_ns: u64) -> (Measured, Vec<Run>) {
+        let parts = agents::deal(&self.load, self.protocol(), asked).unwrap();
+        let mut runs = Vec::new();
+        let mut all = Vec::new();
+        for part in parts {
+            let mut made: Option<Made> = None;
+            for share in part.shares() {
+                let (run, seconds) = self.share(share, Some(start_ns));
+                let of_loop = Made { measured: run.measured.clone(), seconds, late_ns: 0 };
+                made = agents::merged(made.into_iter().chain([of_loop]));
+                runs.push(run);
+            }
+            all.extend(made);
+        }
+        (agents::merged(all).unwrap().measured, runs)
+    }
+
+    fn protocol(&self) -> Protocol {
+        Protocol::Http1 { keep_alive: self.keep_alive }
+    }
+
+    fn share(&self, share: Share, start_ns: Option<u64>) -> (Run, BTreeMap<usize, Histogram>) {
         let target = Target {
             addresses: vec![Address::Tcp("127.0.0.1:1".parse().unwrap())],
             host: "simulated".into(),
-            protocol: Protocol::Http1 { keep_alive: self.keep_alive },
+            protocol: self.protocol(),
             tls: None,
         };
         let (workload, stop) = (workload(1), AtomicBool::new(false));
@@ -69,12 +99,16 @@ impl Case {
             stop: &stop,
             progress: None,
         };
-        let mut generator = Generator::new(Simulation::new(self.server, self.seed), &plan, Share::WHOLE);
+        let mut generator = Generator::new(Simulation::new(self.server, self.seed), &plan, share);
         generator.connect();
-        let begun = generator.world.now.get();
-        let measured = generator.run(Listeners::default());
+        let begun = match start_ns {
+            Some(at) => generator.await_start(&Start::at(at)).0,
+            None => generator.now_ns(),
+        };
+        let (sender, receiver) = mpsc::channel();
+        let measured = generator.run(begun, Listeners { progress: None, seconds: Some(sender) });
         let took_ns = generator.world.now.get() - begun;
-        Run { measured, took_ns, world: generator.world }
+        (Run { measured, took_ns, world: generator.world }, receiver.into_iter().collect())
     }
 }
 
@@ -254,6 +288,70 @@ fn why_no_connection_could_be_made_is_named() {
     assert!(describe_connect(Errno::CONNREFUSED).contains("refused"));
 }
 
+/// Instants at which servers read requests, in their order.
+fn read_at(runs: &[Run]) -> Vec<u64> {
+    let mut all: Vec<u64> = runs.iter().flat_map(|run| run.world.read_at.iter().copied()).collect();
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn agents_together_make_the_schedule_of_one_generator_and_find_what_it_finds() {
+    // Every second the server stands still for its last 100 ms, whoever asks it.
+    let server = Server { mean_ns: 1, stall: Some((S, 100 * MS)), ..Server::default() };
+    for spacing in [Spacing::Even, Spacing::Poisson] {
+        let stages = vec![Stage { to_per_s: 2_000.0, over: Duration::from_secs(2) }];
+        let load = Load::Arrivals { rate_per_s: 500.0, stages, spacing, in_flight_max: 1_024, overflow: Overflow::Queue };
+        let case = Case { server, duration_ns: 5 * S, ..Case::of(load, 1) };
+        let (one, _) = case.share(Share::WHOLE, Some(3 * S));
+        let (together, runs) = case.agents(&[1, 2, 1], 3 * S);
+        assert_eq!(runs.len(), 4);
+        assert_eq!(together.counts, one.measured.counts);
+        assert_eq!((together.threads, together.began_ns, together.duration_ns / S), (4, 3 * S, one.measured.duration_ns / S));
+        assert_eq!(together.lag.len(), one.measured.lag.len());
+        let (theirs, its) = (read_at(&runs), read_at(std::slice::from_ref(&one)));
+        assert_eq!(theirs.len(), its.len());
+        assert!(theirs.iter().zip(&its).all(|(a, b)| a.abs_diff(*b) < MS), "{spacing:?}: the same instants");
+        for q in [0.5, 0.9, 0.95, 0.99, 1.0] {
+            let (theirs, its) = (together.latency.quantile_ns(q), one.measured.latency.quantile_ns(q));
+            assert!(theirs.abs_diff(its) < 2 * MS, "{spacing:?} p{q}: {theirs} ns, and {its} ns of one generator");
+        }
+        for (theirs, its) in together.seconds.iter().zip(&one.measured.seconds) {
+            assert!(theirs.correct.abs_diff(its.correct) < 20, "{theirs:?} {its:?}");
+            let (theirs, its) = (theirs.p99_ns.unwrap(), its.p99_ns.unwrap());
+            assert!(theirs.abs_diff(its) < 2 * MS, "the quantile of a second is that of all agents: {theirs} {its}");
+        }
+    }
+}
+
+#[test]
+fn users_and_connections_are_divided_whole_among_agents() {
+    let (together, runs) = Case::of(Load::closed(10), MS).agents(&[1, 2], 2 * S);
+    assert_eq!(runs.iter().map(|run| run.world.connections).collect::<Vec<_>>(), [4, 3, 3]);
+    assert_eq!((together.in_flight_max, together.connections_opened), (10, 10));
+    assert!(together.counts.add_up() && (8_000..11_000).contains(&together.counts.correct), "{:?}", together.counts);
+
+    // The n-th of all users begins after n tenths of a second, whichever agent's it is.
+    let load = users(100, 10 * S, SECOND_LONG, Some(3), None);
+    let (together, runs) = Case { duration_ns: 60 * S, ..Case::of(load, MS) }.agents(&[1, 1, 1], 2 * S);
+    assert_eq!(together.counts, Counts { scheduled: 300, correct: 300, ..Counts::default() });
+    let first_second: Vec<u64> = read_at(&runs).into_iter().map(|at| at - 2 * S).filter(|at| *at < 850 * MS).collect();
+    assert_eq!(first_second.len(), 9);
+    assert!(first_second.iter().enumerate().all(|(number, at)| at.abs_diff(number as u64 * 100 * MS) < MS), "{first_second:?}");
+}
+
+#[test]
+fn all_begin_at_the_instant_and_who_comes_late_says_so() {
+    let load = Load::arrivals(100.0, 16);
+    let (in_time, _) = Case::of(load.clone(), MS).share(Share::WHOLE, Some(2 * S));
+    assert_eq!(in_time.measured.began_ns, 2 * S);
+    assert!(in_time.world.read_at[0].abs_diff(2 * S) < MS);
+    // Its clock began at one second: half a second of the schedule has passed.
+    let (late, _) = Case::of(load, MS).share(Share::WHOLE, Some(S / 2));
+    assert_eq!((late.measured.began_ns, late.measured.counts.scheduled), (S / 2, 100));
+    assert!(late.measured.lag.max_ns() >= S / 2, "it is counted in the lag, and in the latency");
+}
+
 fn any_load() -> impl Strategy<Value = Load> {
     let pause = prop_oneof![
         Just(Pause::Constant(Duration::ZERO)),
@@ -329,5 +427,27 @@ proptest! {
         prop_assert_eq!(measured.lag.len(), sent);
         // The same seed gives the same run.
         prop_assert_eq!(case.run().measured.counts, counts);
+    }
+
+    /// However a load is divided, no arrival is lost and none is made twice.
+    #[test]
+    fn agents_lose_no_arrival(
+        load in any_load(), server in any_server(), asked in prop::collection::vec(1u32..4, 1..5),
+        requests in prop::option::of(1u64..2_000), seed in any::<u64>(),
+    ) {
+        let case = Case { load, server, duration_ns: 400 * MS, requests, timeout_ns: 100 * MS, keep_alive: true, wait: Wait::Asleep, seed };
+        prop_assume!(agents::deal(&case.load, case.protocol(), &asked).is_ok());
+        let (together, runs) = case.agents(&asked, 2 * S);
+        let counts = together.counts;
+        prop_assert!(counts.add_up(), "{:?}", counts);
+        prop_assert!(together.in_flight_max <= case.load.in_flight_max());
+        prop_assert_eq!(together.latency.len(), counts.correct);
+        prop_assert_eq!(together.seconds.iter().map(|s| s.correct).sum::<u64>(), counts.correct);
+        prop_assert_eq!(together.threads as usize, runs.len());
+        if let Load::Arrivals { rate_per_s, stages, spacing, .. } = &case.load {
+            let planned_ns = case.load.ends_after().map_or(400 * MS, |end| (end.as_nanos() as u64).min(400 * MS));
+            let mut whole = Schedule::new(*rate_per_s, stages, *spacing, planned_ns, requests.unwrap_or(u64::MAX), seed);
+            prop_assert_eq!(counts.scheduled, whole.take_due(u64::MAX));
+        }
     }
 }

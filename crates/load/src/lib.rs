@@ -6,9 +6,11 @@
 //! knows the others: when requests begin ([`schedule`], or the journeys of users), how they are
 //! spoken ([`http1`], [`http2`], TLS beneath them in `connection`), and when to stop. What a
 //! request says is written by [`request`]; every answer is checked in full by [`check`]; [`tally`]
-//! counts; [`capacity`] makes many short loads, one after the other. The loop sees sockets and time through `world` alone: the kernel's in a run, simulated
-//! ones in tests.
+//! counts; [`capacity`] makes many short loads, one after the other; [`agents`] divides one among
+//! generators of several machines. The loop sees sockets and time through `world` alone: the
+//! kernel's in a run, simulated ones in tests.
 
+pub mod agents;
 pub mod capacity;
 pub mod check;
 pub mod clock;
@@ -39,6 +41,7 @@ pub use plan::{Address, LoadError, Plan, Protocol, Target, Tls, Wait};
 pub use probe::{Heard, WrongAnswer, ask, hear};
 pub use tally::{Measured, OfStep, Progress};
 
+use agents::{Made, Part, Start};
 use generator::Generator;
 use kernel::Kernel;
 use model::experiment::Load;
@@ -46,6 +49,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use schedule::Share;
 use stats::Histogram;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Barrier, mpsc};
 use std::time::Duration;
 use tally::Listeners;
@@ -64,43 +68,77 @@ const OTHER_DESCRIPTORS: u64 = 64;
 /// When it cannot begin. What happens to requests is counted, never an error.
 pub fn run(plan: &Plan<'_>) -> Result<Measured, LoadError> {
     possible(plan)?;
-    let (connections, ..) = generator::size(plan.load, plan.target.protocol, Share::WHOLE);
-    let of = event_loops(plan.load, plan.target.protocol, plan.threads);
-    allow_descriptors(u64::from(connections) + u64::from(of) + OTHER_DESCRIPTORS)?;
-    let kernels: Vec<Kernel> =
-        (0..of).map(|_| Kernel::new()).collect::<Result<_, _>>().map_err(|e| LoadError::System("epoll_create1", e))?;
-    if of == 1 {
-        let kernel = kernels.into_iter().next().expect("there is one");
+    let whole = Part::whole(event_loops(plan.load, plan.target.protocol, plan.threads));
+    let mut kernels = kernels(plan, whole)?;
+    if whole.loops == 1 {
+        let kernel = kernels.remove(0);
         let listeners = Listeners { progress: plan.progress.clone(), seconds: None };
-        return Ok(run_loop(kernel, plan, Share::WHOLE, listeners, || ()));
+        return Ok(run_loop(kernel, plan, Share::WHOLE, listeners, |generator| generator.now_ns()));
     }
-    let all_connected = Barrier::new(of as usize);
+    let all_connected = Barrier::new(kernels.len());
+    let (measured, _) = on_threads(kernels, plan, whole, |generator| {
+        all_connected.wait();
+        generator.now_ns()
+    });
+    Ok(measured)
+}
+
+/// Makes a part of a plan's requests, on threads of its own: the others make the rest, elsewhere. `connected` is called once when the
+/// connections of a closed load stand; then all wait for the start.
+///
+/// # Errors
+/// When it cannot begin. What happens to requests is counted, never an error.
+pub fn run_part(plan: &Plan<'_>, part: Part, start: &Start, connected: impl Fn() + Sync) -> Result<Made, LoadError> {
+    possible(plan)?;
+    part.check(plan.load, plan.target.protocol).map_err(LoadError::Impossible)?;
+    let kernels = kernels(plan, part)?;
+    let all_connected = Barrier::new(kernels.len());
+    let late_ns = AtomicU64::new(0);
+    let (measured, seconds) = on_threads(kernels, plan, part, |generator| {
+        if all_connected.wait().is_leader() {
+            connected();
+        }
+        let (start_ns, missed_ns) = generator.await_start(start);
+        late_ns.fetch_max(missed_ns, Ordering::Relaxed);
+        start_ns
+    });
+    Ok(Made { measured, seconds, late_ns: late_ns.into_inner() })
+}
+
+/// One for each event loop of a part, and descriptors for its connections.
+fn kernels(plan: &Plan<'_>, part: Part) -> Result<Vec<Kernel>, LoadError> {
+    let connections = part.shares().map(|share| u64::from(generator::size(plan.load, plan.target.protocol, share).0)).sum::<u64>();
+    allow_descriptors(connections + u64::from(part.loops) + OTHER_DESCRIPTORS)?;
+    part.shares().map(|_| Kernel::new()).collect::<Result<_, _>>().map_err(|e| LoadError::System("epoll_create1", e))
+}
+
+/// Runs the event loops of a part, each on a thread of its own; gives the latencies of each second as well. `begins` says when a loop begins.
+fn on_threads(
+    kernels: Vec<Kernel>,
+    plan: &Plan<'_>,
+    part: Part,
+    begins: impl Fn(&mut Generator<'_, Kernel>) -> u64 + Sync,
+) -> (Measured, BTreeMap<usize, Histogram>) {
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel::<(usize, Histogram)>();
-        let loops: Vec<_> = (0..)
+        let loops: Vec<_> = part
+            .shares()
             .zip(kernels)
-            .map(|(thread, kernel)| {
+            .map(|(share, kernel)| {
                 let listeners = Listeners { progress: plan.progress.clone(), seconds: Some(sender.clone()) };
-                let all_connected = &all_connected;
-                scope.spawn(move || {
-                    run_loop(kernel, plan, Share { thread, of }, listeners, || {
-                        all_connected.wait();
-                    })
-                })
+                let begins = &begins;
+                scope.spawn(move || run_loop(kernel, plan, share, listeners, begins))
             })
             .collect();
         drop(sender);
         let mut seconds = BTreeMap::<usize, Histogram>::new();
         for (second, latencies) in receiver {
-            match seconds.get_mut(&second) {
-                Some(histogram) => histogram.merge(&latencies),
-                None => drop(seconds.insert(second, latencies)),
-            }
+            agents::add_second(&mut seconds, second, latencies);
         }
         let mut measured = loops.into_iter().map(|l| l.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        let mut first = measured.next().expect("there is more than one");
+        let mut first = measured.next().expect("there is one");
         measured.for_each(|other| first.merge(other, &seconds));
-        Ok(first)
+        (first, seconds)
     })
 }
 
@@ -110,12 +148,18 @@ pub fn event_loops(load: &Load, protocol: Protocol, asked: u32) -> u32 {
     asked.clamp(1, connections.min(journeys).max(1))
 }
 
-fn run_loop(kernel: Kernel, plan: &Plan<'_>, share: Share, listeners: Listeners, all_connected: impl FnOnce()) -> Measured {
+fn run_loop(
+    kernel: Kernel,
+    plan: &Plan<'_>,
+    share: Share,
+    listeners: Listeners,
+    begins: impl Fn(&mut Generator<'_, Kernel>) -> u64,
+) -> Measured {
     let mut generator = Generator::new(kernel, plan, share);
     generator.connect();
-    all_connected();
+    let start_ns = begins(&mut generator);
     let cpu_before = clock::thread_cpu_ns();
-    let mut measured = generator.run(listeners);
+    let mut measured = generator.run(start_ns, listeners);
     measured.cpu_ns = clock::thread_cpu_ns() - cpu_before;
     measured
 }

@@ -4,6 +4,7 @@ use crate::tally::Progress;
 use model::experiment::Load;
 use model::workload::Workload;
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -39,7 +40,7 @@ pub struct Plan<'a> {
 }
 
 /// How an event loop waits for the next instant or answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Wait {
     /// Asleep, but awake shortly before the next scheduled instant and while an answer is about to
     /// come: a sleep ends tens of microseconds late, which a short latency would show.
@@ -81,7 +82,7 @@ impl fmt::Display for Address {
 }
 
 /// How requests are framed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Protocol {
     /// HTTP/1.1.
     Http1 {

@@ -25,7 +25,7 @@ pub struct Schedule {
 }
 
 /// Which arrivals a thread takes: every `of`-th, from `thread` on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// The thread's number, from 0.
     pub thread: u32,

@@ -2,6 +2,7 @@
 
 use crate::check::Wrong;
 use model::record::{Counts, Second};
+use serde::{Deserialize, Serialize};
 use stats::{Histogram, smallest_sample};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Sender, SyncSender};
@@ -13,7 +14,7 @@ const TENTHS_MAX: usize = 36_000;
 const TENTH_NS: u64 = 100_000_000;
 
 /// What became of the requests of one step of a workload, as far as it matters to who keeps what they wrote.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfStep {
     /// Answered rightly.
     pub right: u64,
@@ -22,7 +23,7 @@ pub struct OfStep {
 }
 
 /// What a run measured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Measured {
     /// When it began (CLOCK_MONOTONIC).
     pub began_ns: u64,

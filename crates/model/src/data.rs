@@ -2,14 +2,15 @@
 
 use crate::reader::Table;
 use crate::units;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Most bytes of a generated text or body.
-const SIZE_MAX: u64 = 64 << 20;
+pub(crate) const SIZE_MAX: u64 = 64 << 20;
 
 /// A value, or the columns of a table of them, with a name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Data {
     /// How templates name it.
     pub name: String,
@@ -18,7 +19,7 @@ pub struct Data {
 }
 
 /// Where values come from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Values {
     /// `from`, `from + step`, ...: no two passes of a run get the same.
     Counter {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What a workload says of the data that it leaves (`[database]`).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stored {
     /// The file of the statements, for messages.
     pub file: String,
@@ -20,7 +20,7 @@ pub struct Stored {
 }
 
 /// Something that holds of the data at any time nobody writes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holds {
     /// In words.
     pub text: String,

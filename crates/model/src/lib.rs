@@ -29,6 +29,7 @@ pub mod record;
 pub mod reset;
 pub mod secret;
 pub mod selftest;
+mod sent;
 mod settings;
 pub mod shelf;
 pub mod soundness;

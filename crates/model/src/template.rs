@@ -1,17 +1,18 @@
 //! Texts in which `${name}` stands for a value: paths, headers and bodies of a workload.
 
 use crate::secret;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A text with places for values.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Template {
     /// In order.
     pub parts: Vec<Part>,
 }
 
 /// A piece of a template.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Part {
     /// As it stands.
     Text(String),

@@ -8,6 +8,7 @@ use crate::reader::{Levels, Table, read_file};
 use crate::secret;
 use crate::template::Template;
 use crate::units;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,7 +18,7 @@ use std::path::Path;
 pub const BUILT_IN: [&str; 2] = ["user", "round"];
 
 /// The requests that are made, and what a right answer to each is.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Workload {
     /// The file's name.
     pub name: String,
@@ -32,7 +33,7 @@ pub struct Workload {
 }
 
 /// One request and its right answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Step {
     /// `GET`, `POST`, ...
     pub method: String,
@@ -53,7 +54,7 @@ pub struct Step {
 }
 
 /// What a request sends after its head.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub enum Body {
     /// Nothing.
     #[default]
@@ -65,18 +66,19 @@ pub enum Body {
 }
 
 /// A value taken from an answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Capture {
     /// How later steps name it.
     pub name: String,
     /// Where it stands.
     pub from: Source,
     /// Which part of that: the first group of the first match, or the whole match where it has no group.
+    #[serde(with = "crate::sent::pattern")]
     pub regex: Option<regex_lite::Regex>,
 }
 
 /// Where a captured value stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// In a body that is JSON, at this pointer (RFC 6901).
     Json(String),
@@ -87,7 +89,7 @@ pub enum Source {
 }
 
 /// What makes an answer right.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Answer {
     /// The status.
     pub status: Statuses,
@@ -98,6 +100,7 @@ pub struct Answer {
     /// What must stand at places of a body that is JSON.
     pub pointers: Vec<(String, Wanted)>,
     /// What must be found somewhere in the body.
+    #[serde(with = "crate::sent::pattern")]
     pub regex: Option<regex_lite::Regex>,
     /// On which share of the answers the costly checks are made: JSON, pointers and `regex`. The
     /// status, headers, bytes and length are looked at on every answer whatever this says.
@@ -105,7 +108,7 @@ pub struct Answer {
 }
 
 /// Statuses of which any is right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statuses {
     /// The least.
     pub from: u16,
@@ -150,7 +153,7 @@ impl fmt::Display for Statuses {
 }
 
 /// What the body must be.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum BodyCheck {
     /// Anything.
     Any,
@@ -165,7 +168,7 @@ pub enum BodyCheck {
 }
 
 /// What must stand at a place of a JSON document.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Wanted {
     /// This value.
     Value(serde_json::Value),

@@ -1,6 +1,7 @@
 //! One module a subcommand.
 
 pub mod against;
+pub mod agent;
 pub mod articles;
 pub mod audit;
 pub mod build;

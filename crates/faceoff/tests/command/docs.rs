@@ -14,6 +14,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("CONTRIBUTING.md", "sed ", "newcomer.rs follows this block to the letter"),
     ("CONTRIBUTING.md", "faceoff check strings-mine", "newcomer.rs follows this block to the letter"),
     ("CONTRIBUTING.md", "faceoff run java-as-fast-as-go", "newcomer.rs follows this block to the letter"),
+    ("docs/agents.md", "", "needs several machines; agents.rs has several agents on one"),
     ("docs/audit.md", "wrk ", "needs wrk; what it prints is read in crates/judge/tests and audit.rs"),
     ("docs/audit.md", "faceoff audit --pipeline 16 wrk.txt", "a file of the reader's; audit.rs has such"),
     ("docs/audit.md", "faceoff audit --connections 50", "files of the reader's; audit.rs has such"),

@@ -1,6 +1,7 @@
 //! The command from outside: real processes, real sockets, systems that misbehave.
 
 mod against;
+mod agents;
 mod articles;
 mod audit;
 mod bad_input;

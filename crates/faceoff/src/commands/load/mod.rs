@@ -14,15 +14,17 @@ pub use options::Options;
 use crate::exit::{BREACHED, Error, FAILED};
 use crate::output::{message, print};
 use clap::ValueEnum;
+use load::agents::TrustedTls;
 use load::{Measured, Plan, Progress, Target, Wait};
 use model::experiment::Load;
 use model::threshold::Readings;
-use model::units::show_duration;
+use model::units::{show_duration, show_number, show_short};
 use model::workload::Workload;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::mpsc::{self, Receiver};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::Duration;
 
 /// How `faceoff load` prints.
@@ -51,12 +53,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// Measures, while somebody watches.
-    fn measure<W: Send + 'static>(&self, watch: impl FnOnce(Receiver<Progress>) -> W + Send + 'static) -> Result<(Measured, W), Error> {
-        let stop = crate::signals::stop_flag();
-        // One message a second from each thread; what is not looked at in time is not worth keeping.
-        let (sender, messages) = mpsc::sync_channel(4 * self.threads as usize);
-        let plan = Plan {
+    fn plan<'a>(&'a self, stop: &'a AtomicBool, progress: Option<SyncSender<Progress>>) -> Plan<'a> {
+        Plan {
             target: &self.target,
             workload: &self.workload,
             load: &self.load,
@@ -66,9 +64,41 @@ impl Run {
             seed: self.seed,
             threads: self.threads,
             wait: self.wait,
-            stop: &stop,
-            progress: Some(sender),
-        };
+            stop,
+            progress,
+        }
+    }
+
+    /// Has agents measure, each its part, and says what each did.
+    fn measure_by(&self, names: &[String], insecure: bool) -> Result<Measured, Error> {
+        let token = super::agent::token()?;
+        let stop = crate::signals::stop_flag();
+        let tls = self.target.tls.as_ref().map(|tls| TrustedTls { host: tls.server_name.to_str().into_owned(), insecure });
+        let made = load::agents::run(&self.plan(&stop, None), tls.as_ref(), names, &token);
+        let (measured, apart) = made.map_err(|why| match stop.load(Ordering::Relaxed) {
+            true => Error::Interrupted(crate::signals::code()),
+            false => Error::Failed(why),
+        })?;
+        for agent in &apart {
+            message(&format!(
+                "agent {}: {} of {} requests, {} % busy, its clock known to {}",
+                agent.name,
+                agent.counts.scheduled,
+                measured.counts.scheduled,
+                show_number(100.0 * agent.busy_share),
+                show_short(agent.offset.error_ns as f64)
+            ));
+            agent.doubts().iter().for_each(|doubt| message(&format!("warning: {doubt}")));
+        }
+        Ok(measured)
+    }
+
+    /// Measures, while somebody watches.
+    fn measure<W: Send + 'static>(&self, watch: impl FnOnce(Receiver<Progress>) -> W + Send + 'static) -> Result<(Measured, W), Error> {
+        let stop = crate::signals::stop_flag();
+        // One message a second from each thread; what is not looked at in time is not worth keeping.
+        let (sender, messages) = mpsc::sync_channel(4 * self.threads as usize);
+        let plan = self.plan(&stop, Some(sender));
         let watching = std::thread::spawn(move || watch(messages));
         let measured = load::run(&plan).map_err(|e| Error::Failed(e.to_string()));
         // Its sender gone, whoever watches ends.
@@ -101,7 +131,10 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
     let started_at = jiff::Timestamp::now();
     message(&format!("{} at {}, for {}", run.load.describe(), run.url, show_duration(run.duration)));
     let (threads, planned) = (run.threads, run.duration);
-    let (measured, in_flight) = run.measure(move |messages| live::show(&messages, threads, planned))?;
+    let (measured, in_flight) = match &options.agents[..] {
+        [] => run.measure(move |messages| live::show(&messages, threads, planned))?,
+        agents => (run.measure_by(agents, options.insecure)?, Default::default()),
+    };
     let outcomes: Vec<_> = options.thresholds().map(|threshold| threshold.check(&readings(&measured))).collect();
     let text = match options.format {
         Format::Json => format!("{:#}\n", output::to_json(&measured, &run.load, &run.workload.checks(), &outcomes)),

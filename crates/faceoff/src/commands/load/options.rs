@@ -122,7 +122,7 @@ pub struct Options {
     streams: Option<u32>,
     /// Trust any certificate
     #[arg(short = 'k', long, help_heading = "Connections")]
-    insecure: bool,
+    pub insecure: bool,
     /// Trust only these certificate authorities (PEM)
     #[arg(long, value_name = "FILE", conflicts_with = "insecure", help_heading = "Connections")]
     cacert: Option<PathBuf>,
@@ -141,6 +141,10 @@ pub struct Options {
     /// Have another load generator make the load, and read what it reports; see docs/witnesses.md
     #[arg(long, value_parser = read_driver(), help_heading = "Load")]
     pub driver: Option<Driver>,
+    /// Have agents make the load, each its part; they and the environment variable FACEOFF_AGENT_TOKEN have one token; see docs/agents.md
+    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',', help_heading = "Load",
+          conflicts_with_all = ["capacity", "driver", "unix", "cacert", "cert"])]
+    pub agents: Vec<String>,
     /// How threads wait: near is awake shortly before an instant is due; asleep leaves the CPU to others
     #[arg(long, value_enum, default_value = "near", help_heading = "Connections")]
     wait: Waiting,

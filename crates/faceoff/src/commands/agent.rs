@@ -1,0 +1,46 @@
+//! `faceoff agent`: makes parts of loads for coordinators elsewhere (docs/agents.md).
+
+use crate::exit::Error;
+use crate::output::{line, message};
+use clap::Args;
+use load::agents::{Agent, LOOPS_MAX, Token};
+use model::problem::Problems;
+use model::secret;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+/// The environment variable with what coordinator and agents know.
+const TOKEN: &str = "FACEOFF_AGENT_TOKEN";
+
+/// What `faceoff agent` is asked.
+#[derive(Args)]
+pub struct Options {
+    /// Where it listens; anything but a loopback address lets other machines ask, who must know the token
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7671")]
+    listen: SocketAddr,
+    /// Event loops of a load at most, each on a thread of its own [default: as many as there are CPUs]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(LOOPS_MAX)))]
+    threads: Option<u32>,
+}
+
+/// The token of the environment.
+pub fn token() -> Result<Token, Problems> {
+    let text = secret::value(TOKEN).map_err(Problems::from)?;
+    Token::new(&text).map_err(|why| {
+        let (cause, hint) = why.split_once("\nhint: ").unwrap_or((why.as_str(), "choose another"));
+        Problems::plain(format!("{TOKEN}: {cause}"), hint)
+    })
+}
+
+pub fn run(options: &Options) -> Result<ExitCode, Error> {
+    let token = token()?;
+    let cpus = || std::thread::available_parallelism().map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(LOOPS_MAX));
+    let threads = options.threads.unwrap_or_else(cpus);
+    let agent = Agent::new(options.listen, token, threads).map_err(Error::Failed)?;
+    let address = agent.address().map_err(|e| Error::Failed(format!("{} cannot be listened on: {e}", options.listen)))?;
+    let stop = crate::signals::stop_flag();
+    line(&address.to_string());
+    message(&format!("waits for `faceoff load --agents {address}`, with at most {threads} threads"));
+    agent.serve(&stop, &|what| message(what));
+    Ok(ExitCode::from(crate::signals::code()))
+}

@@ -1,0 +1,151 @@
+//! A load made by agents, over real sockets: against one generator with the same schedule, and when an agent is gone.
+
+use load::agents::{self, Agent, OfAgent, Token, TrustedTls};
+use load::{Measured, Plan, Target, Wait};
+use model::experiment::{Load, Overflow, Spacing};
+use model::workload::{Answer, BodyCheck, Step, Workload};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+/// A server that answers everything, on a thread for each connection.
+fn serve() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for tcp in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || answer(tcp));
+        }
+    });
+    address
+}
+
+fn answer(mut tcp: TcpStream) {
+    let mut asked = Vec::new();
+    let mut piece = [0; 4096];
+    while let Ok(length @ 1..) = tcp.read(&mut piece) {
+        asked.extend_from_slice(&piece[..length]);
+        while let Some(end) = asked.windows(4).position(|w| w == b"\r\n\r\n") {
+            asked.drain(..end + 4);
+            if tcp.write_all(ANSWER).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn token(letter: &str) -> Token {
+    Token::new(&letter.repeat(40)).unwrap()
+}
+
+/// Agents of this process, which end with it.
+struct Agents {
+    names: Vec<String>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Agents {
+    fn new(loops: &[u32]) -> Agents {
+        let stop = Arc::new(AtomicBool::new(false));
+        let names = loops.iter().map(|loops| {
+            let agent = Agent::new("127.0.0.1:0".parse().unwrap(), token("a"), *loops).unwrap();
+            let (name, stop) = (agent.address().unwrap().to_string(), stop.clone());
+            std::thread::spawn(move || agent.serve(&stop, &|_| {}));
+            name
+        });
+        Agents { names: names.collect(), stop }
+    }
+}
+
+impl Drop for Agents {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn workload() -> Workload {
+    let answer = Answer { body: BodyCheck::Text("hello".into()), ..Answer::default() };
+    Workload { name: "hello".into(), steps: vec![Step { answer, ..Step::default() }], ..Workload::default() }
+}
+
+fn planned<T>(load: &Load, duration: Duration, does: impl FnOnce(&Plan<'_>) -> T) -> T {
+    let (target, workload, stop) = (Target::plain(serve()), workload(), AtomicBool::new(false));
+    does(&Plan {
+        target: &target,
+        workload: &workload,
+        load,
+        duration,
+        requests: None,
+        timeout: Duration::from_secs(5),
+        seed: 7,
+        threads: 4,
+        wait: Wait::Asleep,
+        stop: &stop,
+        progress: None,
+    })
+}
+
+fn made(load: &Load, names: &[String]) -> Result<(Measured, Vec<OfAgent>), String> {
+    planned(load, Duration::from_secs(2), |plan| agents::run(plan, None, names, &token("a")))
+}
+
+#[test]
+fn agents_make_every_request_of_one_generators_schedule() {
+    let (spacing, overflow) = (Spacing::Poisson, Overflow::Queue);
+    let poisson = Load::Arrivals { rate_per_s: 500.0, stages: vec![], spacing, in_flight_max: 64, overflow };
+    let agents = Agents::new(&[1, 2, 1]);
+    let (together, apart) = made(&poisson, &agents.names).unwrap();
+    let alone = planned(&poisson, Duration::from_secs(2), load::run).unwrap();
+    assert_eq!(together.counts.scheduled, alone.counts.scheduled);
+    assert_eq!((together.counts.correct, together.threads), (together.counts.scheduled, 4), "{:?}", together.examples);
+    assert_eq!(together.lag.len(), together.counts.scheduled);
+    let parts: Vec<_> = apart.iter().map(|agent| (agent.part.first, agent.part.loops, agent.part.of)).collect();
+    assert_eq!(parts, [(0, 1, 4), (1, 2, 4), (3, 1, 4)]);
+    assert_eq!(apart.iter().map(|agent| agent.counts.scheduled).sum::<u64>(), together.counts.scheduled);
+    // All have one clock here: the truth is zero, and lies within what is said of it.
+    assert!(apart.iter().all(|agent| agent.offset.ns.unsigned_abs() <= agent.offset.error_ns), "{apart:?}");
+}
+
+#[test]
+fn connections_are_divided_whole_and_an_agent_serves_one_load_after_the_other() {
+    let agents = Agents::new(&[1, 1]);
+    for _ in 0..2 {
+        let (together, apart) = made(&Load::closed(5), &agents.names).unwrap();
+        assert_eq!((together.connections_opened, together.in_flight_max, apart.len()), (5, 5, 2));
+        assert!(together.counts.correct > 100 && together.counts.add_up(), "{:?}", together.counts);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_told() {
+    let agents = Agents::new(&[1, 1]);
+    assert!(made(&Load::closed(1), &agents.names).unwrap_err().starts_with("2 agents"));
+    let refused = planned(&Load::closed(2), Duration::from_secs(1), |plan| agents::run(plan, None, &agents.names, &token("b")));
+    assert!(refused.unwrap_err().contains("the same token"));
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    assert!(made(&Load::closed(2), &[nobody]).unwrap_err().contains("cannot be reached"));
+    let files = TrustedTls { host: "localhost".into(), insecure: true };
+    let refused = planned(&Load::closed(2), Duration::from_secs(1), |plan| agents::run(plan, Some(&files), &agents.names, &token("a")));
+    assert!(refused.unwrap_err().contains("TLS"), "what is in the clear has none");
+}
+
+#[test]
+fn an_agent_that_is_gone_is_an_error() {
+    let (staying, going) = (Agents::new(&[1]), Agents::new(&[1]));
+    let names = [staying.names[0].clone(), going.names[0].clone()];
+    let ends = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(1_500));
+        drop(going);
+    });
+    let load = Load::arrivals(100.0, 16);
+    let error = planned(&load, Duration::from_secs(8), |plan| agents::run(plan, None, &names, &token("a"))).unwrap_err();
+    ends.join().unwrap();
+    assert!(error.contains(&format!("the agent {} is gone", names[1])), "{error}");
+    // The other was stopped, and makes the next one.
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(made(&Load::closed(2), &staying.names).is_ok());
+}
