@@ -24,6 +24,8 @@ const SPIN_MIN_NS: u64 = 15_000;
 const WARM_NS: u64 = 120_000;
 /// However late sleeps end, not more than this is spent looking at the clock.
 const SPIN_MAX_NS: u64 = 300_000;
+/// A look at what has happened takes a microsecond or two. In what it takes beyond this another thread had the CPU, which nobody spent looking.
+const LOOK_MOST_NS: u64 = 5_000;
 /// Where many requests are under way, answers are looked for after this share of the time that they take: so more
 /// of them are there at each look, and the server is not disturbed for each alone.
 const REST_SHARE: u64 = 256;
@@ -673,7 +675,7 @@ impl<'a, W: World> Generator<'a, W> {
             self.look(0);
             if self.happened.is_empty() {
                 // The clock is read anyway at the top of the loop; this is what looking costs.
-                self.spun_ns += self.world.now_ns() - now;
+                self.spun_ns += (self.world.now_ns() - now).min(LOOK_MOST_NS);
             }
             return self.handle();
         }
