@@ -60,6 +60,13 @@ func stride(b Balance, n int) int {
 	return 1
 }
 
+// answered ends a row of failures. That a server takes connections does not: its kernel does that, however it is.
+func (s *server) answered() {
+	if s.failures.Load() != 0 { // it is every worker's, and rarely written
+		s.failures.Store(0)
+	}
+}
+
 // failed counts a connection that could not be made, broke off before an answer, or was too late with it.
 func (u *Upstream) failed(s *server) {
 	if u.Failures > 0 && int(s.failures.Add(1)) >= u.Failures {

@@ -1,8 +1,10 @@
 package proxy
 
 import (
+	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -84,6 +86,68 @@ func TestServersThatFailAreLeftAlone(t *testing.T) {
 	u.Shed = true
 	if got := picked(u, 30); len(got) > 0 {
 		t.Errorf("who sheds: %v", got)
+	}
+}
+
+func TestAServerThatTakesRequestsAndAnswersNoneIsLeftAlone(t *testing.T) {
+	const row = 3
+	breaksOff := func(net.Conn, *bufio.Reader) {}
+	hangs := func(conn net.Conn, r *bufio.Reader) { io.Copy(io.Discard, r) }
+	for name, talk := range map[string]func(net.Conn, *bufio.Reader){"it breaks off": breaksOff, "it hangs": hangs} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int64
+			failing := startRaw(t, func(conn net.Conn, r *bufio.Reader) {
+				if _, err := http.ReadRequest(r); err == nil {
+					asked.Add(1)
+				}
+				talk(conn, r)
+			})
+			upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "ok") })
+			g := start(t, upstream, func(g *given) {
+				u := plainUpstream(failing, upstream)
+				u.Retries, u.Failures, u.Eject, u.Answer = 0, row, time.Hour, 300*time.Millisecond
+				g.upstreams[0] = u
+			})
+			c := connectTo(t, g.address)
+			failed := 0
+			for range 6 * row {
+				if response := c.get("/product/"); response.StatusCode != 200 {
+					failed++
+					body(t, response)
+				} else if got := body(t, response); got != "ok" {
+					t.Errorf("body %q", got)
+				}
+			}
+			if failed != row || asked.Load() != row {
+				t.Errorf("%d requests failed and the server saw %d, want %d", failed, asked.Load(), row)
+			}
+		})
+	}
+}
+
+func TestAnAnswerEndsARowOfFailures(t *testing.T) {
+	var turn atomic.Int64
+	flaky := startRaw(t, func(conn net.Conn, r *bufio.Reader) {
+		for {
+			if _, err := http.ReadRequest(r); err != nil || turn.Add(1)%3 != 0 {
+				return // two of three in a row, on connections that are new
+			}
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+		}
+	})
+	g := start(t, flaky, func(g *given) {
+		g.upstreams[0].Retries, g.upstreams[0].Failures, g.upstreams[0].Eject, g.upstreams[0].Shed = 0, 3, time.Hour, true
+	})
+	c := connectTo(t, g.address)
+	for i := range 12 {
+		want := 502
+		if i%3 == 2 {
+			want = 200
+		}
+		response := c.get("/product/")
+		if body(t, response); response.StatusCode != want {
+			t.Errorf("request %d: status %d, want %d", i, response.StatusCode, want)
+		}
 	}
 }
 
