@@ -58,7 +58,7 @@ func (r *reloader) look() {
 // reload reads the configuration again. What is wrong, or cannot be put in force, leaves everything as it was.
 func (r *reloader) reload() {
 	r.seen = versions(r.files) // before they are read: what changes meanwhile is seen the next time
-	again, err := config.Read(r.settings.config, r.limit, r.cores)
+	again, err := config.Read(r.settings.config, r.limit, r.cores, r.settings.set...)
 	if err != nil {
 		r.logger.Printf("the configuration stays as it was: %v", err)
 		return

@@ -38,17 +38,18 @@ type Config struct {
 	Shares    Shares
 }
 
-// Read reads a file. limit is the process's descriptor limit, cores how many it may use.
-func Read(file string, limit uint64, cores int) (*Config, error) {
+// Read reads a file. limit is the process's descriptor limit, cores how many it may use; settings, such as
+// `upstreams.products.retries=0%`, go before what stands in the file.
+func Read(file string, limit uint64, cores int, settings ...string) (*Config, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("the configuration cannot be read: %w\n  hint: name a file with -config", err)
 	}
-	return Parse(file, text, limit, cores)
+	return Parse(file, text, limit, cores, settings...)
 }
 
 // Parse reads a file's text.
-func Parse(file string, text []byte, limit uint64, cores int) (*Config, error) {
+func Parse(file string, text []byte, limit uint64, cores int, settings ...string) (*Config, error) {
 	return parse(file, text, limit, cores, outside{
 		find: func(address string) (netip.AddrPort, error) {
 			resolved, err := net.ResolveTCPAddr("tcp", address)
@@ -59,7 +60,7 @@ func Parse(file string, text []byte, limit uint64, cores int) (*Config, error) {
 		},
 		load: tls.LoadX509KeyPair,
 		read: os.ReadFile,
-	})
+	}, settings...)
 }
 
 // outside is what a file refers to: servers by their names, and files with certificates and keys.
@@ -69,7 +70,7 @@ type outside struct {
 	read func(name string) ([]byte, error)
 }
 
-func parse(file string, text []byte, limit uint64, cores int, world outside) (*Config, error) {
+func parse(file string, text []byte, limit uint64, cores int, world outside, settings ...string) (*Config, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
 		return nil, &Problems{file, []Problem{syntax(err)}}
@@ -78,6 +79,7 @@ func parse(file string, text []byte, limit uint64, cores int, world outside) (*C
 		return nil, &Problems{file, []Problem{{1, "the file is empty", "it needs `listen`, `upstreams` and `routes`"}}}
 	}
 	r := &reader{outside: world}
+	r.set(document.Content[0], settings)
 	config := r.file(document.Content[0], limit, cores)
 	config.Files = append([]string{file}, r.files...)
 	if len(r.list) > 0 {
