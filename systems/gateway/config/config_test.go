@@ -160,14 +160,23 @@ func TestReadsHowUpstreamsAreSpokenToOverTLS(t *testing.T) {
 }
 
 func TestTheOwnFilesAreRight(t *testing.T) {
-	for _, name := range []string{"gateway.yaml", "concerns.yaml"} {
+	for _, name := range []string{"gateway.yaml", "concerns.yaml", "services.yaml"} {
 		text, err := os.ReadFile("../" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rendered := strings.NewReplacer("{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081", "{work}", "/tmp").Replace(string(text))
-		if _, err := parse(name, []byte(rendered), 1000, 1, known); err != nil {
+		rendered := strings.NewReplacer("{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081", "{upstream.port}", "8081", "{work}", "/tmp").Replace(string(text))
+		c, err := parse(name, []byte(rendered), 1000, 1, known)
+		if err != nil {
 			t.Error(err)
+			continue
+		}
+		if name != "services.yaml" {
+			continue
+		}
+		bare, err := parse(name, []byte(rendered), 1000, 1, known, "upstreams.reviews.retries=0%", "upstreams.reviews.eject.after=0") // as system.toml has it
+		if err != nil || c.Upstreams[1].Retries == 0 || c.Upstreams[1].Failures == 0 || bare.Upstreams[1].Retries != 0 || bare.Upstreams[1].Failures != 0 {
+			t.Errorf("%v", err)
 		}
 	}
 }

@@ -13,7 +13,10 @@ func (u *Upstream) pick(avoid *server) *server {
 	if u.Failures > 0 || u.Health != nil {
 		now = time.Now().UnixNano()
 	}
-	start := int(u.turn.Add(1))
+	start := int(u.turn.Load())
+	if avoid == nil {
+		start = int(u.turn.Add(1)) // who is sent again takes no turn, or each failure would give its server the next request, too
+	}
 	var best *server
 	seen := 0
 	for i := range n {

@@ -66,6 +66,24 @@ func TestTheBusyServerIsSpared(t *testing.T) {
 	}
 }
 
+func TestARequestThatIsSentAgainTakesNoTurn(t *testing.T) {
+	u := NewUpstream(unused(2), 1)
+	failing, counts := u.servers[0], map[*server]int{}
+	for range 20 {
+		s := u.pick(nil)
+		counts[s]++
+		if s != failing {
+			continue
+		}
+		if other := u.pick(failing); other != u.servers[1] {
+			t.Errorf("sent again to %v", other)
+		}
+	}
+	if counts[failing] != 10 {
+		t.Errorf("the failing server was asked %d times of 20, want 10", counts[failing])
+	}
+}
+
 func TestServersThatFailAreLeftAlone(t *testing.T) {
 	u := NewUpstream(unused(3), 1)
 	failing := u.servers[1]
