@@ -353,3 +353,69 @@ func TestReadsWhatRoutesGiveTheirRequests(t *testing.T) {
 		}
 	}
 }
+
+func TestReadsWhatPagesOfOtherOriginsMay(t *testing.T) {
+	read := func(cors string) (*mark.Cors, error) {
+		c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:80]}}\nroutes:\n- {upstream: a, cors: "+cors+"}"), 1000, 1, known)
+		if err != nil {
+			return nil, err
+		}
+		return c.Routes[0].Marks.Cors, nil
+	}
+	c, err := read(`{origins: [https://shop.example, "https://*.shop.example:8443"], methods: [GET, PUT], headers: [X-A, X-B], expose: X-C, credentials: true, age: 10m}`)
+	if err != nil || c.Any || len(c.Origins) != 2 || c.Methods != "GET, PUT" || c.Headers != "X-A, X-B" || c.Expose != "X-C" || !c.Credentials || c.Age != "600" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	c, err = read(`{origins: "*"}`)
+	if err != nil || !c.Any || len(c.Origins) != 0 || c.Methods != "GET, HEAD, POST, PUT, PATCH, DELETE" || c.Headers+c.Expose+c.Age != "" || c.Credentials {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for _, c := range []struct{ cors, want string }{
+		{"{}", "`routes[0].cors.origins` is missing"},
+		{"{origins: shop.example}", "\"shop.example\" is no origin"},
+		{"{origins: https://Shop.example}", "is no origin"},
+		{"{origins: https://shop.example/}", "is no origin"},
+		{"{origins: \"*\", credentials: true}", "lets every origin send credentials"},
+		{"{origins: [\"*\", https://shop.example]}", "`*` is every origin already"},
+		{"{origins: \"*\", methods: [\"G T\"]}", "`routes[0].cors.methods` has \"G T\""},
+		{"{origins: \"*\", expose: [\"a\\r\\nb: c\"]}", "`routes[0].cors.expose` has"},
+		{"{origins: \"*\", age: 10}", "`routes[0].cors.age` is \"10\""},
+	} {
+		if _, err := read(c.cors); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "hint: ") {
+			t.Errorf("%s: %v", c.cors, err)
+		}
+	}
+}
+
+func TestReadsFaults(t *testing.T) {
+	read := func(fault string) (*guard.Fault, error) {
+		c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:80]}}\nroutes:\n- {upstream: a, fault: "+fault+"}"), 1000, 1, known)
+		if err != nil {
+			return nil, err
+		}
+		return c.Routes[0].Fault, nil
+	}
+	for _, c := range []struct {
+		fault string
+		want  guard.Fault
+	}{
+		{"{share: 5%, status: 503}", guard.Fault{Share: 0.05, Status: 503}},
+		{"{share: 1%, delay: 200ms, status: 500}", guard.Fault{Share: 0.01, Delay: 200 * time.Millisecond, Status: 500}},
+		{"{break: true}", guard.Fault{Share: 1, Break: true}},
+	} {
+		if got, err := read(c.fault); err != nil || *got != c.want {
+			t.Errorf("%s: %+v, %v", c.fault, got, err)
+		}
+	}
+	for _, c := range []struct{ fault, want string }{
+		{"{}", "`routes[0].fault` does nothing"},
+		{"{share: 5%}", "`routes[0].fault` does nothing"},
+		{"{status: 200}", "`routes[0].fault.status` is \"200\""},
+		{"{status: 503, break: true}", "has a `status` and a `break`"},
+		{"{delay: 2h}", "`routes[0].fault.delay` is \"2h\""},
+	} {
+		if _, err := read(c.fault); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "hint: ") {
+			t.Errorf("%s: %v", c.fault, err)
+		}
+	}
+}

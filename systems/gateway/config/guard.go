@@ -52,3 +52,25 @@ func (r table) token() *guard.Token {
 	}
 	return token
 }
+
+// fault reads `fault: {share: 5%, delay: 200ms, status: 503}`, or `{share: 1%, break: true}`.
+func (r table) fault() *guard.Fault {
+	if !r.has("fault") {
+		return nil
+	}
+	t := r.table("fault", "share", "delay", "status", "break")
+	f := &guard.Fault{Share: 1, Delay: t.duration("delay", 0, 0, time.Hour), Break: t.boolean("break", false)}
+	if share, ok := t.share("share", 0); ok {
+		f.Share = share
+	}
+	if t.has("status") {
+		f.Status = t.count("status", 503, 400, 599)
+	}
+	switch {
+	case f.Delay == 0 && f.Status == 0 && !f.Break:
+		t.problem(t.node, "write for example `fault: {share: 5%, status: 503}`", "`%s` does nothing", t.path)
+	case f.Status != 0 && f.Break:
+		t.problem(t.node, "keep one of them", "`%s` has a `status` and a `break`", t.path)
+	}
+	return f
+}

@@ -5,7 +5,7 @@ import "sync/atomic"
 // Metrics are a worker's counts. It alone writes them; anybody may read.
 type Metrics struct {
 	accepted, sessions, requests, answers1xx, answers2xx, answers3xx, answers4xx, answers5xx,
-	shed, denied, refused, abandoned, connects, unreachable, brokeOff, misspoke, stalled, repeated, mirrored, unmirrored atomic.Int64
+	shed, denied, faults, refused, abandoned, connects, unreachable, brokeOff, misspoke, stalled, repeated, mirrored, unmirrored atomic.Int64
 }
 
 // answer counts a final answer by the class of its status.
@@ -54,6 +54,7 @@ func (s *Server) Counts() []Count {
 		{answers, `class="5xx"`, answersHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.answers5xx }), false},
 		{"gateway_shed_total", "", "Requests for which there was no place in time.", sum(func(m *Metrics) *atomic.Int64 { return &m.shed }), false},
 		{"gateway_denied_total", "", "Requests that their route does not let in: not from there, too many, too large, or without a token.", sum(func(m *Metrics) *atomic.Int64 { return &m.denied }), false},
+		{"gateway_faults_total", "", "Requests that were delayed, answered wrongly or broken off on purpose.", sum(func(m *Metrics) *atomic.Int64 { return &m.faults }), false},
 		{"gateway_refused_total", "", "Requests that were malformed, ambiguous or too late.", sum(func(m *Metrics) *atomic.Int64 { return &m.refused }), false},
 		{"gateway_abandoned_total", "", "Requests whose client went before its answer.", sum(func(m *Metrics) *atomic.Int64 { return &m.abandoned }), false},
 		{"gateway_repeated_total", "", "Requests sent again as a kept connection had ended.", sum(func(m *Metrics) *atomic.Int64 { return &m.repeated }), false},
