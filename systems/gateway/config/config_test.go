@@ -16,6 +16,7 @@ import (
 	"faceoff/systems/gateway/mark"
 	"faceoff/systems/gateway/proxy"
 	"faceoff/systems/gateway/route"
+	"faceoff/systems/gateway/wire"
 )
 
 const whole = `listen: 127.0.0.1:8080
@@ -177,6 +178,44 @@ func TestTheOwnFilesAreRight(t *testing.T) {
 		bare, err := parse(name, []byte(rendered), 1000, 1, known, "upstreams.reviews.retries=0%", "upstreams.reviews.eject.after=0") // as system.toml has it
 		if err != nil || c.Upstreams[1].Retries == 0 || c.Upstreams[1].Failures == 0 || bare.Upstreams[1].Retries != 0 || bare.Upstreams[1].Failures != 0 {
 			t.Errorf("%v", err)
+		}
+	}
+}
+
+func TestTheSettingsOfVariantsAreRight(t *testing.T) {
+	text, err := os.ReadFile("../gateway.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rendered := strings.NewReplacer("{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081").Replace(string(text))
+	here := known
+	here.read = func(name string) ([]byte, error) { return os.ReadFile("../" + name) }
+	c, err := parse("f", []byte(rendered), 1000, 1, here,
+		"routes.0.rate={requests: 1000000, burst: 1000000}", "routes.0.id=X-Request-Id", "routes.0.trace=10%", "routes.0.deny=[192.0.2.0/24]", "routes.0.body=1MB",
+		"routes.0.cors={origins: [https://shop.example]}", "routes.0.token={keys: token-keys.json, issuer: faceoff}") // as system.toml has them
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := os.ReadFile("../../../workloads/pets-tokens.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := c.Routes[0]; r.Marks.ID == "" || !r.Marks.Trace || r.Marks.Cors == nil || r.Guard.Rate == nil || len(r.Guard.Deny) != 1 || r.Guard.Body != 1<<20 {
+		t.Errorf("%+v, %+v", r.Marks, r.Guard)
+	}
+	lines := strings.Split(strings.TrimSpace(string(tokens)), "\n")
+	names, values := strings.Split(strings.TrimSpace(lines[0]), ","), strings.Split(strings.TrimSpace(lines[1]), ",")
+	for i, name := range names {
+		want := 401
+		if name == "valid" {
+			want = 0
+		}
+		var r wire.Request
+		if _, err := r.Parse([]byte("GET /product/ HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + values[i] + "\r\n\r\n")); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Routes[0].Guard.Check(&r, netip.MustParseAddr("127.0.0.1"), time.Now()); got.Status != want {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
