@@ -109,8 +109,11 @@ func (route *Route) fits(r *wire.Request) bool {
 	if len(route.Hosts) > 0 && !slices.ContainsFunc(route.Hosts, func(host string) bool { return fitsHost(host, r.Host) }) {
 		return false
 	}
-	if len(route.Methods) > 0 && !slices.Contains(route.Methods, string(route.method(r))) {
-		return false
+	if len(route.Methods) > 0 {
+		asked := route.method(r)
+		if !slices.ContainsFunc(route.Methods, func(method string) bool { return string(asked) == method }) {
+			return false
+		}
 	}
 	for i := range route.Headers {
 		if !route.Headers[i].fits(r) {
