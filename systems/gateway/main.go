@@ -131,7 +131,10 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 		}
 		defer stop()
 	}
-	r := &reloader{settings: s, limit: limit, cores: cores, began: c, server: server, lines: lines, logger: logger, files: c.Files, seen: seen}
+	keys := &ring{logger: logger}
+	keys.follow(c.Routes)
+	defer keys.stop()
+	r := &reloader{keys: keys, settings: s, limit: limit, cores: cores, began: c, server: server, lines: lines, logger: logger, files: c.Files, seen: seen}
 	var look <-chan time.Time
 	if c.Watch > 0 {
 		ticker := time.NewTicker(c.Watch)

@@ -58,16 +58,19 @@ func Parse(file string, text []byte, limit uint64, cores int, settings ...string
 			}
 			return resolved.AddrPort(), nil
 		},
-		load: tls.LoadX509KeyPair,
-		read: os.ReadFile,
+		load:  tls.LoadX509KeyPair,
+		read:  os.ReadFile,
+		fetch: Fetch,
 	}, settings...)
 }
 
-// outside is what a file refers to: servers by their names, and files with certificates and keys.
+// outside is what a file refers to: servers by their names, files with certificates and keys, and keys at a URL.
 type outside struct {
 	find func(address string) (netip.AddrPort, error)
 	load func(certificate, key string) (tls.Certificate, error)
 	read func(name string) ([]byte, error)
+
+	fetch func(url string) ([]byte, error)
 }
 
 func parse(file string, text []byte, limit uint64, cores int, world outside, settings ...string) (*Config, error) {

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"encoding/pem"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
@@ -85,9 +86,17 @@ var known = outside{
 		if name != "keys.json" {
 			return nil, errors.New("no such file")
 		}
-		return []byte(`{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`), nil
+		return []byte(oneKey), nil
+	},
+	fetch: func(url string) ([]byte, error) {
+		if url != "https://shop.example/keys" {
+			return nil, errors.New("nobody is there")
+		}
+		return []byte(oneKey), nil
 	},
 }
+
+const oneKey = `{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`
 
 func TestReadsAFile(t *testing.T) {
 	c, err := parse("gateway.yaml", []byte(whole), 1000, 1, known)
@@ -455,6 +464,60 @@ func TestReadsFaults(t *testing.T) {
 	} {
 		if _, err := read(c.fault); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "hint: ") {
 			t.Errorf("%s: %v", c.fault, err)
+		}
+	}
+}
+
+func TestKeysAreReadFromAURL(t *testing.T) {
+	read := func(token string) (*guard.Token, error) {
+		c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:80]}}\nroutes:\n- {upstream: a, token: "+token+"}"), 1000, 1, known)
+		if err != nil {
+			return nil, err
+		}
+		return c.Routes[0].Guard.Token, nil
+	}
+	token, err := read("{keys: https://shop.example/keys, every: 10s, issuer: us}")
+	if err != nil || token.URL != "https://shop.example/keys" || token.Every != 10*time.Second || len(token.Keys) != 1 || token.Issuer != "us" {
+		t.Errorf("%+v, %v", token, err)
+	}
+	if token, err := read("{keys: keys.json}"); err != nil || token.URL != "" || token.Every != 0 {
+		t.Errorf("%+v, %v", token, err)
+	}
+	for _, c := range []struct{ token, want string }{
+		{"{keys: https://shop.example/none}", "no keys of `https://shop.example/none`: nobody is there"},
+		{"{keys: http://shop.example/keys}", "it is neither https nor on loopback"},
+		{"{keys: \"https://\"}", "it is no URL"},
+		{"{keys: https://shop.example/keys, every: 1ms}", "`routes[0].token.every` is \"1ms\""},
+		{"{keys: keys.json, every: 10s}", "`routes[0].token.every` is for keys at a URL"},
+	} {
+		if _, err := read(c.token); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "hint: ") {
+			t.Errorf("%s: %v", c.token, err)
+		}
+	}
+}
+
+func TestFetchedKeysAreWholeAndFromWhereTheyShouldBe(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/keys":
+			w.Write([]byte(oneKey))
+		case "/moved":
+			http.Redirect(w, r, "/keys", http.StatusFound)
+		case "/away":
+			http.Redirect(w, r, "http://shop.example/keys", http.StatusFound)
+		case "/round":
+			http.Redirect(w, r, "/round", http.StatusFound)
+		case "/long":
+			w.Write(make([]byte, fetchMost+1))
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	for path, want := range map[string]string{"/keys": "", "/moved": "", "/away": "neither https", "/round": "without end", "/long": "more than", "/none": "404"} {
+		text, err := Fetch(server.URL + path)
+		if want == "" && (err != nil || string(text) != oneKey) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %d bytes, %v", path, len(text), err)
 		}
 	}
 }

@@ -35,20 +35,33 @@ func (r table) rate() *guard.Rate {
 	return guard.NewRate(limits)
 }
 
-// token reads `token: {keys: keys.json, issuer: NAME, audience: NAME}`.
+// token reads `token: {keys: keys.json, issuer: NAME, audience: NAME}`, with keys at a URL also `every: 5m`.
 func (r table) token() *guard.Token {
 	if !r.has("token") {
 		return nil
 	}
-	t := r.table("token", "keys", "issuer", "audience")
+	t := r.table("token", "keys", "every", "issuer", "audience")
 	name := t.text("keys", "", "keys.json")
-	text, err := r.open(name)
 	token := &guard.Token{Issuer: t.text("issuer", "", "https://shop.example"), Audience: t.text("audience", "", "shop")}
+	every := t.duration("every", 5*time.Minute, time.Second, longest)
+	var text []byte
+	var err error
+	if strings.Contains(name, "://") {
+		token.URL, token.Every = name, every
+		if err = Trustworthy(name); err == nil {
+			text, err = r.fetch(name)
+		}
+	} else {
+		if t.has("every") {
+			t.problem(t.at("every"), "leave it out: `watch` says how often files are looked at", "`%s` is for keys at a URL", t.join("every"))
+		}
+		text, err = r.open(name)
+	}
 	if err == nil {
 		token.Keys, err = guard.ParseKeys(text)
 	}
 	if err != nil {
-		t.problem(t.at("keys"), "name a file with a JSON Web Key Set, such as `keys: keys.json`", "no keys of `%s`: %v", name, err)
+		t.problem(t.at("keys"), "name a file with a JSON Web Key Set, such as `keys: keys.json`, or the https URL of one", "no keys of `%s`: %v", name, err)
 	}
 	return token
 }
