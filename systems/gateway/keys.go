@@ -44,6 +44,9 @@ func (k *ring) ask(ctx context.Context, token *guard.Token) {
 			return
 		case <-ticker.C:
 		}
+		if ctx.Err() != nil { // both were due
+			return
+		}
 		text, err := config.Fetch(token.URL)
 		var keys []guard.Key
 		if err == nil {
