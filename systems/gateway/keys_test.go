@@ -24,7 +24,9 @@ func TestKeysFollowWhoIssuesTokens(t *testing.T) {
 	var logged syncBuffer
 	k := &ring{logger: log.New(&logged, "", 0)}
 	k.follow([]*route.Route{{}, {Guard: &guard.Guard{Token: &guard.Token{}}}, {Guard: &guard.Guard{Token: token}}})
-	others := func(n int) func() bool { return func() bool { return strings.Count(logged.String(), "are others now") == n } }
+	others := func(n int) func() bool {
+		return func() bool { return strings.Count(logged.String(), "are others now") == n }
+	}
 	until(t, "the first keys", others(1))
 	now.Store("nonsense")
 	until(t, "the complaint", func() bool { return strings.Contains(logged.String(), "stay as they were: it is no JSON Web Key Set") })
