@@ -84,6 +84,41 @@ func TestARequestThatIsSentAgainTakesNoTurn(t *testing.T) {
 	}
 }
 
+func TestARequestThatANewConnectionLostGoesToAnotherServer(t *testing.T) {
+	var asked atomic.Int64
+	failing := startRaw(t, func(conn net.Conn, r *bufio.Reader) {
+		if _, err := http.ReadRequest(r); err == nil {
+			asked.Add(1)
+		}
+	})
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "ok") })
+	g := start(t, upstream, func(g *given) {
+		u := plainUpstream(failing, upstream)
+		u.Retries, u.Failures = 1, 0
+		g.upstreams[0] = u
+	})
+	c := connectTo(t, g.address)
+	for range 10 {
+		if got := body(t, c.get("/product/")); got != "ok" {
+			t.Errorf("body %q", got)
+		}
+	}
+	if n := asked.Load(); n != 5 {
+		t.Errorf("the failing server was asked %d times of 10, want 5", n)
+	}
+	g.counted(t, "gateway_repeated_total", 5)
+	c.say("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 0\n\n") // which may do harm twice
+	first := c.answer("POST")
+	body(t, first)
+	c.say("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 0\n\n")
+	second := c.answer("POST")
+	body(t, second)
+	if first.StatusCode+second.StatusCode != 200+502 {
+		t.Errorf("statuses %d and %d", first.StatusCode, second.StatusCode)
+	}
+	g.counted(t, "gateway_repeated_total", 5)
+}
+
 func TestServersThatFailAreLeftAlone(t *testing.T) {
 	u := NewUpstream(unused(3), 1)
 	failing := u.servers[1]
@@ -386,6 +421,8 @@ func TestCopiesAreSent(t *testing.T) {
 		g.upstreams = append(g.upstreams, copies)
 		g.routes[0].Mirror = &route.Part{Upstream: 1, Upto: route.Whole}
 	})
+	copied := g.Table().Upstreams[1].servers[0]
+	copied.failures.Store(2)
 	c := connectTo(t, g.address)
 	for range 5 {
 		if got := body(t, c.get("/product/x")); got != "ok" {
@@ -402,6 +439,9 @@ func TestCopiesAreSent(t *testing.T) {
 	}
 	g.counted(t, "gateway_mirrored_total", 10)
 	g.counted(t, "gateway_upstream_requests", 0)
+	if n := copied.failures.Load(); n != 0 {
+		t.Errorf("a server that answers copies has still failed %d times in a row", n)
+	}
 
 	nobody := listen(t)
 	address := nobody.Addr().String()

@@ -57,7 +57,7 @@ func (s *Server) Counts() []Count {
 		{"gateway_faults_total", "", "Requests that were delayed, answered wrongly or broken off on purpose.", sum(func(m *Metrics) *atomic.Int64 { return &m.faults }), false},
 		{"gateway_refused_total", "", "Requests that were malformed, ambiguous or too late.", sum(func(m *Metrics) *atomic.Int64 { return &m.refused }), false},
 		{"gateway_abandoned_total", "", "Requests whose client went before its answer.", sum(func(m *Metrics) *atomic.Int64 { return &m.abandoned }), false},
-		{"gateway_repeated_total", "", "Requests sent again as a kept connection had ended.", sum(func(m *Metrics) *atomic.Int64 { return &m.repeated }), false},
+		{"gateway_repeated_total", "", "Requests sent again as their connection had ended before a byte of an answer, or could not be made.", sum(func(m *Metrics) *atomic.Int64 { return &m.repeated }), false},
 		{"gateway_mirrored_total", "", "Copies of requests that were sent to another upstream.", sum(func(m *Metrics) *atomic.Int64 { return &m.mirrored }), false},
 		{"gateway_unmirrored_total", "", "Copies of requests for which there was no place or no server.", sum(func(m *Metrics) *atomic.Int64 { return &m.unmirrored }), false},
 		{"gateway_upstream_connections_total", "", "Connections made to upstreams.", sum(func(m *Metrics) *atomic.Int64 { return &m.connects }), false},
