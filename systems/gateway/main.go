@@ -44,6 +44,7 @@ func main() {
 type settings struct {
 	config string
 	access string
+	set    []string
 	check  bool
 }
 
@@ -53,6 +54,10 @@ func parse(args []string, usage io.Writer) (settings, error) {
 	flags.SetOutput(usage)
 	flags.StringVar(&s.config, "config", "", "`file` that says what to do (required)")
 	flags.StringVar(&s.access, "access", "", "`file` for lines about requests, instead of the one that the configuration names")
+	flags.Func("set", "`place=value` instead of what the file says, such as upstreams.products.retries=0%; once or several times", func(setting string) error {
+		s.set = append(s.set, setting)
+		return nil
+	})
 	flags.BoolVar(&s.check, "check", false, "read the file, say what is wrong with it, and end")
 	if err := flags.Parse(args); err != nil {
 		return s, err
@@ -74,7 +79,7 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 		return err
 	}
 	cores := runtime.GOMAXPROCS(0) // by affinity and control group
-	c, err := config.Read(s.config, limit, cores)
+	c, err := config.Read(s.config, limit, cores, s.set...)
 	if err != nil || s.check {
 		return err
 	}
@@ -126,7 +131,10 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 		}
 		defer stop()
 	}
-	r := &reloader{settings: s, limit: limit, cores: cores, began: c, server: server, lines: lines, logger: logger, files: c.Files, seen: seen}
+	keys := &ring{logger: logger}
+	keys.follow(c.Routes)
+	defer keys.stop()
+	r := &reloader{keys: keys, settings: s, limit: limit, cores: cores, began: c, server: server, lines: lines, logger: logger, files: c.Files, seen: seen}
 	var look <-chan time.Time
 	if c.Watch > 0 {
 		ticker := time.NewTicker(c.Watch)

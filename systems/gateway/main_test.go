@@ -163,6 +163,9 @@ func TestTheCommandLine(t *testing.T) {
 			t.Errorf("%q: %v", c.args, err)
 		}
 	}
+	if s, err := parse([]string{"-config", "a", "-set", "via=", "-set", "workers=2"}, io.Discard); err != nil || strings.Join(s.set, " ") != "via= workers=2" {
+		t.Errorf("%+v, %v", s, err)
+	}
 	s, err := parse([]string{"-check", "-config", filepath.Join(t.TempDir(), "none.yaml")}, io.Discard)
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ type reloader struct {
 	cores    int
 	began    *config.Config // what only a start changes is as it was then
 	server   *proxy.Server
+	keys     *ring
 	lines    *file
 	logger   *log.Logger
 	files    []string // that the configuration in force came from
@@ -58,7 +59,7 @@ func (r *reloader) look() {
 // reload reads the configuration again. What is wrong, or cannot be put in force, leaves everything as it was.
 func (r *reloader) reload() {
 	r.seen = versions(r.files) // before they are read: what changes meanwhile is seen the next time
-	again, err := config.Read(r.settings.config, r.limit, r.cores)
+	again, err := config.Read(r.settings.config, r.limit, r.cores, r.settings.set...)
 	if err != nil {
 		r.logger.Printf("the configuration stays as it was: %v", err)
 		return
@@ -78,6 +79,7 @@ func (r *reloader) reload() {
 		r.server.Certify(again.TLS)
 	}
 	r.server.Swap(table(again, r.server.Table(), r.began.Server.Workers))
+	r.keys.follow(again.Routes)
 	for name, v := range versions(again.Files) {
 		if _, known := r.seen[name]; !known {
 			r.seen[name] = v // read for the first time

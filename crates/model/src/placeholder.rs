@@ -5,7 +5,7 @@ use crate::secret;
 use std::collections::BTreeMap;
 
 /// Placeholders that stand for one text, besides `{port.NAME}`.
-const TEXTS: [&str; 18] = [
+const TEXTS: [&str; 19] = [
     "java",
     "java.home",
     "work",
@@ -14,6 +14,7 @@ const TEXTS: [&str; 18] = [
     "descriptors",
     "upstream.http",
     "upstream.address",
+    "upstream.port",
     "database.host",
     "database.port",
     "database.name",

@@ -40,11 +40,16 @@ pub(crate) fn of(variant: &Variant) -> BTreeMap<String, Vec<String>> {
     all
 }
 
-/// The option that an argument is, and its value: `--a=1`, `-Da=1`, `--a 1`, `-XX:+A`, `-Xmx64m`. `None` for what is no option, and for
-/// options of which a program takes any number.
+/// The option that an argument is, and its value: `--a=1`, `-Da=1`, `--a 1`, `-XX:+A`, `-Xmx64m`, `-set a=1`. `None` for what is no option,
+/// and for options of which a program takes any number.
 fn setting<'a>(argument: &'a str, next: Option<&'a str>) -> Option<(&'a str, &'a str)> {
     if !argument.starts_with('-') || argument.starts_with("--add-") {
         return None;
+    }
+    if matches!(argument, "-set" | "--set")
+        && let Some(set) = next.and_then(|next| next.split_once('='))
+    {
+        return Some(set);
     }
     if argument.starts_with("-XX:+Use") && argument.ends_with("GC") {
         return Some(("the garbage collector", argument));
@@ -74,6 +79,7 @@ mod tests {
         );
         assert_eq!([read("-Xmx64m", None), read("-XX:MaxRAM=1g", None)], [("-Xmx", "64m"), ("-XX:MaxRAM", "1g")]);
         assert_eq!(read("-XX:+UseZGC", None), ("the garbage collector", "-XX:+UseZGC"));
+        assert_eq!([read("-set", Some("a.b=c=d")), read("--set", Some("a"))], [("a.b", "c=d"), ("--set", "a")]);
         assert_eq!([setting("10ms", None), setting("--add-opens=a=b", None)], [None, None]);
     }
 }

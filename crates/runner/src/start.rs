@@ -258,6 +258,7 @@ fn prepare(contender: &Contender, around: &Surroundings<'_>) -> Result<Prepared,
     if let Some(upstream) = around.upstream {
         values.texts.insert("upstream.http".into(), format!("http://{upstream}"));
         values.texts.insert("upstream.address".into(), upstream.to_string());
+        values.texts.insert("upstream.port".into(), upstream.port().to_string());
     }
     values.texts.extend(around.database.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
     values.texts.insert("cores".into(), around.cpus.len().to_string());

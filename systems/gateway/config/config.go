@@ -38,17 +38,18 @@ type Config struct {
 	Shares    Shares
 }
 
-// Read reads a file. limit is the process's descriptor limit, cores how many it may use.
-func Read(file string, limit uint64, cores int) (*Config, error) {
+// Read reads a file. limit is the process's descriptor limit, cores how many it may use; settings, such as
+// `upstreams.products.retries=0%`, go before what stands in the file.
+func Read(file string, limit uint64, cores int, settings ...string) (*Config, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("the configuration cannot be read: %w\n  hint: name a file with -config", err)
 	}
-	return Parse(file, text, limit, cores)
+	return Parse(file, text, limit, cores, settings...)
 }
 
 // Parse reads a file's text.
-func Parse(file string, text []byte, limit uint64, cores int) (*Config, error) {
+func Parse(file string, text []byte, limit uint64, cores int, settings ...string) (*Config, error) {
 	return parse(file, text, limit, cores, outside{
 		find: func(address string) (netip.AddrPort, error) {
 			resolved, err := net.ResolveTCPAddr("tcp", address)
@@ -57,19 +58,22 @@ func Parse(file string, text []byte, limit uint64, cores int) (*Config, error) {
 			}
 			return resolved.AddrPort(), nil
 		},
-		load: tls.LoadX509KeyPair,
-		read: os.ReadFile,
-	})
+		load:  tls.LoadX509KeyPair,
+		read:  os.ReadFile,
+		fetch: Fetch,
+	}, settings...)
 }
 
-// outside is what a file refers to: servers by their names, and files with certificates and keys.
+// outside is what a file refers to: servers by their names, files with certificates and keys, and keys at a URL.
 type outside struct {
 	find func(address string) (netip.AddrPort, error)
 	load func(certificate, key string) (tls.Certificate, error)
 	read func(name string) ([]byte, error)
+
+	fetch func(url string) ([]byte, error)
 }
 
-func parse(file string, text []byte, limit uint64, cores int, world outside) (*Config, error) {
+func parse(file string, text []byte, limit uint64, cores int, world outside, settings ...string) (*Config, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
 		return nil, &Problems{file, []Problem{syntax(err)}}
@@ -78,6 +82,7 @@ func parse(file string, text []byte, limit uint64, cores int, world outside) (*C
 		return nil, &Problems{file, []Problem{{1, "the file is empty", "it needs `listen`, `upstreams` and `routes`"}}}
 	}
 	r := &reader{outside: world}
+	r.set(document.Content[0], settings)
 	config := r.file(document.Content[0], limit, cores)
 	config.Files = append([]string{file}, r.files...)
 	if len(r.list) > 0 {
@@ -333,7 +338,7 @@ func (c *Config) routes(t table, upstreams map[string]int) {
 	}
 	for i, node := range t.list("routes") {
 		r := t.reader.table(node, fmt.Sprintf("routes[%d]", i), "name", "path", "exact", "host", "methods", "headers", "replace", "access", "mirror", "upstream",
-			"allow", "deny", "body", "rate", "token", "id", "trace", "request", "answer")
+			"allow", "deny", "body", "rate", "token", "id", "trace", "request", "answer", "cors", "fault")
 		one := &route.Route{Path: r.text("path", "/", "/api"), Exact: r.boolean("exact", false), Methods: r.texts("methods"), Quiet: !r.boolean("access", true)}
 		one.Name = r.text("name", one.Path, "api")
 		for _, host := range r.texts("host") {
@@ -361,7 +366,7 @@ func (c *Config) routes(t table, upstreams map[string]int) {
 		}
 		r.target(one, upstreams)
 		r.mirror(one, upstreams)
-		one.Guard, one.Marks = r.guard(), r.marks()
+		one.Guard, one.Marks, one.Fault = r.guard(), r.marks(), r.fault()
 		c.Routes = append(c.Routes, one)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"encoding/pem"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"faceoff/systems/gateway/mark"
 	"faceoff/systems/gateway/proxy"
 	"faceoff/systems/gateway/route"
+	"faceoff/systems/gateway/wire"
 )
 
 const whole = `listen: 127.0.0.1:8080
@@ -84,9 +86,17 @@ var known = outside{
 		if name != "keys.json" {
 			return nil, errors.New("no such file")
 		}
-		return []byte(`{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`), nil
+		return []byte(oneKey), nil
+	},
+	fetch: func(url string) ([]byte, error) {
+		if url != "https://shop.example/keys" {
+			return nil, errors.New("nobody is there")
+		}
+		return []byte(oneKey), nil
 	},
 }
+
+const oneKey = `{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`
 
 func TestReadsAFile(t *testing.T) {
 	c, err := parse("gateway.yaml", []byte(whole), 1000, 1, known)
@@ -160,14 +170,61 @@ func TestReadsHowUpstreamsAreSpokenToOverTLS(t *testing.T) {
 }
 
 func TestTheOwnFilesAreRight(t *testing.T) {
-	for _, name := range []string{"gateway.yaml", "concerns.yaml"} {
+	for _, name := range []string{"gateway.yaml", "concerns.yaml", "services.yaml"} {
 		text, err := os.ReadFile("../" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rendered := strings.NewReplacer("{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081", "{work}", "/tmp").Replace(string(text))
-		if _, err := parse(name, []byte(rendered), 1000, 1, known); err != nil {
+		rendered := strings.NewReplacer("{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081", "{upstream.port}", "8081", "{work}", "/tmp").Replace(string(text))
+		c, err := parse(name, []byte(rendered), 1000, 1, known)
+		if err != nil {
 			t.Error(err)
+			continue
+		}
+		if name != "services.yaml" {
+			continue
+		}
+		bare, err := parse(name, []byte(rendered), 1000, 1, known, "upstreams.reviews.retries=0%", "upstreams.reviews.eject.after=0") // as system.toml has it
+		if err != nil || c.Upstreams[1].Retries == 0 || c.Upstreams[1].Failures == 0 || bare.Upstreams[1].Retries != 0 || bare.Upstreams[1].Failures != 0 {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+func TestTheSettingsOfVariantsAreRight(t *testing.T) {
+	text, err := os.ReadFile("../gateway.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rendered := strings.NewReplacer("{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081").Replace(string(text))
+	here := known
+	here.read = func(name string) ([]byte, error) { return os.ReadFile("../" + name) }
+	c, err := parse("f", []byte(rendered), 1000, 1, here,
+		"routes.0.rate={requests: 1000000, burst: 1000000}", "routes.0.id=X-Request-Id", "routes.0.trace=10%", "routes.0.deny=[192.0.2.0/24]", "routes.0.body=1MB",
+		"routes.0.cors={origins: [https://shop.example]}", "routes.0.token={keys: token-keys.json, issuer: faceoff}") // as system.toml has them
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := os.ReadFile("../../../workloads/pets-tokens.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := c.Routes[0]; r.Marks.ID == "" || !r.Marks.Trace || r.Marks.Cors == nil || r.Guard.Rate == nil || len(r.Guard.Deny) != 1 || r.Guard.Body != 1<<20 {
+		t.Errorf("%+v, %+v", r.Marks, r.Guard)
+	}
+	lines := strings.Split(strings.TrimSpace(string(tokens)), "\n")
+	names, values := strings.Split(strings.TrimSpace(lines[0]), ","), strings.Split(strings.TrimSpace(lines[1]), ",")
+	for i, name := range names {
+		want := 401
+		if name == "valid" {
+			want = 0
+		}
+		var r wire.Request
+		if _, err := r.Parse([]byte("GET /product/ HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + values[i] + "\r\n\r\n")); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Routes[0].Guard.Check(&r, netip.MustParseAddr("127.0.0.1"), time.Now()); got.Status != want {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
@@ -341,6 +398,126 @@ func TestReadsWhatRoutesGiveTheirRequests(t *testing.T) {
 	} {
 		if _, err := read(route); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "hint: ") {
 			t.Errorf("%s: %v", route, err)
+		}
+	}
+}
+
+func TestReadsWhatPagesOfOtherOriginsMay(t *testing.T) {
+	read := func(cors string) (*mark.Cors, error) {
+		c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:80]}}\nroutes:\n- {upstream: a, cors: "+cors+"}"), 1000, 1, known)
+		if err != nil {
+			return nil, err
+		}
+		return c.Routes[0].Marks.Cors, nil
+	}
+	c, err := read(`{origins: [https://shop.example, "https://*.shop.example:8443"], methods: [GET, PUT], headers: [X-A, X-B], expose: X-C, credentials: true, age: 10m}`)
+	if err != nil || c.Any || len(c.Origins) != 2 || c.Methods != "GET, PUT" || c.Headers != "X-A, X-B" || c.Expose != "X-C" || !c.Credentials || c.Age != "600" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	c, err = read(`{origins: "*"}`)
+	if err != nil || !c.Any || len(c.Origins) != 0 || c.Methods != "GET, HEAD, POST, PUT, PATCH, DELETE" || c.Headers+c.Expose+c.Age != "" || c.Credentials {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for _, c := range []struct{ cors, want string }{
+		{"{}", "`routes[0].cors.origins` is missing"},
+		{"{origins: shop.example}", "\"shop.example\" is no origin"},
+		{"{origins: https://Shop.example}", "is no origin"},
+		{"{origins: https://shop.example/}", "is no origin"},
+		{"{origins: \"*\", credentials: true}", "lets every origin send credentials"},
+		{"{origins: [\"*\", https://shop.example]}", "`*` is every origin already"},
+		{"{origins: \"*\", methods: [\"G T\"]}", "`routes[0].cors.methods` has \"G T\""},
+		{"{origins: \"*\", expose: [\"a\\r\\nb: c\"]}", "`routes[0].cors.expose` has"},
+		{"{origins: \"*\", age: 10}", "`routes[0].cors.age` is \"10\""},
+	} {
+		if _, err := read(c.cors); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "hint: ") {
+			t.Errorf("%s: %v", c.cors, err)
+		}
+	}
+}
+
+func TestReadsFaults(t *testing.T) {
+	read := func(fault string) (*guard.Fault, error) {
+		c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:80]}}\nroutes:\n- {upstream: a, fault: "+fault+"}"), 1000, 1, known)
+		if err != nil {
+			return nil, err
+		}
+		return c.Routes[0].Fault, nil
+	}
+	for _, c := range []struct {
+		fault string
+		want  guard.Fault
+	}{
+		{"{share: 5%, status: 503}", guard.Fault{Share: 0.05, Status: 503}},
+		{"{share: 1%, delay: 200ms, status: 500}", guard.Fault{Share: 0.01, Delay: 200 * time.Millisecond, Status: 500}},
+		{"{break: true}", guard.Fault{Share: 1, Break: true}},
+	} {
+		if got, err := read(c.fault); err != nil || *got != c.want {
+			t.Errorf("%s: %+v, %v", c.fault, got, err)
+		}
+	}
+	for _, c := range []struct{ fault, want string }{
+		{"{}", "`routes[0].fault` does nothing"},
+		{"{share: 5%}", "`routes[0].fault` does nothing"},
+		{"{status: 200}", "`routes[0].fault.status` is \"200\""},
+		{"{status: 503, break: true}", "has a `status` and a `break`"},
+		{"{delay: 2h}", "`routes[0].fault.delay` is \"2h\""},
+	} {
+		if _, err := read(c.fault); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "hint: ") {
+			t.Errorf("%s: %v", c.fault, err)
+		}
+	}
+}
+
+func TestKeysAreReadFromAURL(t *testing.T) {
+	read := func(token string) (*guard.Token, error) {
+		c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:80]}}\nroutes:\n- {upstream: a, token: "+token+"}"), 1000, 1, known)
+		if err != nil {
+			return nil, err
+		}
+		return c.Routes[0].Guard.Token, nil
+	}
+	token, err := read("{keys: https://shop.example/keys, every: 10s, issuer: us}")
+	if err != nil || token.URL != "https://shop.example/keys" || token.Every != 10*time.Second || len(token.Keys) != 1 || token.Issuer != "us" {
+		t.Errorf("%+v, %v", token, err)
+	}
+	if token, err := read("{keys: keys.json}"); err != nil || token.URL != "" || token.Every != 0 {
+		t.Errorf("%+v, %v", token, err)
+	}
+	for _, c := range []struct{ token, want string }{
+		{"{keys: https://shop.example/none}", "no keys of `https://shop.example/none`: nobody is there"},
+		{"{keys: http://shop.example/keys}", "it is neither https nor on loopback"},
+		{"{keys: \"https://\"}", "it is no URL"},
+		{"{keys: https://shop.example/keys, every: 1ms}", "`routes[0].token.every` is \"1ms\""},
+		{"{keys: keys.json, every: 10s}", "`routes[0].token.every` is for keys at a URL"},
+	} {
+		if _, err := read(c.token); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "hint: ") {
+			t.Errorf("%s: %v", c.token, err)
+		}
+	}
+}
+
+func TestFetchedKeysAreWholeAndFromWhereTheyShouldBe(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/keys":
+			w.Write([]byte(oneKey))
+		case "/moved":
+			http.Redirect(w, r, "/keys", http.StatusFound)
+		case "/away":
+			http.Redirect(w, r, "http://shop.example/keys", http.StatusFound)
+		case "/round":
+			http.Redirect(w, r, "/round", http.StatusFound)
+		case "/long":
+			w.Write(make([]byte, fetchMost+1))
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	for path, want := range map[string]string{"/keys": "", "/moved": "", "/away": "neither https", "/round": "without end", "/long": "more than", "/none": "404"} {
+		text, err := Fetch(server.URL + path)
+		if want == "" && (err != nil || string(text) != oneKey) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %d bytes, %v", path, len(text), err)
 		}
 	}
 }

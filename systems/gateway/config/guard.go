@@ -35,20 +35,55 @@ func (r table) rate() *guard.Rate {
 	return guard.NewRate(limits)
 }
 
-// token reads `token: {keys: keys.json, issuer: NAME, audience: NAME}`.
+// token reads `token: {keys: keys.json, issuer: NAME, audience: NAME}`, with keys at a URL also `every: 5m`.
 func (r table) token() *guard.Token {
 	if !r.has("token") {
 		return nil
 	}
-	t := r.table("token", "keys", "issuer", "audience")
+	t := r.table("token", "keys", "every", "issuer", "audience")
 	name := t.text("keys", "", "keys.json")
-	text, err := r.open(name)
 	token := &guard.Token{Issuer: t.text("issuer", "", "https://shop.example"), Audience: t.text("audience", "", "shop")}
+	every := t.duration("every", 5*time.Minute, time.Second, longest)
+	var text []byte
+	var err error
+	if strings.Contains(name, "://") {
+		token.URL, token.Every = name, every
+		if err = Trustworthy(name); err == nil {
+			text, err = r.fetch(name)
+		}
+	} else {
+		if t.has("every") {
+			t.problem(t.at("every"), "leave it out: `watch` says how often files are looked at", "`%s` is for keys at a URL", t.join("every"))
+		}
+		text, err = r.open(name)
+	}
 	if err == nil {
 		token.Keys, err = guard.ParseKeys(text)
 	}
 	if err != nil {
-		t.problem(t.at("keys"), "name a file with a JSON Web Key Set, such as `keys: keys.json`", "no keys of `%s`: %v", name, err)
+		t.problem(t.at("keys"), "name a file with a JSON Web Key Set, such as `keys: keys.json`, or the https URL of one", "no keys of `%s`: %v", name, err)
 	}
 	return token
+}
+
+// fault reads `fault: {share: 5%, delay: 200ms, status: 503}`, or `{share: 1%, break: true}`.
+func (r table) fault() *guard.Fault {
+	if !r.has("fault") {
+		return nil
+	}
+	t := r.table("fault", "share", "delay", "status", "break")
+	f := &guard.Fault{Share: 1, Delay: t.duration("delay", 0, 0, time.Hour), Break: t.boolean("break", false)}
+	if share, ok := t.share("share", 0); ok {
+		f.Share = share
+	}
+	if t.has("status") {
+		f.Status = t.count("status", 503, 400, 599)
+	}
+	switch {
+	case f.Delay == 0 && f.Status == 0 && !f.Break:
+		t.problem(t.node, "write for example `fault: {share: 5%, status: 503}`", "`%s` does nothing", t.path)
+	case f.Status != 0 && f.Break:
+		t.problem(t.node, "keep one of them", "`%s` has a `status` and a `break`", t.path)
+	}
+	return f
 }

@@ -1,8 +1,11 @@
 package config
 
 import (
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -12,12 +15,12 @@ import (
 
 // marks reads what a route gives its requests and answers; nil where that is nothing.
 func (r table) marks() *mark.Rules {
-	rules := &mark.Rules{ID: strings.ToLower(r.text("id", "", "X-Request-Id")), Request: r.fields("request"), Answer: r.fields("answer")}
+	rules := &mark.Rules{ID: strings.ToLower(r.text("id", "", "X-Request-Id")), Request: r.fields("request"), Answer: r.fields("answer"), Cors: r.cors()}
 	if r.has("id") && !settable(rules.ID, "x") {
 		r.problem(r.at("id"), "name a field, such as `id: X-Request-Id`", "`id` is %q", rules.ID)
 	}
 	rules.Sampled, rules.Trace = r.share("trace", 0)
-	if rules.ID == "" && !rules.Trace && rules.Request.Drop == nil && rules.Answer.Drop == nil {
+	if rules.ID == "" && !rules.Trace && rules.Request.Drop == nil && rules.Answer.Drop == nil && rules.Cors == nil {
 		return nil
 	}
 	return rules
@@ -45,6 +48,61 @@ func (r table) fields(key string) mark.Fields {
 		f.Drop = append(f.Drop, strings.ToLower(name))
 	}
 	return f
+}
+
+var (
+	origin = regexp.MustCompile(`^https?://(\*\.)?[a-z0-9.-]+(:\d{1,5})?$`)
+	word   = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+)
+
+// cors reads `{origins: [https://shop.example], methods: [GET], headers: [X-A], expose: [X-B], credentials: true, age: 10m}`.
+func (r table) cors() *mark.Cors {
+	if !r.has("cors") {
+		return nil
+	}
+	t := r.table("cors", "origins", "methods", "headers", "expose", "credentials", "age")
+	rules := &mark.Cors{
+		Methods:     t.words("methods", "GET, HEAD, POST, PUT, PATCH, DELETE"),
+		Headers:     t.words("headers", ""),
+		Expose:      t.words("expose", ""),
+		Credentials: t.boolean("credentials", false),
+	}
+	if t.has("age") {
+		rules.Age = strconv.Itoa(int(t.duration("age", 10*time.Minute, 0, longest).Seconds()))
+	}
+	for _, text := range t.texts("origins") {
+		switch {
+		case text == "*":
+			rules.Any = true
+		case origin.MatchString(text):
+			rules.Origins = append(rules.Origins, text)
+		default:
+			t.problem(t.at("origins"), "write them as browsers do, in lower case and without a path, such as https://shop.example, or `*`", "%q is no origin", text)
+		}
+	}
+	switch {
+	case !t.has("origins"):
+		t.problem(t.node, "write for example `origins: [https://shop.example]`", "`%s.origins` is missing", t.path)
+	case rules.Any && rules.Credentials:
+		t.problem(t.at("credentials"), "name the origins: browsers take no credentials with `*`", "`%s` lets every origin send credentials", t.path)
+	case rules.Any && len(rules.Origins) > 0:
+		t.problem(t.at("origins"), "leave the others out", "`*` is every origin already")
+	}
+	return rules
+}
+
+// words reads names, and joins them to a list as fields have it.
+func (t table) words(key, otherwise string) string {
+	if !t.has(key) {
+		return otherwise
+	}
+	all := t.texts(key)
+	for _, one := range all {
+		if !word.MatchString(one) {
+			t.problem(t.at(key), "write names such as `"+key+": [first, second]`", "`%s` has %q", t.join(key), one)
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // settable reports whether a route may set a field.

@@ -85,6 +85,8 @@ func TestTheSchemaKnowsWhatTheReaderKnows(t *testing.T) {
 		{"routes: [{answer: {KEY: 1}}]", []string{"routes", "*", "answer"}},
 		{"routes: [{rate: {KEY: 1}}]", []string{"routes", "*", "rate"}},
 		{"routes: [{token: {KEY: 1}}]", []string{"routes", "*", "token"}},
+		{"routes: [{cors: {KEY: 1}}]", []string{"routes", "*", "cors"}},
+		{"routes: [{fault: {KEY: 1}}]", []string{"routes", "*", "fault"}},
 	} {
 		_, err := parse("f", []byte(strings.Replace(c.file, "KEY", "qqqqqqqqqq", 1)), 1000, 1, known)
 		_, after, found := strings.Cut(err.Error(), "`qqqqqqqqqq` is not known")

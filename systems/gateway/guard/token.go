@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"math/big"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -24,8 +25,25 @@ type Token struct {
 	Issuer   string // empty: any
 	Audience string // the same
 
+	URL   string        // where the keys come from, empty where they are those of a file
+	Every time.Duration // how often they are asked for there
+
 	mu    sync.Mutex
+	turn  int             // how often the keys were exchanged
 	known map[string]span // tokens that were right, so that a signature is verified once
+}
+
+// Rotate puts other keys in place of those before, and forgets which tokens were right by those. It reports whether there was
+// anything to exchange.
+func (t *Token) Rotate(keys []Key) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if reflect.DeepEqual(t.Keys, keys) {
+		return false
+	}
+	t.Keys, t.known = keys, nil
+	t.turn++
+	return true
 }
 
 // Key is one that tokens are signed with.
@@ -58,13 +76,14 @@ func (t *Token) check(r *wire.Request, now time.Time) string {
 	token := bytes.TrimLeft(value[len(bearer):], " ")
 	t.mu.Lock()
 	counts, known := t.known[string(token)]
+	turn := t.turn
 	t.mu.Unlock()
 	if !known {
 		var reason string
 		if counts, reason = t.verify(token); reason != "" {
 			return reason
 		}
-		t.remember(string(token), counts)
+		t.remember(string(token), counts, turn)
 	}
 	switch {
 	case now.Before(counts.from.Add(-leeway)):
@@ -75,9 +94,13 @@ func (t *Token) check(r *wire.Request, now time.Time) string {
 	return ""
 }
 
-func (t *Token) remember(token string, counts span) {
+// remember knows a token again that was right by the keys of a turn, unless there are others by now.
+func (t *Token) remember(token string, counts span, turn int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.turn != turn {
+		return
+	}
 	if t.known == nil || len(t.known) >= mostTokens {
 		t.known = map[string]span{}
 	}
@@ -111,7 +134,10 @@ func (t *Token) verify(token []byte) (span, string) {
 		return span{}, notRight
 	}
 	signed := token[:len(token)-len(parts[2])-1]
-	if !slices.ContainsFunc(t.Keys, func(key Key) bool {
+	t.mu.Lock()
+	keys := t.Keys
+	t.mu.Unlock()
+	if !slices.ContainsFunc(keys, func(key Key) bool {
 		return (header.Key == "" || key.ID == "" || key.ID == header.Key) && signedBy(key.Public, header.Algorithm, signed, signature)
 	}) {
 		return span{}, notRight

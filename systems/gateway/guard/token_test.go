@@ -153,7 +153,7 @@ func TestTokens(t *testing.T) {
 func TestTokensThatAreKnownAreFew(t *testing.T) {
 	token := &Token{}
 	for i := range 3 * mostTokens {
-		token.remember(fmt.Sprint(i), span{})
+		token.remember(fmt.Sprint(i), span{}, 0)
 		if len(token.known) > mostTokens {
 			t.Fatalf("%d are known", len(token.known))
 		}

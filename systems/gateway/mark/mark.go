@@ -1,5 +1,5 @@
 // Package mark is what a request is given on its way, so that it can be told from others and followed: a name of its own,
-// W3C trace context, and fields that a route sets or removes. It does no I/O.
+// W3C trace context, fields that a route sets or removes, and what pages of other origins are told. It does no I/O.
 package mark
 
 import (
@@ -15,6 +15,7 @@ type Rules struct {
 	Sampled float64 // of the traces that begin here
 	Request Fields
 	Answer  Fields
+	Cors    *Cors // nil leaves that to the upstream
 }
 
 // Fields are set and removed by a route.
@@ -29,6 +30,8 @@ type Mark struct {
 	Trace []byte // that of its trace
 
 	Request, Answer Fields // for the upstream, and for the client
+
+	Preflight bool // it asks what a page of another origin may do, and is answered here
 }
 
 const (
@@ -48,6 +51,10 @@ func (m *Mark) Begin(rules *Rules, r *wire.Request, trusted bool) {
 	m.Answer.Drop = append(m.Answer.Drop[:0], rules.Answer.Drop...)
 	if rules.ID != "" {
 		m.name(rules.ID, r, trusted)
+	}
+	m.Preflight = false
+	if rules.Cors != nil {
+		m.cors(rules.Cors, r)
 	}
 	if rules.Trace {
 		m.trace(rules.Sampled, r, trusted)

@@ -13,7 +13,10 @@ func (u *Upstream) pick(avoid *server) *server {
 	if u.Failures > 0 || u.Health != nil {
 		now = time.Now().UnixNano()
 	}
-	start := int(u.turn.Add(1))
+	start := int(u.turn.Load())
+	if avoid == nil {
+		start = int(u.turn.Add(1)) // who is sent again takes no turn, or each failure would give its server the next request, too
+	}
 	var best *server
 	seen := 0
 	for i := range n {
@@ -58,6 +61,13 @@ func stride(b Balance, n int) int {
 		return 7
 	}
 	return 1
+}
+
+// answered ends a row of failures. That a server takes connections does not: its kernel does that, however it is.
+func (s *server) answered() {
+	if s.failures.Load() != 0 { // it is every worker's, and rarely written
+		s.failures.Store(0)
+	}
 }
 
 // failed counts a connection that could not be made, broke off before an answer, or was too late with it.

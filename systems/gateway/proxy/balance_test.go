@@ -1,8 +1,10 @@
 package proxy
 
 import (
+	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -64,6 +66,59 @@ func TestTheBusyServerIsSpared(t *testing.T) {
 	}
 }
 
+func TestARequestThatIsSentAgainTakesNoTurn(t *testing.T) {
+	u := NewUpstream(unused(2), 1)
+	failing, counts := u.servers[0], map[*server]int{}
+	for range 20 {
+		s := u.pick(nil)
+		counts[s]++
+		if s != failing {
+			continue
+		}
+		if other := u.pick(failing); other != u.servers[1] {
+			t.Errorf("sent again to %v", other)
+		}
+	}
+	if counts[failing] != 10 {
+		t.Errorf("the failing server was asked %d times of 20, want 10", counts[failing])
+	}
+}
+
+func TestARequestThatANewConnectionLostGoesToAnotherServer(t *testing.T) {
+	var asked atomic.Int64
+	failing := startRaw(t, func(conn net.Conn, r *bufio.Reader) {
+		if _, err := http.ReadRequest(r); err == nil {
+			asked.Add(1)
+		}
+	})
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "ok") })
+	g := start(t, upstream, func(g *given) {
+		u := plainUpstream(failing, upstream)
+		u.Retries, u.Failures = 1, 0
+		g.upstreams[0] = u
+	})
+	c := connectTo(t, g.address)
+	for range 10 {
+		if got := body(t, c.get("/product/")); got != "ok" {
+			t.Errorf("body %q", got)
+		}
+	}
+	if n := asked.Load(); n != 5 {
+		t.Errorf("the failing server was asked %d times of 10, want 5", n)
+	}
+	g.counted(t, "gateway_repeated_total", 5)
+	c.say("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 0\n\n") // which may do harm twice
+	first := c.answer("POST")
+	body(t, first)
+	c.say("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 0\n\n")
+	second := c.answer("POST")
+	body(t, second)
+	if first.StatusCode+second.StatusCode != 200+502 {
+		t.Errorf("statuses %d and %d", first.StatusCode, second.StatusCode)
+	}
+	g.counted(t, "gateway_repeated_total", 5)
+}
+
 func TestServersThatFailAreLeftAlone(t *testing.T) {
 	u := NewUpstream(unused(3), 1)
 	failing := u.servers[1]
@@ -84,6 +139,68 @@ func TestServersThatFailAreLeftAlone(t *testing.T) {
 	u.Shed = true
 	if got := picked(u, 30); len(got) > 0 {
 		t.Errorf("who sheds: %v", got)
+	}
+}
+
+func TestAServerThatTakesRequestsAndAnswersNoneIsLeftAlone(t *testing.T) {
+	const row = 3
+	breaksOff := func(net.Conn, *bufio.Reader) {}
+	hangs := func(conn net.Conn, r *bufio.Reader) { io.Copy(io.Discard, r) }
+	for name, talk := range map[string]func(net.Conn, *bufio.Reader){"it breaks off": breaksOff, "it hangs": hangs} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int64
+			failing := startRaw(t, func(conn net.Conn, r *bufio.Reader) {
+				if _, err := http.ReadRequest(r); err == nil {
+					asked.Add(1)
+				}
+				talk(conn, r)
+			})
+			upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "ok") })
+			g := start(t, upstream, func(g *given) {
+				u := plainUpstream(failing, upstream)
+				u.Retries, u.Failures, u.Eject, u.Answer = 0, row, time.Hour, 300*time.Millisecond
+				g.upstreams[0] = u
+			})
+			c := connectTo(t, g.address)
+			failed := 0
+			for range 6 * row {
+				if response := c.get("/product/"); response.StatusCode != 200 {
+					failed++
+					body(t, response)
+				} else if got := body(t, response); got != "ok" {
+					t.Errorf("body %q", got)
+				}
+			}
+			if failed != row || asked.Load() != row {
+				t.Errorf("%d requests failed and the server saw %d, want %d", failed, asked.Load(), row)
+			}
+		})
+	}
+}
+
+func TestAnAnswerEndsARowOfFailures(t *testing.T) {
+	var turn atomic.Int64
+	flaky := startRaw(t, func(conn net.Conn, r *bufio.Reader) {
+		for {
+			if _, err := http.ReadRequest(r); err != nil || turn.Add(1)%3 != 0 {
+				return // two of three in a row, on connections that are new
+			}
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+		}
+	})
+	g := start(t, flaky, func(g *given) {
+		g.upstreams[0].Retries, g.upstreams[0].Failures, g.upstreams[0].Eject, g.upstreams[0].Shed = 0, 3, time.Hour, true
+	})
+	c := connectTo(t, g.address)
+	for i := range 12 {
+		want := 502
+		if i%3 == 2 {
+			want = 200
+		}
+		response := c.get("/product/")
+		if body(t, response); response.StatusCode != want {
+			t.Errorf("request %d: status %d, want %d", i, response.StatusCode, want)
+		}
 	}
 }
 
@@ -304,6 +421,8 @@ func TestCopiesAreSent(t *testing.T) {
 		g.upstreams = append(g.upstreams, copies)
 		g.routes[0].Mirror = &route.Part{Upstream: 1, Upto: route.Whole}
 	})
+	copied := g.Table().Upstreams[1].servers[0]
+	copied.failures.Store(2)
 	c := connectTo(t, g.address)
 	for range 5 {
 		if got := body(t, c.get("/product/x")); got != "ok" {
@@ -320,6 +439,9 @@ func TestCopiesAreSent(t *testing.T) {
 	}
 	g.counted(t, "gateway_mirrored_total", 10)
 	g.counted(t, "gateway_upstream_requests", 0)
+	if n := copied.failures.Load(); n != 0 {
+		t.Errorf("a server that answers copies has still failed %d times in a row", n)
+	}
 
 	nobody := listen(t)
 	address := nobody.Addr().String()

@@ -18,6 +18,7 @@ type phase uint8
 
 const (
 	reading    phase = iota // the head of a request, or nothing yet
+	delaying                // the request is held back on purpose
 	queueing                // the request waits for a place
 	exchanging              // the request is on its way, or its answer
 	framed                  // the connection carries HTTP/2, and its requests are clients of their own
@@ -122,7 +123,7 @@ func (c *client) ready() {
 	switch c.phase {
 	case reading:
 		c.read()
-	case queueing:
+	case delaying, queueing:
 		if c.hung {
 			c.abandon()
 		}
@@ -161,6 +162,11 @@ func (c *client) expired() {
 			return
 		}
 		c.refuse(&wire.Refusal{Status: 408, Reason: "the request did not come in time"})
+	case delaying:
+		c.phase = reading
+		if c.spared(c.route.Fault) {
+			c.enter()
+		}
 	case queueing:
 		if !c.upstream.places.giveUp(c) {
 			return // the place is on its way
@@ -250,6 +256,11 @@ func (c *client) begin(n int) {
 			c.mark = &mark.Mark{}
 		}
 		c.mark.Begin(rules, r, c.trusted)
+		if c.mark.Preflight {
+			c.skipHead()
+			c.fail(204, "")
+			return
+		}
 	}
 	if g := c.route.Guard; g != nil {
 		if denied := g.Check(r, guard.From(r, c.peer, w.server.settings.Trusted), time.Now()); denied.Status != 0 {
@@ -259,6 +270,38 @@ func (c *client) begin(n int) {
 			return
 		}
 	}
+	if f := c.route.Fault; f != nil && f.Falls(rand.Float64()) {
+		w.metrics.faults.Add(1)
+		if f.Delay > 0 {
+			c.phase = delaying
+			c.in.keep(w)
+			w.wheel.start(&c.timer, f.Delay)
+			return
+		}
+		if !c.spared(f) {
+			return
+		}
+	}
+	c.admit()
+}
+
+// spared reports whether a request that meets its route's fault goes on after all. Otherwise it is over.
+func (c *client) spared(f *guard.Fault) bool {
+	switch {
+	case f.Break:
+		c.close()
+	case f.Status != 0:
+		c.skipHead()
+		c.fail(f.Status, "a fault on purpose")
+	default:
+		return true
+	}
+	return false
+}
+
+// admit asks for a place.
+func (c *client) admit() {
+	w := c.w
 	place := c.route.Upstream
 	if c.route.Split != nil {
 		place = c.route.Pick(rand.Uint32())
@@ -279,13 +322,17 @@ func (c *client) begin(n int) {
 	}
 }
 
-// enter goes on with a request that waited for its place.
+// enter goes on with a request that was held back, or waited for its place.
 func (c *client) enter() {
 	if _, err := c.w.request.Parse(c.in.data); err != nil {
 		c.refuse(err) // it was read before, so that this cannot be
 		return
 	}
-	c.dispatch()
+	if c.holds {
+		c.dispatch()
+	} else {
+		c.admit()
+	}
 	if c.open && c.phase == reading { // it was answered at once
 		c.w.later(c)
 	}

@@ -149,7 +149,6 @@ func (c *client) pump() {
 			return
 		}
 		l.connecting = false
-		l.server.failures.Store(0)
 	}
 	if c.pumpRequest() {
 		c.pumpAnswer()
@@ -330,6 +329,7 @@ func (c *client) encodeAnswer() bool {
 		}
 		c.answering = true
 		c.account.status = r.Status
+		l.server.answered()
 		if r.Status == 101 {
 			c.tunnel, c.last, c.framing = true, true, wire.UntilEnd
 			c.chunked = false

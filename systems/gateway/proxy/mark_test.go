@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/mark"
 )
 
@@ -69,4 +70,46 @@ func TestWhatTheGatewayAnswersIsMarkedToo(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	wantError(t, response, http.StatusBadGateway)
+}
+
+func TestPreflightsAreAnsweredHere(t *testing.T) {
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "OPTIONS" {
+			t.Error("a preflight went on")
+		}
+		w.Header().Set("Access-Control-Allow-Origin", "https://its.own.example")
+		fmt.Fprint(w, "ok")
+	})
+	g := start(t, upstream, func(g *given) {
+		cors := &mark.Cors{Origins: []string{"https://shop.example"}, Methods: "GET"}
+		g.routes[0].Methods, g.routes[0].Marks = []string{"GET"}, &mark.Rules{Cors: cors}
+		g.routes[0].Guard = &guard.Guard{Token: &guard.Token{}} // which browsers do not send with a preflight
+		g.routes[1].Marks = &mark.Rules{Cors: cors}
+	})
+	const asks = "Origin: https://shop.example\nAccess-Control-Request-Method: GET\n\n"
+	c := connectTo(t, g.address)
+	for range 2 { // on one connection
+		c.say("OPTIONS /product/ HTTP/1.1\nHost: a\n" + asks)
+		response := c.answer("OPTIONS")
+		if h := response.Header; response.StatusCode != 204 || h.Get("Access-Control-Allow-Origin") != "https://shop.example" || h.Get("Access-Control-Allow-Methods") != "GET" ||
+			h.Get("Vary") != "Origin" || len(h["Content-Length"])+len(h["Content-Type"]) > 0 {
+			t.Errorf("%d %v", response.StatusCode, h)
+		}
+	}
+	c.say("GET /product/ HTTP/1.1\nHost: a\nOrigin: https://shop.example\n\n")
+	response := c.answer("GET")
+	if got := response.Header.Get("Access-Control-Allow-Origin"); got != "https://shop.example" {
+		t.Errorf("a page may not read why it was refused: %q", got)
+	}
+	wantError(t, response, http.StatusUnauthorized)
+	c.say("GET /v1/ HTTP/1.1\nHost: a\nOrigin: https://evil.example\n\n")
+	response = c.answer("GET")
+	if got := body(t, response); got != "ok" || len(response.Header["Access-Control-Allow-Origin"]) > 0 {
+		t.Errorf("%q %v", got, response.Header)
+	}
+	f := connectFramed(t, g.address)
+	f.ask(1, true, ":method", "OPTIONS", ":scheme", "http", ":authority", "a", ":path", "/product/", "origin", "https://shop.example", "access-control-request-method", "GET")
+	if status := f.status(1); status != "204" || !f.over {
+		t.Errorf("status %s, the end: %v", status, f.over)
+	}
 }

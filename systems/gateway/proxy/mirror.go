@@ -68,6 +68,7 @@ func (l *link) follow() {
 			l.endShadow(false)
 			return
 		case whole:
+			l.server.answered()
 			l.endShadow(!s.spent && !l.pending())
 			return
 		case len(l.in.data) >= w.server.settings.MaxHead+readSize:

@@ -112,7 +112,6 @@ func (w *worker) arrive(a arrival) {
 	l.shaking, l.connecting = false, false
 	l.secure, a.below.conn, a.below.Conn = a.secure, &l.conn, nil
 	l.readable, l.writable = true, true
-	l.server.failures.Store(0)
 	if l.send(said) == broken {
 		l.hung = true
 	}

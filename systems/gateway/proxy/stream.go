@@ -175,12 +175,15 @@ func (st *stream) head(r *wire.Response, o *wire.Inbound, last bool) {
 func (st *stream) error(to []byte, status int, message string, head bool, o *wire.Inbound) []byte {
 	s, a := st.session, &st.session.answer
 	body := appendErrorBody(to, message)
+	head = head || bare(status)
 	var digits [20]byte
 	s.begin()
 	a.Begin(s.frames, status, s.forget)
-	a.Field([]byte("content-type"), []byte("application/json"))
 	a.Field([]byte("date"), o.Date)
-	a.Field([]byte("content-length"), wire.AppendDecimal(digits[:0], int64(len(body))))
+	if !bare(status) {
+		a.Field([]byte("content-type"), []byte("application/json"))
+		a.Field([]byte("content-length"), wire.AppendDecimal(digits[:0], int64(len(body))))
+	}
 	switch status {
 	case 401:
 		a.Field([]byte("www-authenticate"), []byte("Bearer"))

@@ -105,10 +105,12 @@ func appendError(to []byte, status int, message string, head bool, o *wire.Inbou
 	to = wire.AppendDecimal(to, int64(status))
 	to = append(to, ' ')
 	to = append(to, reasons[status]...)
-	to = append(to, "\r\nContent-Type: application/json\r\nDate: "...)
+	to = append(to, "\r\nDate: "...)
 	to = append(to, o.Date...)
-	to = append(to, "\r\nContent-Length: "...)
-	to = wire.AppendDecimal(to, int64(len(errorBefore)+len(message)+len(errorAfter)))
+	if !bare(status) {
+		to = append(to, "\r\nContent-Type: application/json\r\nContent-Length: "...)
+		to = wire.AppendDecimal(to, int64(len(errorBefore)+len(message)+len(errorAfter)))
+	}
 	switch {
 	case o.Close:
 		to = append(to, "\r\nConnection: close"...)
@@ -124,11 +126,14 @@ func appendError(to []byte, status int, message string, head bool, o *wire.Inbou
 	to = append(to, "\r\n"...)
 	to = append(to, o.Lines...)
 	to = append(to, "\r\n"...)
-	if head {
+	if head || bare(status) {
 		return to
 	}
 	return appendErrorBody(to, message)
 }
+
+// bare reports whether an answer has neither a body nor a length of one (RFC 9110, 8.6).
+func bare(status int) bool { return status == 204 }
 
 const errorBefore, errorAfter = `{"error":"`, `"}`
 
@@ -139,7 +144,8 @@ func appendErrorBody(to []byte, message string) []byte {
 }
 
 var reasons = map[int]string{
+	204: "No Content",
 	400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 408: "Request Timeout", 413: "Content Too Large",
 	417: "Expectation Failed", 429: "Too Many Requests", 431: "Request Header Fields Too Large",
-	501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout", 505: "HTTP Version Not Supported",
+	500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout", 505: "HTTP Version Not Supported",
 }

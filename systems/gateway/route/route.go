@@ -26,6 +26,7 @@ type Route struct {
 	Mirror   *Part        // where copies of it go, nil for none
 	Guard    *guard.Guard // what is asked of a request before, nil for nothing
 	Marks    *mark.Rules  // what it is given on its way, nil for nothing
+	Fault    *guard.Fault // what is done to a part of them on purpose, nil for nothing
 }
 
 // Part is how much of a route goes to an upstream.
@@ -108,8 +109,11 @@ func (route *Route) fits(r *wire.Request) bool {
 	if len(route.Hosts) > 0 && !slices.ContainsFunc(route.Hosts, func(host string) bool { return fitsHost(host, r.Host) }) {
 		return false
 	}
-	if len(route.Methods) > 0 && !slices.ContainsFunc(route.Methods, func(method string) bool { return string(r.Method) == method }) {
-		return false
+	if len(route.Methods) > 0 {
+		asked := route.method(r)
+		if !slices.ContainsFunc(route.Methods, func(method string) bool { return string(asked) == method }) {
+			return false
+		}
 	}
 	for i := range route.Headers {
 		if !route.Headers[i].fits(r) {
@@ -117,6 +121,16 @@ func (route *Route) fits(r *wire.Request) bool {
 		}
 	}
 	return true
+}
+
+// method is the request's, or the one that a preflight asks about, where the route answers that.
+func (route *Route) method(r *wire.Request) []byte {
+	if route.Marks != nil && route.Marks.Cors != nil {
+		if wanted := mark.Wanted(r); wanted != nil {
+			return wanted
+		}
+	}
+	return r.Method
 }
 
 func fitsHost(want string, host []byte) bool {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"faceoff/systems/gateway/guard"
+	"faceoff/systems/gateway/mark"
 	"faceoff/systems/gateway/wire"
 )
 
@@ -50,6 +51,23 @@ func TestMatch(t *testing.T) {
 	}
 	if got := table.Match(request(t, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n")); got != nil {
 		t.Errorf("*: %v", got)
+	}
+}
+
+func TestAPreflightGoesWhereItsRequestWould(t *testing.T) {
+	table := NewTable([]*Route{
+		{Name: "read", Path: "/", Methods: []string{"GET"}, Marks: &mark.Rules{Cors: &mark.Cors{Any: true}}},
+		{Name: "write", Path: "/", Methods: []string{"PUT"}},
+		{Name: "any", Path: "/"},
+	})
+	for wanted, want := range map[string]string{"GET": "read", "PUT": "any"} { // who writes leaves preflights to the upstream
+		r := request(t, "OPTIONS / HTTP/1.1\r\nHost: a\r\nOrigin: https://shop.example\r\nAccess-Control-Request-Method: "+wanted+"\r\n\r\n")
+		if got := table.Match(r); got.Name != want {
+			t.Errorf("%s: %s, want %s", wanted, got.Name, want)
+		}
+	}
+	if got := table.Match(request(t, "OPTIONS / HTTP/1.1\r\nHost: a\r\nOrigin: https://shop.example\r\n\r\n")); got.Name != "any" {
+		t.Errorf("%s", got.Name)
 	}
 }
 

@@ -1,0 +1,43 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTheCommandLineSetsWhatStandsInTheFile(t *testing.T) {
+	c, err := parse("f", []byte(whole), 1000, 1, known,
+		"upstreams.products.retries=0%", "upstreams.products.eject={after: 0}", "upstreams.others.timeouts.answer=7s", "routes.0.path=/else", "via=", "workers=3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	products, others := c.Upstreams[0], c.Upstreams[1]
+	if products.Retries != 0 || products.Failures != 0 || products.Shed || products.Queue != 7 {
+		t.Errorf("%+v", products)
+	}
+	if others.Answer != 7*time.Second || others.Connect != 10*time.Second || c.Routes[0].Path != "/else" || c.Server.Via != "" || c.Server.Workers != 3 {
+		t.Errorf("%+v, %+v", others, c)
+	}
+}
+
+func TestWhatCannotBeSetIsTold(t *testing.T) {
+	for _, c := range []struct{ setting, want string }{
+		{"workers", "f:1: the setting \"workers\" is not a place"},
+		{"=3", "the setting \"=3\" is not a place"},
+		{"workers=[", "the value of the setting \"workers=[\""},
+		{"workers=x", "f:3: `workers` is \"x\""},
+		{"upstreams.products.timeouts=1s", "f:18: `upstreams.products.timeouts` is not a table"},
+		{"upstreams.products.balance.x=1", "f:12: nothing can be set at \"upstreams.products.balance.x\": there is no `x`"},
+		{"upstreams.product.retries=0%", "`upstreams.product.servers` is missing"},
+		{"upstreams.products.queu=1", "hint: did you mean `queue`?"},
+		{"routes.3.path=/", "there is no `3`"},
+		{"routes.-1.path=/", "there is no `-1`"},
+		{"upstreams.products.servers.0=here", "f:11: \"here\" is no server"},
+	} {
+		_, err := parse("f", []byte(whole), 1000, 1, known, c.setting)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "hint: ") {
+			t.Errorf("%s: %v\nwant %s", c.setting, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"faceoff/systems/gateway/guard"
+	"faceoff/systems/gateway/route"
+)
+
+func TestKeysFollowWhoIssuesTokens(t *testing.T) {
+	var now atomic.Value
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, now.Load()) }))
+	defer server.Close()
+	set := func(x string) string { return `{"keys":[{"kty":"OKP","crv":"Ed25519","x":"` + x + `"}]}` }
+	now.Store(set("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"))
+	token := &guard.Token{URL: server.URL, Every: 5 * time.Millisecond}
+	var logged syncBuffer
+	k := &ring{logger: log.New(&logged, "", 0)}
+	k.follow([]*route.Route{{}, {Guard: &guard.Guard{Token: &guard.Token{}}}, {Guard: &guard.Guard{Token: token}}})
+	others := func(n int) func() bool {
+		return func() bool { return strings.Count(logged.String(), "are others now") == n }
+	}
+	until(t, "the first keys", others(1))
+	now.Store("nonsense")
+	until(t, "the complaint", func() bool { return strings.Contains(logged.String(), "stay as they were: it is no JSON Web Key Set") })
+	now.Store(set("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"))
+	until(t, "other keys", others(2))
+
+	next := &guard.Token{URL: server.URL, Every: 5 * time.Millisecond}
+	k.follow([]*route.Route{{Guard: &guard.Guard{Token: next}}})
+	until(t, "those of other routes", others(3))
+	now.Store(set("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"))
+	until(t, "one that is asked for", func() bool { return strings.Count(logged.String(), "are others now") >= 4 })
+	time.Sleep(100 * time.Millisecond)
+	if !others(4)() {
+		t.Errorf("the keys of routes that are gone are still asked for: %s", logged.String())
+	}
+	k.stop()
+}

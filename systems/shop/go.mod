@@ -1,0 +1,3 @@
+module faceoff/systems/shop
+
+go 1.26
