@@ -211,7 +211,11 @@ pub fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error>
         show(&cpus.generator),
         show(&cpus.upstream)
     );
-    let total = (proofs + block * experiment.design.blocks).min(proofs + experiment.design.budget);
+    let (whole, budget) = (block * experiment.design.blocks, experiment.design.budget);
+    if whole > budget {
+        text += &format!("  its blocks may take {}: the budget of {} may end it before\n", show_duration(whole), show_duration(budget));
+    }
+    let total = proofs + whole.min(budget);
     let at_most = if experiment.design.looks.iter().any(|look| *look < experiment.design.blocks) { "at most " } else { "" };
     text += &format!("  {at_most}about {} once everything is built", show_duration(total));
     Ok(text)
