@@ -108,7 +108,11 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let name = options.experiment.as_deref().expect("clap asks for it");
     let mut experiment = catalog.experiment(name)?;
     if options.quick {
-        experiment = experiment.quickened();
+        let quick = experiment.clone().quickened();
+        if let Some(text) = left_out(&experiment, &quick) {
+            message(&text);
+        }
+        experiment = quick;
     }
     if let Some(blocks) = options.blocks {
         experiment = experiment.with_blocks(blocks);
@@ -166,6 +170,32 @@ pub fn begin(
 pub fn default_folder(dir: &Path, name: &str) -> PathBuf {
     let stamp = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
     dir.join("records").join(format!("{name}-{stamp}"))
+}
+
+/// What the quick form has not of the whole: the names, or how many there are where nobody would read them.
+fn left_out(whole: &Experiment, quick: &Experiment) -> Option<String> {
+    let part = |what: &str, all: Vec<String>, kept: Vec<String>| {
+        let count = all.len();
+        let without: Vec<String> = all.into_iter().filter(|name| !kept.contains(name)).collect();
+        match without.len() {
+            0 => None,
+            1..=6 => Some(format!("the {what} {}", without.join(", "))),
+            many => Some(format!("{many} of {count} {what}")),
+        }
+    };
+    let contenders = |of: &Experiment| of.contenders.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let factors = |of: &Experiment| of.factors.iter().map(|factor| factor.name.clone()).collect::<Vec<_>>();
+    let cells = |of: &Experiment| of.cells.iter().map(|cell| cell.name.clone()).collect::<Vec<_>>();
+    // Crossed factors make the contenders, so these say nothing more.
+    let compared = if whole.factors.is_empty() {
+        part("contenders", contenders(whole), contenders(quick))
+    } else {
+        part("factors", factors(whole), factors(quick))
+    };
+    let (claims, tried) = (whole.claims.len(), quick.claims.len());
+    let untried = (tried < claims).then(|| format!("{} of {claims} claims", claims - tried));
+    let parts: Vec<String> = [compared, part("cells", cells(whole), cells(quick)), untried].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("the quick form leaves out {}", parts.join("; ")))
 }
 
 /// What will be done, and about how long it takes.

@@ -63,6 +63,13 @@ fn every_experiment_of_an_article_plans_enough_blocks_and_a_quick_form_of_five_m
             _ => 300.0,
         };
         assert!(experiment.quick.is_some() && lasts(&quick) <= within, "{name}\n{quick}");
+        let less = experiment.clone().quickened();
+        let sizes = |of: &model::experiment::Experiment| (of.contenders.len(), of.cells.len(), of.claims.len());
+        assert_eq!(quick.contains("the quick form leaves out "), sizes(&less) != sizes(&experiment), "{name}\n{quick}");
+        if name == "bank" {
+            let text = "leaves out the cells published-1000, published-10000, fair-1000, fair-4000, fair-10000; 3 of 7 claims\n";
+            assert!(quick.contains(text), "{quick}");
+        }
     }
     assert!(tried >= 20, "{tried} experiments");
 }
