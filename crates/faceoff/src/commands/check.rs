@@ -75,13 +75,11 @@ pub fn prove(
     let cache = cache(catalog);
     let place = Place { catalog, cache: &cache, version: VERSION, stop };
     let work = cache.join("check").join(std::process::id().to_string());
+    let where_they_run = model::experiment::Place { runner: kind, ..Default::default() };
     let mut checks = Checks {
         place,
         tools: Tools::default(),
-        runner: {
-            let place = model::experiment::Place { runner: kind, ..Default::default() };
-            runner::place::runner(&place, contenders.iter().map(|contender| &contender.name).chain(upstream))?
-        },
+        runner: runner::place::runner(&where_they_run, contenders.iter().map(|contender| &contender.name).chain(upstream))?,
         cpus: runner::cpus::usable(),
         work: &work,
         upstream: None,
