@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -44,6 +45,7 @@ type transferBody struct {
 type store interface {
 	// newClient stores a client together with the transaction that is its opening balance.
 	newClient(ctx context.Context, balance int32) (client, error)
+	// transfer stores what is moved, or gives errOverdraft.
 	transfer(ctx context.Context, t transaction) (transaction, error)
 	balance(ctx context.Context, id int32) (int64, error)
 	close()
@@ -109,6 +111,10 @@ func whole(text string, least int64) (int32, bool) {
 }
 
 func answer(w http.ResponseWriter, value any, err error) {
+	if errors.Is(err, errOverdraft) {
+		answerError(w, http.StatusConflict)
+		return
+	}
 	if err != nil {
 		answerError(w, http.StatusInternalServerError)
 		return

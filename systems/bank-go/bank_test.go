@@ -17,6 +17,7 @@ type memory struct {
 	clients      int32
 	transactions []transaction
 	broken       bool
+	noOverdraft  bool
 }
 
 var errBroken = errors.New("no connection")
@@ -44,13 +45,19 @@ func (m *memory) transfer(_ context.Context, t transaction) (transaction, error)
 	if m.broken {
 		return t, errBroken
 	}
+	if m.noOverdraft && m.sum(t.From) < int64(t.Amount) {
+		return t, errOverdraft
+	}
 	return m.add(t), nil
 }
 
 func (m *memory) balance(_ context.Context, id int32) (int64, error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	var sum int64
+	return m.sum(id), nil
+}
+
+func (m *memory) sum(id int32) (sum int64) {
 	for _, t := range m.transactions {
 		if t.To == id {
 			sum += int64(t.Amount)
@@ -59,7 +66,7 @@ func (m *memory) balance(_ context.Context, id int32) (int64, error) {
 			sum -= int64(t.Amount)
 		}
 	}
-	return sum, nil
+	return sum
 }
 
 func (m *memory) close() {}
@@ -126,6 +133,14 @@ func TestBadInputChangesNothing(t *testing.T) {
 	}
 }
 
+func TestAnOverdraftIsAConflictWhereItIsRefused(t *testing.T) {
+	bank := newBank(&memory{noOverdraft: true})
+	want(t, bank, "POST", "/client/new/100", "", 200, `{"id":1,"name":"","email":"","phone":""}`)
+	want(t, bank, "POST", "/transaction", `{"from_client_id":1,"to_client_id":2,"amount":101}`, 409, `{"error":"Conflict"}`)
+	want(t, bank, "POST", "/transaction", `{"from_client_id":1,"to_client_id":2,"amount":100}`, 200, `{"id":2,"from_client_id":1,"to_client_id":2,"amount":100}`)
+	want(t, bank, "POST", "/transaction", `{"from_client_id":3,"to_client_id":1,"amount":1}`, 409, `{"error":"Conflict"}`)
+}
+
 func TestADatabaseThatIsLostIsNoSuccess(t *testing.T) {
 	bank := newBank(&memory{broken: true})
 	want(t, bank, "POST", "/client/new/1", "", 500, `{"error":"Internal Server Error"}`)
@@ -135,14 +150,19 @@ func TestADatabaseThatIsLostIsNoSuccess(t *testing.T) {
 func TestNobodyIsAskedWhereThereIsNoDatabase(t *testing.T) {
 	closed := "postgres://a:b@127.0.0.1:1/c?sslmode=disable"
 	for _, keep := range []keep{keepDefault, keepPerCall, keepPool, keepPgx} {
-		store, err := open(t.Context(), settings{database: closed, keep: keep, pool: 1})
-		if err != nil {
-			t.Fatal(err)
+		for _, noOverdraft := range []bool{false, true} {
+			store, err := open(t.Context(), settings{database: closed, keep: keep, pool: 1, noOverdraft: noOverdraft})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.newClient(t.Context(), 1); err == nil {
+				t.Errorf("%s: a client without a database", keep)
+			}
+			if _, err := store.transfer(t.Context(), transaction{From: 1, To: 2, Amount: 1}); err == nil || errors.Is(err, errOverdraft) {
+				t.Errorf("%s: a transfer without a database: %v", keep, err)
+			}
+			store.close()
 		}
-		if _, err := store.newClient(t.Context(), 1); err == nil {
-			t.Errorf("%s: a client without a database", keep)
-		}
-		store.close()
 	}
 }
 

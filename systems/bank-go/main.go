@@ -44,6 +44,8 @@ type settings struct {
 	database string
 	keep     keep
 	pool     int
+	// noOverdraft refuses transfers of more than the payer has.
+	noOverdraft bool
 }
 
 // keep says how the program comes by a connection to the database.
@@ -64,6 +66,7 @@ func parse(args []string, database string, usage io.Writer) (settings, error) {
 	flags.StringVar(&s.listen, "listen", "127.0.0.1:8080", "`address` to listen on")
 	connections := flags.String("connections", string(keepDefault), "`how` connections to the database are kept: default, per-call, pool or pgx")
 	flags.IntVar(&s.pool, "pool", 0, "`number` of connections of a pool")
+	flags.BoolVar(&s.noOverdraft, "no-overdraft", false, "refuse a transfer of more than the payer has")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}

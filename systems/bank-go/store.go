@@ -15,16 +15,36 @@ const (
 	insertTransaction = `INSERT INTO transaction (from_client_id, to_client_id, amount) VALUES ($1, $2, $3) RETURNING id`
 	selectBalance     = `SELECT (SELECT coalesce(sum(amount), 0) FROM transaction WHERE to_client_id = $1)
 	                          - (SELECT coalesce(sum(amount), 0) FROM transaction WHERE from_client_id = $1)`
+	lockClient = `SELECT count(*) FROM (SELECT id FROM client WHERE id = $1 FOR UPDATE) AS payer`
 )
+
+// errOverdraft says that the payer has less than he would pay.
+var errOverdraft = errors.New("overdraft")
+
+// pay stores a transfer that its payer can afford, within a transaction whose statements ask makes, each for one row.
+func pay(t *transaction, ask func(statement string, values ...any) interface{ Scan(...any) error }) error {
+	// A lock of its own before the balance is asked: a statement that waited for it would still see the balance from before.
+	var clients, balance int64
+	if err := ask(lockClient, t.From).Scan(&clients); err != nil {
+		return err
+	}
+	if err := ask(selectBalance, t.From).Scan(&balance); err != nil {
+		return err
+	}
+	if balance < int64(t.Amount) {
+		return errOverdraft
+	}
+	return ask(insertTransaction, t.From, t.To, t.Amount).Scan(&t.ID)
+}
 
 // open makes the store that the settings ask for.
 func open(ctx context.Context, s settings) (store, error) {
 	if s.keep == keepPgx {
 		pool, err := pgxpool.New(ctx, s.database)
-		return pgxStore{pool}, err
+		return pgxStore{pool, s.noOverdraft}, err
 	}
 	if s.keep == keepPerCall {
-		return sqlStore{url: s.database}, nil
+		return sqlStore{url: s.database, noOverdraft: s.noOverdraft}, nil
 	}
 	db, err := sql.Open("postgres", s.database)
 	if err != nil {
@@ -34,13 +54,14 @@ func open(ctx context.Context, s settings) (store, error) {
 		db.SetMaxOpenConns(s.pool)
 		db.SetMaxIdleConns(s.pool)
 	}
-	return sqlStore{db: db}, nil
+	return sqlStore{db: db, noOverdraft: s.noOverdraft}, nil
 }
 
 // sqlStore asks through database/sql and lib/pq; without a db it opens one for each call.
 type sqlStore struct {
-	db  *sql.DB
-	url string
+	db          *sql.DB
+	url         string
+	noOverdraft bool
 }
 
 // with lends a db for one call.
@@ -55,28 +76,43 @@ func (s sqlStore) with(call func(*sql.DB) error) error {
 	return errors.Join(call(db), db.Close())
 }
 
-func (s sqlStore) newClient(ctx context.Context, balance int32) (client, error) {
-	var made client
-	err := s.with(func(db *sql.DB) error {
+// together makes statements in one transaction, which is stored where none of them fails.
+func (s sqlStore) together(ctx context.Context, statements func(*sql.Tx) error) error {
+	return s.with(func(db *sql.DB) error {
 		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {
 			return err
 		}
 		defer tx.Rollback() // does nothing once it is committed
+		if err := statements(tx); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
+}
+
+func (s sqlStore) newClient(ctx context.Context, balance int32) (client, error) {
+	var made client
+	err := s.together(ctx, func(tx *sql.Tx) error {
 		if err := tx.QueryRowContext(ctx, insertClient).Scan(&made.ID); err != nil {
 			return err
 		}
 		// The opening balance comes from client 0, the bank itself.
 		var id int32
-		if err := tx.QueryRowContext(ctx, insertTransaction, 0, made.ID, balance).Scan(&id); err != nil {
-			return err
-		}
-		return tx.Commit()
+		return tx.QueryRowContext(ctx, insertTransaction, 0, made.ID, balance).Scan(&id)
 	})
 	return made, err
 }
 
 func (s sqlStore) transfer(ctx context.Context, t transaction) (transaction, error) {
+	if s.noOverdraft {
+		err := s.together(ctx, func(tx *sql.Tx) error {
+			return pay(&t, func(statement string, values ...any) interface{ Scan(...any) error } {
+				return tx.QueryRowContext(ctx, statement, values...)
+			})
+		})
+		return t, err
+	}
 	err := s.with(func(db *sql.DB) error {
 		return db.QueryRowContext(ctx, insertTransaction, t.From, t.To, t.Amount).Scan(&t.ID)
 	})
@@ -96,7 +132,10 @@ func (s sqlStore) close() {
 }
 
 // pgxStore asks through pgx and its own pool.
-type pgxStore struct{ pool *pgxpool.Pool }
+type pgxStore struct {
+	pool        *pgxpool.Pool
+	noOverdraft bool
+}
 
 func (s pgxStore) newClient(ctx context.Context, balance int32) (client, error) {
 	var made client
@@ -111,6 +150,14 @@ func (s pgxStore) newClient(ctx context.Context, balance int32) (client, error) 
 }
 
 func (s pgxStore) transfer(ctx context.Context, t transaction) (transaction, error) {
+	if s.noOverdraft {
+		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			return pay(&t, func(statement string, values ...any) interface{ Scan(...any) error } {
+				return tx.QueryRow(ctx, statement, values...)
+			})
+		})
+		return t, err
+	}
 	err := s.pool.QueryRow(ctx, insertTransaction, t.From, t.To, t.Amount).Scan(&t.ID)
 	return t, err
 }

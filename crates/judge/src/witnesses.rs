@@ -88,7 +88,7 @@ fn measured(cell: &Cell, trials: &[&Trial]) -> WitnessLine {
         p99_ms: of(Metric::LatencyP99),
         failed_percent: of(Metric::FailedShare),
         cpu_us_per_request: typical(&used, |(_, m)| Some(m.generator.busy_ns() as f64 / 1e3 / settled(m)?)),
-        memory_mb: None,
+        memory_mb: typical(&used, |(_, m)| Some(m.circumstances.as_ref()?.faceoff_memory_bytes? as f64 / 1e6)),
         differs: Vec::new(),
     }
 }

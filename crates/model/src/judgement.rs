@@ -594,7 +594,7 @@ pub struct WitnessLine {
     pub failed_percent: Option<f64>,
     /// CPU time that it used itself, for each request.
     pub cpu_us_per_request: Option<f64>,
-    /// The most memory that it held; of ours it is not known, as the lab and the sampler live in the same process.
+    /// The most memory that it held; of ours all that the process holds at the end, in which the lab, the sampler and the record live as well.
     pub memory_mb: Option<f64>,
     /// What it does otherwise than ours.
     pub differs: Vec<String>,

@@ -59,6 +59,7 @@ impl<'a> Reading<'a> {
             wall_ns: wall_ns.max(0) as u64,
             cpus: cpus.collect(),
             faceoff_cpu_ns: now.faceoff_cpu_ns.saturating_sub(self.faceoff_cpu_ns),
+            faceoff_memory_bytes: Reader::default().resident_bytes(std::process::id()),
             tcp: self.tcp.zip(now.tcp).map(|(before, after)| Tcp {
                 segments: after.segments.saturating_sub(before.segments),
                 retransmitted: after.retransmitted.saturating_sub(before.retransmitted),
@@ -176,6 +177,7 @@ mod tests {
         }
         let seen = before.until_now();
         assert!(seen.wall_ns >= 50_000_000 && seen.faceoff_cpu_ns >= 50_000_000, "{seen:?}");
+        assert!(seen.faceoff_memory_bytes.unwrap() > 100_000, "{seen:?}");
         assert_eq!(seen.cpus.len(), cpus.len());
         assert!(seen.cpus.iter().all(|time| time.ticks >= time.busy_ticks), "{seen:?}");
         assert!(seen.memory.unwrap().available_bytes < seen.memory.unwrap().total_bytes);

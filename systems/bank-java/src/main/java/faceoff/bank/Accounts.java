@@ -4,9 +4,11 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.Optional;
 
 import javax.sql.DataSource;
 
+import org.springframework.beans.factory.annotation.Value;
 import org.springframework.stereotype.Repository;
 
 /** The accounts, in PostgreSQL. A balance is what came in less what went out. */
@@ -19,39 +21,68 @@ class Accounts {
     private static final String SELECT_BALANCE = """
             SELECT (SELECT coalesce(sum(amount), 0) FROM transaction WHERE to_client_id = ?)
                  - (SELECT coalesce(sum(amount), 0) FROM transaction WHERE from_client_id = ?)""";
+    private static final String LOCK_CLIENT = "SELECT count(*) FROM (SELECT id FROM client WHERE id = ? FOR UPDATE) AS payer";
 
     private final DataSource connections;
+    private final boolean overdraft;
 
-    Accounts(DataSource connections) {
+    Accounts(DataSource connections, @Value("${bank.overdraft}") boolean overdraft) {
         this.connections = connections;
+        this.overdraft = overdraft;
     }
 
     /** Stores a client together with the transaction that is his opening balance. */
     Client open(int balance) throws SQLException {
-        try (Connection connection = connections.getConnection()) {
-            connection.setAutoCommit(false);
-            try {
-                int id = (int) number(connection, INSERT_CLIENT);
-                number(connection, INSERT_TRANSACTION, 0, id, balance);
-                connection.commit();
-                return new Client(id, "", "", "");
-            } catch (SQLException failed) {
-                connection.rollback();
-                throw failed;
-            }
-        }
+        return together(connection -> {
+            int id = (int) number(connection, INSERT_CLIENT);
+            number(connection, INSERT_TRANSACTION, 0, id, balance);
+            return new Client(id, "", "", "");
+        });
     }
 
-    Transaction move(Transfer transfer) throws SQLException {
-        try (Connection connection = connections.getConnection()) {
-            int id = (int) number(connection, INSERT_TRANSACTION, transfer.from(), transfer.to(), transfer.amount());
-            return new Transaction(id, transfer.from(), transfer.to(), transfer.amount());
+    /** Stores a transfer; empty where its payer has less, and that is refused. */
+    Optional<Transaction> move(Transfer transfer) throws SQLException {
+        if (overdraft) {
+            try (Connection connection = connections.getConnection()) {
+                return Optional.of(store(connection, transfer));
+            }
         }
+        return together(connection -> {
+            // A lock of its own before the balance is asked: a statement that waited for it would still see the balance from before.
+            number(connection, LOCK_CLIENT, transfer.from());
+            boolean affordable = number(connection, SELECT_BALANCE, transfer.from(), transfer.from()) >= transfer.amount();
+            return affordable ? Optional.of(store(connection, transfer)) : Optional.empty();
+        });
     }
 
     long balance(int id) throws SQLException {
         try (Connection connection = connections.getConnection()) {
             return number(connection, SELECT_BALANCE, id, id);
+        }
+    }
+
+    private static Transaction store(Connection connection, Transfer transfer) throws SQLException {
+        int id = (int) number(connection, INSERT_TRANSACTION, transfer.from(), transfer.to(), transfer.amount());
+        return new Transaction(id, transfer.from(), transfer.to(), transfer.amount());
+    }
+
+    @FunctionalInterface
+    private interface Statements<T> {
+        T on(Connection connection) throws SQLException;
+    }
+
+    /** Makes statements in one transaction, which is stored where none of them fails. */
+    private <T> T together(Statements<T> statements) throws SQLException {
+        try (Connection connection = connections.getConnection()) {
+            connection.setAutoCommit(false);
+            try {
+                T made = statements.on(connection);
+                connection.commit();
+                return made;
+            } catch (SQLException failed) {
+                connection.rollback();
+                throw failed;
+            }
         }
     }
 

@@ -34,7 +34,7 @@ class Bank {
         if (!transfer.isPossible()) {
             throw new ResponseStatusException(HttpStatus.BAD_REQUEST);
         }
-        return accounts.move(transfer);
+        return accounts.move(transfer).orElseThrow(() -> new ResponseStatusException(HttpStatus.CONFLICT));
     }
 
     @GetMapping(path = "/client/{id}/balance", produces = MediaType.APPLICATION_JSON_VALUE)

@@ -1,5 +1,6 @@
 package faceoff.bank;
 
+import org.springframework.beans.factory.annotation.Value;
 import org.springframework.r2dbc.core.DatabaseClient;
 import org.springframework.stereotype.Repository;
 import org.springframework.transaction.reactive.TransactionalOperator;
@@ -15,13 +16,16 @@ class Accounts {
     private static final String SELECT_BALANCE = """
             SELECT (SELECT coalesce(sum(amount), 0) FROM transaction WHERE to_client_id = $1)
                  - (SELECT coalesce(sum(amount), 0) FROM transaction WHERE from_client_id = $1)""";
+    private static final String LOCK_CLIENT = "SELECT count(*) FROM (SELECT id FROM client WHERE id = $1 FOR UPDATE) AS payer";
 
     private final DatabaseClient database;
     private final TransactionalOperator together;
+    private final boolean overdraft;
 
-    Accounts(DatabaseClient database, TransactionalOperator together) {
+    Accounts(DatabaseClient database, TransactionalOperator together, @Value("${bank.overdraft}") boolean overdraft) {
         this.database = database;
         this.together = together;
+        this.overdraft = overdraft;
     }
 
     /** Stores a client together with the transaction that is his opening balance. */
@@ -32,7 +36,20 @@ class Accounts {
         return together.transactional(stored);
     }
 
+    /** Stores a transfer; empty where its payer has less, and that is refused. */
     Mono<Transaction> move(Transfer transfer) {
+        if (overdraft) {
+            return store(transfer);
+        }
+        // A lock of its own before the balance is asked: a statement that waited for it would still see the balance from before.
+        Mono<Transaction> paid = number(LOCK_CLIENT, transfer.from())
+                .then(balance(transfer.from()))
+                .filter(balance -> balance >= transfer.amount())
+                .flatMap(enough -> store(transfer));
+        return together.transactional(paid);
+    }
+
+    private Mono<Transaction> store(Transfer transfer) {
         return number(INSERT_TRANSACTION, transfer.from(), transfer.to(), transfer.amount())
                 .map(id -> new Transaction(id.intValue(), transfer.from(), transfer.to(), transfer.amount()));
     }

@@ -34,7 +34,8 @@ class Bank {
         return asked
                 .filter(Transfer::isPossible)
                 .switchIfEmpty(Mono.error(() -> new ResponseStatusException(HttpStatus.BAD_REQUEST)))
-                .flatMap(accounts::move);
+                .flatMap(transfer -> accounts.move(transfer)
+                        .switchIfEmpty(Mono.error(() -> new ResponseStatusException(HttpStatus.CONFLICT))));
     }
 
     @GetMapping(path = "/client/{id}/balance", produces = MediaType.APPLICATION_JSON_VALUE)
