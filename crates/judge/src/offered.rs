@@ -31,7 +31,7 @@ fn measurements<'r>(record: &'r Record, cell: &'r Cell) -> impl Iterator<Item = 
     record.trials.iter().flat_map(move |t| t.measurements.iter().filter(of_cell).map(move |m| (&t.contender, m)))
 }
 
-/// `published-4000 asks for 4000 users over 1 min and was measured for 8.0 s: 534 of them began.`
+/// `published-users-4000 asks for 4000 users over 1 min and was measured for 8.0 s: 534 of them began.`
 fn cut(record: &Record, cell: &Cell) -> Option<String> {
     let Load::Users { users, ramp, .. } = cell.load else { return None };
     let measured = record.header.experiment.design.measure;
@@ -46,7 +46,7 @@ fn cut(record: &Record, cell: &Cell) -> Option<String> {
     ))
 }
 
-/// `published-10000 asks for 10000 users ..., more than this machine can offer: ...`
+/// `published-users-10000 asks for 10000 users ..., more than this machine can offer: ...`
 fn short(record: &Record, cell: &Cell) -> Option<String> {
     let place = format!("cell {}: ", cell.name);
     let not_made: Vec<&str> = record
@@ -89,7 +89,7 @@ fn starts(n: usize) -> String {
     if n == 1 { "1 start".to_owned() } else { format!("{n} starts") }
 }
 
-/// `Of the 10000 users of published-10000 at most 2310 waited for an answer at once with bank-java, 83 with bank-go.`
+/// `Of the 10000 users of published-users-10000 at most 2310 waited for an answer at once with bank-java, 83 with bank-go.`
 fn at_once(record: &Record, cell: &Cell) -> Option<String> {
     let Load::Users { users: users @ USERS_MANY.., ramp, .. } = cell.load else { return None };
     if ramp.is_zero() {

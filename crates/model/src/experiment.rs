@@ -705,7 +705,7 @@ impl Experiment {
             ("looks", describe_looks(d)),
             ("seed of the order", d.seed.to_string()),
             ("warm-up", warm_up_in_words(d.warmup)),
-            ("measurement", format!("{} per cell, cells in random order", show_duration(d.measure))),
+            ("measurement", format!("{}, cells in random order", self.describe_measurement())),
             (
                 "margin",
                 format!(
@@ -724,6 +724,16 @@ impl Experiment {
             ),
         ];
         place.into_iter().chain(design).collect()
+    }
+
+    /// How long a cell is measured; a search for the most has probes instead.
+    fn describe_measurement(&self) -> String {
+        let probe = |cell: &Cell| cell.load.capacity().map(|capacity| format!("probes of {}", show_duration(capacity.probe)));
+        let written = |cell: &Cell| probe(cell).unwrap_or_else(|| format!("{} per cell", show_duration(self.design.measure)));
+        let mut ways: Vec<String> = self.cells.iter().map(written).collect();
+        ways.sort();
+        ways.dedup();
+        ways.join("; ")
     }
 }
 

@@ -99,13 +99,22 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
         "design": experiment.describe_design().into_iter().map(|(name, value)| fact(name, value))
             .chain(header.checks.iter().map(|(workload, checks)| fact("checked", format!("{workload}: {checks}")))).collect::<Vec<_>>(),
         "repeat": [
-            format!("faceoff run {}{}", experiment.name, if header.quick { " --quick" } else { "" }),
+            again(record),
             format!("faceoff judge records/{}", header.id),
             format!("faceoff report records/{}", header.id),
         ],
         "analysis": experiment.analysis,
         "made": {"version": header.faceoff, "recorded_at": header.recorded_at, "record": header.id},
     })
+}
+
+/// What makes such a run once more.
+fn again(record: &Record) -> String {
+    let experiment = &record.header.experiment;
+    let quick = if record.header.quick { " --quick" } else { "" };
+    let revision = experiment.against.as_ref().zip(experiment.contenders.first());
+    let revision = revision.map_or(String::new(), |(against, of)| format!(" --against {} --of {of}", against.short()));
+    format!("faceoff run {}{quick}{revision}", experiment.name)
 }
 
 fn fact(name: &str, value: impl Into<String>) -> Value {

@@ -107,8 +107,15 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     }
     let name = options.experiment.as_deref().expect("clap asks for it");
     let mut experiment = catalog.experiment(name)?;
-    if options.quick {
-        experiment = experiment.quickened();
+    let is_quick = options.quick && experiment.quick.is_some();
+    if is_quick {
+        let quick = experiment.clone().quickened();
+        if let Some(text) = left_out(&experiment, &quick, options.against.is_some()) {
+            message(&text);
+        }
+        experiment = quick;
+    } else if options.quick {
+        message(&format!("{name} has no quick form: this is the whole of it"));
     }
     if let Some(blocks) = options.blocks {
         experiment = experiment.with_blocks(blocks);
@@ -135,7 +142,7 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
         return Ok(ExitCode::SUCCESS);
     }
     let folder = options.out.clone().unwrap_or_else(|| default_folder(catalog.dir(), name));
-    begin(&place, experiment, options.quick, &folder, show, &ending)
+    begin(&place, experiment, is_quick, &folder, show, &ending)
 }
 
 /// Runs an experiment into a new folder, judges, and leaves the page.
@@ -166,6 +173,37 @@ pub fn begin(
 pub fn default_folder(dir: &Path, name: &str) -> PathBuf {
     let stamp = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
     dir.join("records").join(format!("{name}-{stamp}"))
+}
+
+/// What the quick form has not of the whole: the names, or how many there are where nobody would read them. Against another revision contenders and claims
+/// are others anyway.
+fn left_out(whole: &Experiment, quick: &Experiment, is_of_revision: bool) -> Option<String> {
+    let part = |what: &str, all: Vec<String>, kept: Vec<String>| {
+        let count = all.len();
+        let without: Vec<String> = all.into_iter().filter(|name| !kept.contains(name)).collect();
+        match without.len() {
+            0 => None,
+            1 => Some(format!("the {what} {}", without[0])),
+            2..=6 => Some(format!("the {what}s {}", without.join(", "))),
+            many => Some(format!("{many} of {count} {what}s")),
+        }
+    };
+    let contenders = |of: &Experiment| of.contenders.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let factors = |of: &Experiment| of.factors.iter().map(|factor| factor.name.clone()).collect::<Vec<_>>();
+    let cells = |of: &Experiment| of.cells.iter().map(|cell| cell.name.clone()).collect::<Vec<_>>();
+    // Crossed factors make the contenders, so these say nothing more.
+    let compared = match (is_of_revision, whole.factors.is_empty()) {
+        (true, _) => None,
+        (false, true) => part("contender", contenders(whole), contenders(quick)),
+        (false, false) => part("factor", factors(whole), factors(quick)),
+    };
+    let untried = match (whole.claims.len(), quick.claims.len()) {
+        (all, tried) if is_of_revision || tried == all => None,
+        (_, 0) => Some("every claim".to_owned()),
+        (all, tried) => Some(format!("{} of {all} claims", all - tried)),
+    };
+    let parts: Vec<String> = [compared, part("cell", cells(whole), cells(quick)), untried].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("the quick form leaves out {}", parts.join("; ")))
 }
 
 /// What will be done, and about how long it takes.
@@ -211,7 +249,11 @@ pub fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error>
         show(&cpus.generator),
         show(&cpus.upstream)
     );
-    let total = (proofs + block * experiment.design.blocks).min(proofs + experiment.design.budget);
+    let (whole, budget) = (block * experiment.design.blocks, experiment.design.budget);
+    if whole > budget {
+        text += &format!("  its blocks may take {}: the budget of {} may end it before\n", show_duration(whole), show_duration(budget));
+    }
+    let total = proofs + whole.min(budget);
     let at_most = if experiment.design.looks.iter().any(|look| *look < experiment.design.blocks) { "at most " } else { "" };
     text += &format!("  {at_most}about {} once everything is built", show_duration(total));
     Ok(text)

@@ -37,6 +37,9 @@ fn what_has_become_worse_is_told_from_what_is_committed() {
     if !judgement.unsound {
         assert!(summary.contains("### api is worse than at") && summary.contains("**worse**"), "{summary}");
     }
+    let page = std::fs::read_to_string(folder.path().join("r/page.html")).unwrap();
+    let asked = record.header.experiment.against.as_ref().unwrap().short();
+    assert!(page.contains(&format!("\"faceoff run x --against {asked} --of api\"")), "the page says how it is repeated");
     crate::schemas::is_by_schema(&folder, "r");
     nothing_is_left(&folder);
     // Interrupted, it goes on, though the tree of then was removed.

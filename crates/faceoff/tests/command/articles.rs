@@ -26,7 +26,8 @@ fn the_claims_of_all_articles_stand_in_one_table_with_what_they_came_to() {
     let folder = with_article();
     folder.write("articles/untried.toml", &ARTICLE.replace("\"tables\"", "\"untried\"").replace("Which is faster?", "Another"));
     let slow = "[[claim]]\ntext = \"a seldom fails\"\ncontender = \"a\"\nmetric = \"failed_share\"\nexpects = \"at_most\"\nvalue = 50\n";
-    folder.experiment(&["a", "b"], &format!("{}{slow}{SOURCE}", claim("b never | fails")));
+    let quick = "[quick]\nblocks = 6\nspare_blocks = 0\nwarmup = \"50ms\"\nmeasure = \"150ms\"\n";
+    folder.experiment(&["a", "b"], &format!("{}{slow}{SOURCE}{quick}", claim("b never | fails")));
     let row = "| Which is faster? (a journal, 2026) | b never \\| fails | not tried yet |  |  | `faceoff run x` |\n";
     folder
         .run(&["articles"])

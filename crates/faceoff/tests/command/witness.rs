@@ -9,7 +9,11 @@ struct Server(Child, String);
 
 impl Server {
     fn start() -> Server {
-        let mut child = Command::new(control()).args(["--port", "0"]).stdout(Stdio::piped()).spawn().unwrap();
+        Server::with(&[])
+    }
+
+    fn with(flags: &[&str]) -> Server {
+        let mut child = Command::new(control()).args(["--port", "0"]).args(flags).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         Server(child, format!("http://127.0.0.1:{}/", line.trim()))
@@ -71,6 +75,40 @@ fn what_another_generator_reports_is_read_and_its_cost_sampled() {
             .count(),
         0
     );
+}
+
+/// The tools themselves, JMeter and Gatling through Maven and the others where they are found: each understands what we write down for it, we understand what
+/// it prints, and it finds the delay that is known.
+#[test]
+#[ignore = "fetches JMeter and Gatling through Maven; part of `make test-all`"]
+fn each_tool_makes_the_load_that_is_written_for_it() {
+    let witnesses = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join("witnesses");
+    let own = ["jmeter", "gatling"];
+    for name in own {
+        let built = Command::new("mvn").args(["-q", "-B", "package"]).current_dir(witnesses.join(name)).status().unwrap();
+        assert!(built.success(), "{name} is put together");
+    }
+    let path = format!("{0}/jmeter:{0}/gatling:{1}", witnesses.display(), std::env::var("PATH").unwrap());
+    let server = Server::with(&["--delay", "10ms"]);
+    let folder = Folder::new();
+    for driver in ["wrk", "wrk2", "h2load", "oha", "k6", "jmeter", "gatling"] {
+        let load: &[&str] = if driver == "wrk2" { &["-R", "80", "-c", "64", "-d", "14s"] } else { &["-c", "8", "-d", "4s"] };
+        let asked = [&["load", &server.1, "--driver", driver, "--format", "json"][..], load].concat();
+        let ran = Ran::from(folder.faceoff(&asked).env("PATH", &path).output().unwrap());
+        if !own.contains(&driver) && ran.err.contains("is not on the PATH") {
+            eprintln!("SKIPPED: {driver} is not here");
+            continue;
+        }
+        let told: Value = serde_json::from_str(&ran.expect(0).out).unwrap();
+        let (reported, cost) = (&told["reported"], &told["cost"]);
+        assert!(reported["requests"].as_f64().unwrap() > 100.0, "{told}");
+        assert_eq!(reported["errors"].as_f64().unwrap_or(0.0), 0.0, "{told}");
+        // Whole milliseconds, a timer that ticks in them, and a busy machine: not below the truth, and not far above it.
+        let mean = reported["latency_us"]["mean"].as_f64().unwrap();
+        assert!((9_500.0..60_000.0).contains(&mean), "{driver}: {told}");
+        assert!(cost["cpu_s"].as_f64().unwrap() > 0.01 && cost["rss_max_bytes"].as_u64().unwrap() > 1_000_000, "{told}");
+    }
+    nothing_is_left(&folder);
 }
 
 #[test]
