@@ -35,7 +35,7 @@ pub struct Options {
     /// What proxies stand before [default: the upstream of an experiment with the proxy, or with a workload that it answers]
     #[arg(long, value_name = "SYSTEM")]
     upstream: Option<ContenderName>,
-    /// What they run as: process, or docker for containers of the engine that is here [default: process]
+    /// What they run as: process, docker for containers of the engine that is here, or kubernetes for pods of the cluster that kubectl speaks to [default: process]
     #[arg(long, value_name = "RUNNER", value_parser = super::runner_kind)]
     runner: Option<RunnerKind>,
     /// How to print
@@ -79,7 +79,8 @@ pub fn prove(
         place,
         tools: Tools::default(),
         runner: {
-            let place = model::experiment::Place { runner: kind, ..Default::default() };
+            let mut place = model::experiment::Place::default();
+            place.run_as(kind);
             runner::place::runner(&place, contenders.iter().map(|contender| &contender.name).chain(upstream))?
         },
         cpus: runner::cpus::usable(),
