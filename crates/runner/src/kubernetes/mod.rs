@@ -106,6 +106,11 @@ fn name_of(image: &Image) -> String {
     format!("{repository}:{}-{digest}", tag.chars().take(100).collect::<String>())
 }
 
+/// Whether a host is this machine and nobody else's.
+fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
 /// Why a contender cannot run in a pod; `None` where it may.
 fn cannot(contender: &Contender) -> Option<&'static str> {
     if contender.system.image.dockerfile.is_some() {
@@ -133,6 +138,10 @@ impl Runner for Kubernetes {
     }
 
     fn inside(&self, contender: &Contender, around: &Surroundings<'_>, _: &Path) -> Result<Inside, String> {
+        let host = around.database.and_then(|database| database.get("database.host"));
+        if let Some(host) = host.filter(|host| is_loopback(host)) {
+            return Err(format!("its database listens at {host}, where no pod reaches it; FACEOFF_DATABASE may name one that listens elsewhere"));
+        }
         let namespace = self.cluster.namespace(around.run)?;
         let ports: Vec<(String, u16)> = contender.system.start.ports.iter().cloned().zip(PORT..).collect();
         if ports.is_empty() {
@@ -173,6 +182,12 @@ impl Runner for Kubernetes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_pod_reaches_loopback() {
+        assert!(["localhost", "127.0.0.1", "127.1.2.3", "::1"].into_iter().all(is_loopback));
+        assert!(!["10.0.0.7", "db.example", ""].into_iter().any(is_loopback));
+    }
 
     #[test]
     fn images_are_called_by_what_is_in_them() {
