@@ -124,7 +124,7 @@ pub fn runner<'n>(place: &experiment::Place, names: impl IntoIterator<Item = &'n
     let usual = (place.runner, place.network);
     let usual_runner = open(usual).map_err(|cause| {
         let hint = match place.runner {
-            RunnerKind::Kubernetes => "have KUBECONFIG name a cluster that kubectl speaks to, or run contenders as processes with `--runner process`",
+            RunnerKind::Kubernetes => "have KUBECONFIG name a cluster, or run contenders as processes with `--runner process`",
             _ => "start Docker, have DOCKER_HOST name its socket (unix:///path), or run contenders as processes with `--runner process`",
         };
         Problems::plain(cause, hint)

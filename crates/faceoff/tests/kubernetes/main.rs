@@ -1,5 +1,5 @@
-//! Systems in pods of a real cluster: the one that KUBECONFIG names, to which FACEOFF_KUBE_LOAD brings images. Without these, each test says
-//! that it was skipped, and passes.
+//! Systems in pods of a real cluster: the one that KUBECONFIG names, to which FACEOFF_KUBE_LOAD brings images. Without these, each test
+//! says that it was skipped, and passes.
 
 #[path = "../command/folder.rs"]
 #[allow(dead_code)]
@@ -38,7 +38,7 @@ impl Cluster {
 
     /// A system that has the time that a cluster takes.
     fn system(&self, name: &str, flags: &[&str]) {
-        self.folder.system(name, &[&["--listen", "{listen}"], flags].concat());
+        self.folder.system(name, &[&["--listen", "{listen}"][..], flags].concat());
         self.change(name, "within = \"2s\"", "within = \"60s\"");
     }
 

@@ -234,3 +234,48 @@ impl<W: Write> Write for Hashed<W> {
         self.out.flush()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn documents(archive: &[u8]) -> BTreeMap<String, Value> {
+        let mut archive = tar::Archive::new(archive);
+        let document = |mut entry: tar::Entry<'_, &[u8]>| {
+            let name = entry.path().unwrap().to_string_lossy().into_owned();
+            Some((name, serde_json::from_reader(&mut entry).ok()?))
+        };
+        archive.entries().unwrap().map(Result::unwrap).filter_map(document).collect()
+    }
+
+    #[test]
+    fn an_archive_under_another_name_holds_the_same_image() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let mut tree = Tree::default();
+        tree.text("app/a", "a");
+        let layer = store.keep_layer("files", &tree).unwrap();
+        let described = Described {
+            reference: "faceoff/a:latest".into(),
+            labels: BTreeMap::new(),
+            env: BTreeMap::new(),
+            folder: "/app".into(),
+            command: None,
+            ports: vec![],
+            said: vec![],
+        };
+        let image = store.keep_image(described, vec![layer]).unwrap();
+        let (mut one, mut other) = (Vec::new(), Vec::new());
+        store.archive(&image, &mut one).unwrap();
+        store.archive_as(&image, "faceoff/a:latest-0123", &mut other).unwrap();
+        let (one, other) = (documents(&one), documents(&other));
+        assert_eq!(one["manifest.json"][0]["RepoTags"], json!(["faceoff/a:latest"]));
+        assert_eq!(other["manifest.json"][0]["RepoTags"], json!(["faceoff/a:latest-0123"]));
+        let (plain, named) = (&one["index.json"]["manifests"][0], &other["index.json"]["manifests"][0]);
+        assert_eq!(plain["annotations"], json!({NAME: "faceoff/a:latest"}));
+        assert_eq!(named["annotations"][CONTAINERD_NAME], "docker.io/faceoff/a:latest-0123");
+        assert_eq!((&plain["digest"], &named["digest"]), (&json!(image.digest), &json!(image.digest)));
+        let manifest = format!("blobs/sha256/{}", image.digest.trim_start_matches("sha256:"));
+        assert_eq!(one[&manifest], other[&manifest]);
+    }
+}

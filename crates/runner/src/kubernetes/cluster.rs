@@ -65,8 +65,8 @@ impl Cluster {
         let listens = listens(&engine, &mut kubectl);
         let context = crate::needs::output_of(&["kubectl", "config", "current-context"].map(str::to_owned)).unwrap_or_default();
         let _ = std::fs::remove_file(&log);
-        let cluster =
-            Cluster { engine, _kubectl: kubectl, socket, context: context.lines().next().unwrap_or_default().trim().to_owned(), namespace: RefCell::default() };
+        let context = context.lines().next().unwrap_or_default().trim().to_owned();
+        let cluster = Cluster { engine, _kubectl: kubectl, socket, context, namespace: RefCell::default() };
         listens.map(|()| cluster)
     }
 
@@ -179,7 +179,10 @@ mod tests {
 
     #[test]
     fn the_first_address_within_the_cluster_is_taken() {
-        let node = |kind: &str, address: &str| json!({"status": {"addresses": [{"type": "Hostname", "address": "n"}, {"type": kind, "address": address}]}});
+        let node = |kind: &str, address: &str| {
+            let addresses = [json!({"type": "Hostname", "address": "n"}), json!({"type": kind, "address": address})];
+            json!({"status": {"addresses": addresses}})
+        };
         assert_eq!(node_address(&[node("ExternalIP", "9.9.9.9"), node("InternalIP", "10.0.0.7")]), Some(IpAddr::from([10, 0, 0, 7])));
         assert_eq!(node_address(&[node("InternalIP", "nowhere"), json!(null)]), None);
     }

@@ -73,8 +73,8 @@ impl Kubernetes {
         let words = std::env::var(LOADER).unwrap_or_default();
         let mut command: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         if command.is_empty() {
-            let what = "names no command that brings images to the cluster; such as `kind load image-archive`, to which the archive is added";
-            return Err(failed(format!("the image {name} is not in the cluster, and {LOADER} {what}"), vec![]));
+            let instead = "names no command that brings it there, such as `kind load image-archive`";
+            return Err(failed(format!("the image {name} is not in the cluster, and {LOADER} {instead}"), vec![]));
         }
         let (archive, log) = (cache.join("image.tar"), cache.join("kubernetes.image.log"));
         let _ = std::fs::remove_file(&log);
@@ -83,7 +83,8 @@ impl Kubernetes {
         let archive = archive.map_err(|e| failed(format!("the archive of {name} cannot be written: {e}"), vec![]))?;
         command.push(archive.to_string_lossy().into_owned());
         let env = BTreeMap::new();
-        let spec = Spec { command: &command, folder: cache, env: &env, cpus: &[], descriptors: None, log: &log, user: None, run: means.run };
+        let (folder, run) = (cache, means.run);
+        let spec = Spec { command: &command, folder, env: &env, cpus: &[], descriptors: None, log: &log, user: None, run };
         let deadline = load::clock::now_ns() + LOAD_WITHIN.as_nanos() as u64;
         let loaded = process::run(&spec, deadline, means.stop);
         let _ = std::fs::remove_file(&archive);
@@ -102,7 +103,7 @@ impl Kubernetes {
 fn name_of(image: &Image) -> String {
     let digest: String = image.digest.trim_start_matches("sha256:").chars().take(12).collect();
     // A tag has 128 characters at most.
-    let (repository, tag) = image.reference.rsplit_once(':').unwrap_or((&image.reference, "latest"));
+    let (repository, tag) = image.reference.rsplit_once(':').unwrap_or((image.reference.as_str(), "latest"));
     format!("{repository}:{}-{digest}", tag.chars().take(100).collect::<String>())
 }
 
@@ -140,7 +141,11 @@ impl Runner for Kubernetes {
     fn inside(&self, contender: &Contender, around: &Surroundings<'_>, _: &Path) -> Result<Inside, String> {
         let host = around.database.and_then(|database| database.get("database.host"));
         if let Some(host) = host.filter(|host| is_loopback(host)) {
-            return Err(format!("its database listens at {host}, where no pod reaches it; FACEOFF_DATABASE may name one that listens elsewhere"));
+            let instead = "FACEOFF_DATABASE may name one that listens elsewhere";
+            return Err(format!("its database listens at {host}, where no pod reaches it; {instead}"));
+        }
+        if let Some(upstream) = around.upstream.filter(|upstream| upstream.ip().is_loopback()) {
+            return Err(format!("its upstream listens at {upstream}, where no pod reaches it; have it run in the cluster as well"));
         }
         let namespace = self.cluster.namespace(around.run)?;
         let ports: Vec<(String, u16)> = contender.system.start.ports.iter().cloned().zip(PORT..).collect();

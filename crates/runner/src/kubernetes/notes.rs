@@ -35,7 +35,8 @@ fn file(name: &str) -> PathBuf {
 /// Notes a namespace that is about to be made, and where.
 pub(super) fn write(namespace: &str, context: &str) -> Result<(), String> {
     folder()?;
-    let note = json!({"namespace": namespace, "kubeconfig": std::env::var_os("KUBECONFIG").map(|list| absolute(&list)), "context": context});
+    let kubeconfig = std::env::var_os("KUBECONFIG").map(|list| absolute(&list));
+    let note = json!({"namespace": namespace, "kubeconfig": kubeconfig, "context": context});
     fs::write(file(namespace), note.to_string()).map_err(|e| format!("{} cannot be written: {e}", file(namespace).display()))
 }
 

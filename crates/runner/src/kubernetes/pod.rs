@@ -235,7 +235,8 @@ impl Pod {
 
     /// Sees to it that nothing takes its place when it ends: what made it is removed, and it is not.
     fn orphan(&self) {
-        let (deployments, sets) = (self.path("/apis/apps/v1", "deployments", &self.spot.name), self.path("/apis/apps/v1", "replicasets", ""));
+        let deployments = self.path("/apis/apps/v1", "deployments", &self.spot.name);
+        let sets = self.path("/apis/apps/v1", "replicasets", "");
         let _ = self.cluster.ask("DELETE", &format!("{deployments}?propagationPolicy=Orphan"), Body::Nothing);
         let of_start = self.of_start();
         let _ = self.cluster.ask("DELETE", &format!("{sets}?propagationPolicy=Orphan&{of_start}"), Body::Nothing);
@@ -428,7 +429,8 @@ mod tests {
         let line = |kind: &str, state: &str| {
             format!("{{\"type\":\"{kind}\",\"object\":{{\"status\":{{\"containerStatuses\":[{{\"state\":{state}}}]}}}}}}\n")
         };
-        let all = [line("ADDED", "{\"running\":{}}"), line("MODIFIED", "{\"terminated\":{\"exitCode\":143,\"reason\":\"Error\"}}")].concat();
+        let end = "{\"terminated\":{\"exitCode\":143,\"reason\":\"Error\"}}";
+        let all = [line("ADDED", "{\"running\":{}}"), line("MODIFIED", end)].concat();
         assert_eq!(end_told(all.as_bytes(), None), "exit 143");
         let lost = "lost: the cluster does not say how";
         for cut in 0..all.len() - 1 {

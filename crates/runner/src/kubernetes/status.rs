@@ -109,7 +109,7 @@ mod tests {
     fn a_pod_is_followed_from_pending_to_its_end() {
         let of = |pod: &Value| state(pod, Some(64 << 20));
         assert_eq!(of(&json!({"status": {"phase": "Pending"}})), State::Waiting("its pod is pending".into()));
-        let condition = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes are available"});
+        let condition = json!({"status": "False", "reason": "Unschedulable", "message": "0/1 nodes are available"});
         let unscheduled = json!({"status": {"phase": "Pending", "conditions": [condition]}});
         assert_eq!(of(&unscheduled), State::Waiting("Unschedulable: 0/1 nodes are available".into()));
         let waiting = |reason: &str| pod(json!({"waiting": {"reason": reason, "message": "m"}}), json!({}));
@@ -123,7 +123,8 @@ mod tests {
     fn one_that_was_started_again_has_ended() {
         let again = pod(json!({"running": {}}), json!({"terminated": {"exitCode": 0, "reason": "Completed"}}));
         assert_eq!(state(&again, None), State::Ended("exit 0".into()));
-        let looping = pod(json!({"waiting": {"reason": "CrashLoopBackOff"}}), json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}}));
+        let killed = json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}});
+        let looping = pod(json!({"waiting": {"reason": "CrashLoopBackOff"}}), killed);
         assert_eq!(state(&looping, Some(64 << 20)), State::Ended("exit 137, out of its memory of 64.0 MiB".into()));
         let odd = pod(json!({"terminated": {"exitCode": 128, "reason": "StartError", "message": "no such file\n"}}), json!({}));
         assert_eq!(ended(&odd, None).as_deref(), Some("exit 128 (StartError: no such file)"));
@@ -145,9 +146,11 @@ mod tests {
 
     #[test]
     fn warnings_are_those_of_the_start_and_the_last_ones() {
-        let event = |name: &str, reason: &str| json!({"type": "Warning", "reason": reason, "message": "m", "involvedObject": {"name": name}});
+        let event =
+            |name: &str, reason: &str| json!({"type": "Warning", "reason": reason, "message": "m", "involvedObject": {"name": name}});
         let items = [event("start-1-a-b", "A"), event("start-12-a-b", "B"), event("start-1", "C"), event("start-1-a-b", "A")];
         assert_eq!(warnings(&json!({"items": items}), "start-1"), ["C: m", "A: m"]);
-        assert!(warnings(&json!({"items": [{"type": "Normal", "reason": "Pulled", "involvedObject": {"name": "start-1"}}]}), "start-1").is_empty());
+        let normal = json!({"type": "Normal", "reason": "Pulled", "involvedObject": {"name": "start-1"}});
+        assert!(warnings(&json!({"items": [normal]}), "start-1").is_empty());
     }
 }
