@@ -76,14 +76,16 @@ impl Kubernetes {
             let instead = "names no command that brings it there, such as `kind load image-archive`";
             return Err(failed(format!("the image {name} is not in the cluster, and {LOADER} {instead}"), vec![]));
         }
+        let cache = std::path::absolute(cache).unwrap_or_else(|_| cache.to_owned());
         let (archive, log) = (cache.join("image.tar"), cache.join("kubernetes.image.log"));
         let _ = std::fs::remove_file(&log);
         let written = std::fs::File::create(&archive).and_then(|file| store.archive_as(image, &name, std::io::BufWriter::new(file)));
-        let archive = written.and_then(|()| archive.canonicalize());
-        let archive = archive.map_err(|e| failed(format!("the archive of {name} cannot be written: {e}"), vec![]))?;
+        written.map_err(|e| failed(format!("the archive of {name} cannot be written: {e}"), vec![]))?;
         command.push(archive.to_string_lossy().into_owned());
         let env = BTreeMap::new();
-        let (folder, run) = (cache, means.run);
+        // Where the command is named as seen from here.
+        let here = std::env::current_dir().unwrap_or_else(|_| cache.clone());
+        let (folder, run) = (here.as_path(), means.run);
         let spec = Spec { command: &command, folder, env: &env, cpus: &[], descriptors: None, log: &log, user: None, run };
         let deadline = load::clock::now_ns() + LOAD_WITHIN.as_nanos() as u64;
         let loaded = process::run(&spec, deadline, means.stop);

@@ -169,7 +169,7 @@ mod tests {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<String>>();
         let (command, rendered) = (owned(command), owned(rendered));
         let env = BTreeMap::from([("HOME".to_owned(), "$(PATH)".to_owned())]);
-        let (image, ports) = ("faceoff/a:latest-0123456789ab", &[8080][..]);
+        let (image, ports) = ("faceoff/a:latest-0123456789ab", &[8080_u16][..]);
         let runs = Runs {
             name: "start-1",
             image,
