@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,6 +27,17 @@ type transaction struct {
 	From   int32 `json:"from_client_id"`
 	To     int32 `json:"to_client_id"`
 	Amount int32 `json:"amount"`
+}
+
+// transferBody is what is asked; an id in it is not looked at, as the database gives one. encoding/json ignores case: what is spelt otherwise goes into
+// the first three fields, unread.
+type transferBody struct {
+	OtherFrom   json.RawMessage `json:"FROM_CLIENT_ID"`
+	OtherTo     json.RawMessage `json:"TO_CLIENT_ID"`
+	OtherAmount json.RawMessage `json:"AMOUNT"`
+	From        int32           `json:"from_client_id"`
+	To          int32           `json:"to_client_id"`
+	Amount      int32           `json:"amount"`
 }
 
 // store is where the accounts are.
@@ -68,14 +78,8 @@ func (b bank) transfer(w http.ResponseWriter, r *http.Request) {
 		answerError(w, http.StatusBadRequest)
 		return
 	}
-	// An id in the request is not looked at: the database gives one.
-	var asked struct {
-		From   int32 `json:"from_client_id"`
-		To     int32 `json:"to_client_id"`
-		Amount int32 `json:"amount"`
-	}
-	reader := json.NewDecoder(bytes.NewReader(body))
-	if reader.Decode(&asked) != nil || reader.More() || asked.From < 1 || asked.To < 1 || asked.From == asked.To || asked.Amount < 1 {
+	var asked transferBody
+	if json.Unmarshal(body, &asked) != nil || asked.From < 1 || asked.To < 1 || asked.From == asked.To || asked.Amount < 1 {
 		answerError(w, http.StatusBadRequest)
 		return
 	}

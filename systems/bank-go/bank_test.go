@@ -109,6 +109,9 @@ func TestBadInputChangesNothing(t *testing.T) {
 		`{"from_client_id":1,"to_client_id":0,"amount":5}`,
 		`{"from_client_id":1,"to_client_id":1,"amount":5}`,
 		`{"from_client_id":1,"to_client_id":2,"amount":5} more`,
+		`{"from_client_id":1,"to_client_id":2,"amount":5}}`,
+		`{"from_client_id":1,"to_client_id":2,"amount":5}]`,
+		`{"from_client_id":1,"to_client_id":2,"Amount":5}`,
 		`{"from_client_id":1,"to_client_id":2,"amount":5` + strings.Repeat(" ", bodyMost) + `}`,
 	} {
 		want(t, bank, "POST", "/transaction", body, 400, `{"error":"Bad Request"}`)

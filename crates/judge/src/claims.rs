@@ -167,26 +167,14 @@ fn at_most(judge: &Judge<'_>, claim: &Claim, cell: Option<&str>, margin: f64) ->
     };
     let verdict = Verdict {
         cell: cell.map(str::to_owned),
-        contender: claim.contender.clone(),
-        baseline: judge.record.header.experiment.baseline.clone(),
-        metric: claim.metric,
-        outcome: Outcome::Undecided,
         reason,
-        ratio: None,
-        interval: None,
-        interval_t: None,
-        interval_bootstrap: None,
         confidence: judge.looks.now.confidence,
-        sign_flip_p: None,
-        blocks_needed: None,
-        interval_equivalence: None,
-        difference: None,
         value: stats::geometric_mean(&seen).or_else(|| stats::mean(&seen)),
-        baseline_value: None,
         margin,
         used: seen.len(),
         excluded: found.len() - seen.len(),
         spoilt: found.iter().filter(|(_, v)| matches!(v, Err(true))).count(),
+        ..Verdict::open(claim.contender.clone(), judge.record.header.experiment.baseline.clone(), claim.metric)
     };
     (outcome, verdict)
 }

@@ -253,16 +253,48 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Nothing compared: undecided, without a figure, a margin or a confidence.
+    pub fn open(contender: ContenderName, baseline: ContenderName, metric: Metric) -> Verdict {
+        Verdict {
+            cell: None,
+            contender,
+            baseline,
+            metric,
+            outcome: Outcome::Undecided,
+            reason: String::new(),
+            ratio: None,
+            interval: None,
+            interval_t: None,
+            interval_bootstrap: None,
+            confidence: 0.0,
+            sign_flip_p: None,
+            blocks_needed: None,
+            interval_equivalence: None,
+            difference: None,
+            value: None,
+            baseline_value: None,
+            margin: 0.0,
+            used: 0,
+            excluded: 0,
+            spoilt: 0,
+        }
+    }
+
+    /// Its ratio and the ends of its interval for people, in one unit; `None` where it has not both.
+    pub fn ratio_shown(&self) -> Option<(RatioUnit, [String; 3])> {
+        let (ratio, interval) = self.ratio.zip(self.interval)?;
+        let unit = RatioUnit::of(&[ratio, interval.high]);
+        Some((unit, [ratio, interval.low, interval.high].map(|r| unit.show(r))))
+    }
+
     /// The verdict in a few words: `31 % of the baseline's (29 % to 33 %)`, `2.4 × the baseline's (2.1 × to 2.7 ×)`.
     pub fn phrase(&self) -> String {
-        let Some((ratio, interval)) = self.ratio.zip(self.interval) else {
+        let Some((unit, [ratio, low, high])) = self.ratio_shown() else {
             return match self.difference.and(self.value.zip(self.baseline_value)) {
                 Some((value, baseline)) => format!("{} % against the baseline's {} %", show_number(value), show_number(baseline)),
                 None => self.reason.clone(),
             };
         };
-        let unit = RatioUnit::of(&[ratio, interval.high]);
-        let [ratio, low, high] = [ratio, interval.low, interval.high].map(|r| unit.show(r));
         format!("{ratio} {}the baseline's ({low} to {high})", unit.preposition())
     }
 }

@@ -1,7 +1,7 @@
 //! Whether a contender is worse than at another revision: a sentence, and a summary in Markdown for whoever merges.
 
 use model::against::Against;
-use model::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Judgement, Outcome, RatioUnit, show_confidence};
+use model::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Judgement, Outcome, show_confidence};
 use model::record::Record;
 use model::units::{show_number, show_share};
 use std::fmt::Write;
@@ -81,11 +81,9 @@ fn worst(claim: &ClaimVerdict) -> String {
 /// `112 % (108 % to 116 %)`, or points of a share.
 fn compared(cell: &ClaimCell) -> String {
     let verdict = &cell.verdict;
-    match (verdict.ratio.zip(verdict.interval), verdict.difference) {
-        (Some((ratio, interval)), _) => {
-            let confidence = show_confidence(verdict.confidence);
-            let unit = RatioUnit::of(&[ratio, interval.high]);
-            format!("{}, {confidence} interval {} to {}", unit.show(ratio), unit.show(interval.low), unit.show(interval.high))
+    match (verdict.ratio_shown(), verdict.difference) {
+        (Some((_, [ratio, low, high])), _) => {
+            format!("{ratio}, {} interval {low} to {high}", show_confidence(verdict.confidence))
         }
         (None, Some(points)) => format!("{}{} points", if points < 0.0 { "−" } else { "+" }, show_number(points.abs())),
         (None, None) => "not compared".to_owned(),

@@ -269,7 +269,6 @@ fn printed(row: &Row) -> Vec<Printed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::judgement::Outcome;
     use model::metric::Metric;
     use model::record::{WarmUpClass, WarmUpWindow};
 
@@ -279,11 +278,6 @@ mod tests {
 
     fn compared(interval: Option<Interval>, t: Option<Interval>, bootstrap: Option<Interval>) -> Verdict {
         Verdict {
-            cell: None,
-            contender: "b".parse().unwrap(),
-            baseline: "a".parse().unwrap(),
-            metric: Metric::StartUp,
-            outcome: Outcome::Undecided,
             reason: "r".into(),
             ratio: Some(1.0),
             interval,
@@ -292,14 +286,11 @@ mod tests {
             confidence: 0.975,
             sign_flip_p: Some(0.03125),
             blocks_needed: Some(19),
-            interval_equivalence: None,
-            difference: None,
             value: Some(2.0),
             baseline_value: Some(2.0),
             margin: 0.05,
             used: 6,
-            excluded: 0,
-            spoilt: 0,
+            ..Verdict::open("b".parse().unwrap(), "a".parse().unwrap(), Metric::StartUp)
         }
     }
 

@@ -376,26 +376,11 @@ mod tests {
     fn curves_as_people_read_them() {
         let verdict = |cell: &str, outcome| Verdict {
             cell: Some(cell.into()),
-            contender: "b:x+y".parse().unwrap(),
-            baseline: "a".parse().unwrap(),
-            metric: Metric::Throughput,
             outcome,
-            reason: String::new(),
-            ratio: None,
-            interval: None,
-            interval_t: None,
-            interval_bootstrap: None,
             confidence: 0.95,
-            sign_flip_p: None,
-            blocks_needed: None,
-            interval_equivalence: None,
-            difference: None,
-            value: None,
-            baseline_value: None,
             margin: 0.05,
             used: 6,
-            excluded: 0,
-            spoilt: 0,
+            ..Verdict::open("b:x+y".parse().unwrap(), "a".parse().unwrap(), Metric::Throughput)
         };
         let verdicts = [verdict("c-1", Outcome::Worse), verdict("c-48", Outcome::Better)];
         let cells = [cell(48), cell(1), cell(6)];

@@ -123,14 +123,17 @@ func TestWhoLeavesTheQueueTakesNoPlace(t *testing.T) {
 }
 
 func TestAClientThatLeavesCancelsItsRequest(t *testing.T) {
-	gone := make(chan struct{})
+	arrived, gone := make(chan struct{}), make(chan struct{})
 	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+		close(arrived)
 		<-r.Context().Done()
 		close(gone)
 	})
 	g := start(t, upstream, nil)
 	c := connectTo(t, g.address)
 	c.say("GET /product/ HTTP/1.1\nHost: a\n\n")
+	// It counts as under way while its connection is being made: who leaves then is never heard of upstream.
+	receive(t, arrived, "the request to arrive")
 	g.counted(t, "gateway_upstream_requests", 1)
 	c.Close()
 	receive(t, gone, "the upstream to learn of it")

@@ -75,14 +75,12 @@ pub fn prove(
     let cache = cache(catalog);
     let place = Place { catalog, cache: &cache, version: VERSION, stop };
     let work = cache.join("check").join(std::process::id().to_string());
+    let mut where_they_run = model::experiment::Place::default();
+    where_they_run.run_as(kind);
     let mut checks = Checks {
         place,
         tools: Tools::default(),
-        runner: {
-            let mut place = model::experiment::Place::default();
-            place.run_as(kind);
-            runner::place::runner(&place, contenders.iter().map(|contender| &contender.name).chain(upstream))?
-        },
+        runner: runner::place::runner(&where_they_run, contenders.iter().map(|contender| &contender.name).chain(upstream))?,
         cpus: runner::cpus::usable(),
         work: &work,
         upstream: None,

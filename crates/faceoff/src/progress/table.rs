@@ -193,26 +193,13 @@ pub mod tests {
     fn verdict(contender: &str, metric: Metric, (low, ratio, high): (f64, f64, f64), outcome: Outcome) -> Verdict {
         Verdict {
             cell: Some("published".into()),
-            contender: contender.parse().unwrap(),
-            baseline: "proxy-spring-mvc".parse().unwrap(),
-            metric,
             outcome,
-            reason: String::new(),
             ratio: Some(ratio),
             interval: Some(Interval { low, high }),
-            interval_t: None,
-            interval_bootstrap: None,
             confidence: 0.95,
-            sign_flip_p: None,
-            blocks_needed: None,
-            interval_equivalence: None,
-            difference: None,
-            value: None,
-            baseline_value: None,
             margin: 0.05,
             used: 6,
-            excluded: 0,
-            spoilt: 0,
+            ..Verdict::open(contender.parse().unwrap(), "proxy-spring-mvc".parse().unwrap(), metric)
         }
     }
 

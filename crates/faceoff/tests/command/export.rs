@@ -66,7 +66,6 @@ fn what_cannot_be_written_says_why() {
     folder.write("r/record.jsonl", &lines.replace("\"declined\":0", "\"declined\":1"));
     export(&["jtl", "--out", "jtl"]).expect(1).says("1 requests were not answered rightly").says("hint: ");
     export(&["jtl"]).expect(2).says("name a folder for them with --out");
-    export(&["remote-write"]).expect(2).says("name a file for it with --out");
     export(&["hdr", "--cell", "opne"]).expect(2).says("the record has no cell `opne`").says("did you mean `open`?");
     export(&["hdr", "--contender", "c"]).expect(2).says("the record has no contender `c`");
     export(&["svg", "--table", "seconds"]).expect(2).says("--table chooses");

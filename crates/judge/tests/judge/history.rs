@@ -3,7 +3,7 @@
 use crate::made_up::name;
 use judge::history::{MOST_RECORDS, histories};
 use model::history::{Chapter, History};
-use model::judgement::{Outcome, Verdict};
+use model::judgement::Verdict;
 use model::metric::Metric;
 use model::record::Machine;
 
@@ -11,26 +11,14 @@ fn verdict(metric: Metric, value: f64, baseline_value: f64) -> Verdict {
     let by_difference = metric.describe().by_difference;
     Verdict {
         cell: Some("c".into()),
-        contender: name("b"),
-        baseline: name("a"),
-        metric,
-        outcome: Outcome::Undecided,
-        reason: String::new(),
         ratio: (!by_difference).then(|| value / baseline_value),
-        interval: None,
-        interval_t: None,
-        interval_bootstrap: None,
         confidence: 0.95,
-        sign_flip_p: None,
-        blocks_needed: None,
-        interval_equivalence: None,
         difference: by_difference.then_some(value - baseline_value),
         value: Some(value),
         baseline_value: Some(baseline_value),
         margin: 0.05,
         used: 6,
-        excluded: 0,
-        spoilt: 0,
+        ..Verdict::open(name("b"), name("a"), metric)
     }
 }
 

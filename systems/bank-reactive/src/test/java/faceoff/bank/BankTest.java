@@ -45,6 +45,8 @@ class BankTest {
         "{\"from_client_id\":0,\"to_client_id\":2,\"amount\":5}",
         "{\"from_client_id\":1,\"to_client_id\":1,\"amount\":5}",
         "{\"from_client_id\":1,\"to_client_id\":2,\"amount\":5} more",
+        "{\"from_client_id\":1,\"to_client_id\":2,\"amount\":5}}",
+        "{\"from_client_id\":1,\"to_client_id\":2,\"Amount\":5}",
     })
     void refusesWhatIsNoTransfer(String body) throws Exception {
         assertError(send("POST", "/transaction", body), 400, "Bad Request");
