@@ -55,8 +55,7 @@ pub(super) fn forget(namespace: &str) {
 fn words(note: &Value) -> Option<Vec<String>> {
     // Whatever else stands there: nothing is removed that has another name than ours.
     let namespace = note["namespace"].as_str().filter(|name| name.starts_with("faceoff-"))?;
-    let mut words: Vec<String> =
-        ["delete", "namespace", namespace, "--ignore-not-found", "--wait=false", WITHIN].map(str::to_owned).into();
+    let mut words: Vec<String> = ["delete", "namespace", namespace, "--ignore-not-found", "--wait=false", WITHIN].map(str::to_owned).into();
     let context = note["context"].as_str().filter(|context| !context.is_empty());
     words.extend(context.map(|context| format!("--context={context}")));
     Some(words)

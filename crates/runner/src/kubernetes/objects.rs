@@ -170,16 +170,8 @@ mod tests {
         let (command, rendered) = (owned(command), owned(rendered));
         let env = BTreeMap::from([("HOME".to_owned(), "$(PATH)".to_owned())]);
         let (image, ports) = ("faceoff/a:latest-0123456789ab", &[8080_u16][..]);
-        let runs = Runs {
-            name: "start-1",
-            image,
-            command: &command,
-            env: &env,
-            ports,
-            rendered: &rendered,
-            grace_seconds: 10,
-            user: (7, 8),
-        };
+        let runs =
+            Runs { name: "start-1", image, command: &command, env: &env, ports, rendered: &rendered, grace_seconds: 10, user: (7, 8) };
         deployment(&runs, &around)
     }
 

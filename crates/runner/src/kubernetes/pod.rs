@@ -1,9 +1,9 @@
 //! The pod of one start: made through a deployment, followed, stopped, removed.
 
+use super::WITHIN;
 use super::cluster::Cluster;
 use super::objects::{self, Runs, START_LABEL};
 use super::status::{self, State};
-use super::WITHIN;
 use crate::cgroup;
 use crate::cpus::set_of;
 use crate::engine::{Body, escaped};
