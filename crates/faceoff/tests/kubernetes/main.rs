@@ -84,7 +84,9 @@ fn a_system_answers_in_a_pod_and_leaves_nothing() {
     let Some(cluster) = Cluster::named() else { return };
     cluster.system("a", &["--children", "1"]);
     cluster.folder.run(&["check", "a", "--runner", "kubernetes"]).expect(0).says("1 right");
-    cluster.folder.run(&["check", "a:in-kubernetes", "a:in-kubernetes-node-port", "a"]).expect(0).says("3 right");
+    // As a process it would leave its child behind.
+    cluster.system("b", &[]);
+    cluster.folder.run(&["check", "a:in-kubernetes", "a:in-kubernetes-node-port", "b"]).expect(0).says("3 right");
     cluster.is_clean();
 }
 

@@ -250,9 +250,9 @@ impl Pod {
         }
     }
 
-    /// Has the cluster end it; the program is told, and killed after so many seconds.
-    fn remove_pod(&self, grace_seconds: u64) {
-        let path = format!("{}?gracePeriodSeconds={grace_seconds}", self.path("/api/v1", "pods", &self.pod));
+    /// Has the cluster take away what has ended, with the second in which it notes how.
+    fn remove_pod(&self) {
+        let path = format!("{}?gracePeriodSeconds=1", self.path("/api/v1", "pods", &self.pod));
         let _ = self.cluster.ask("DELETE", &path, Body::Nothing);
     }
 
@@ -323,8 +323,10 @@ fn end_told(watch: impl Read, memory_bytes: Option<u64>) -> String {
         if let Some(status) = status::ended(&told["object"], memory_bytes) {
             return status;
         }
-        if told["type"] == "DELETED" {
-            break;
+        match told["type"].as_str() {
+            Some("DELETED") => break,
+            Some("ERROR") => return format!("lost: {}", told["object"]["message"].as_str().unwrap_or_default()),
+            _ => {}
         }
     }
     "lost: the cluster does not say how".into()
@@ -367,22 +369,20 @@ impl Started for Pod {
         let memory_kills = cgroup::own_usage(self.pid).map_or(0, |usage| usage.memory_kills);
         self.orphan();
         // How it ended and what it wrote are known only as long as the pod is.
-        let watch = format!("{}?watch=1&fieldSelector=metadata.name%3D{}", self.path("/api/v1", "pods", ""), self.pod);
+        // From whatever state the cluster has at hand (0): the newest is waited for in vain where pods alone have not changed since.
+        let of_it = format!("watch=1&resourceVersion=0&fieldSelector=metadata.name%3D{}", self.pod);
+        let watch = format!("{}?{of_it}", self.path("/api/v1", "pods", ""));
         let (watch, output) = (self.cluster.read(&watch), self.cluster.read(&self.log_path("follow=1")));
         let begin = load::clock::now_ns();
-        // A cluster has words for TERM alone.
-        let direct = match signal {
-            StopSignal::Term => None,
-            StopSignal::Int => Some(Signal::INT),
-            StopSignal::Quit => Some(Signal::QUIT),
-            StopSignal::Usr1 => Some(Signal::USR1),
+        // A cluster asks with TERM alone, and only once its kubelet has come to it.
+        let asked = match signal {
+            StopSignal::Term => Signal::TERM,
+            StopSignal::Int => Signal::INT,
+            StopSignal::Quit => Signal::QUIT,
+            StopSignal::Usr1 => Signal::USR1,
         };
-        match direct {
-            _ if self.ended.is_some() => {}
-            None => self.remove_pod(grace_seconds(within)),
-            Some(signal) => {
-                self.signal(signal);
-            }
+        if self.ended.is_none() {
+            self.signal(asked);
         }
         let mut killed = false;
         if !self.await_end(within) {
@@ -391,10 +391,8 @@ impl Started for Pod {
             self.await_end(WITHIN);
         }
         let took_ns = load::clock::now_ns() - begin;
-        if direct.is_some() || self.ended.is_some() {
-            // Before it is started again.
-            self.remove_pod(1);
-        }
+        // Before it is started again.
+        self.remove_pod();
         let status = match (self.ended.take(), watch) {
             (Some(status), _) => status,
             (None, Ok(watch)) => end_told(watch, self.memory_bytes),
@@ -437,6 +435,8 @@ mod tests {
             assert_eq!(end_told(&all.as_bytes()[..cut], None), lost, "cut at {cut}");
         }
         assert_eq!(end_told(line("DELETED", "{\"running\":{}}").as_bytes(), None), lost);
+        let refused = "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"message\":\"too old\"}}\n";
+        assert_eq!(end_told(refused.as_bytes(), None), "lost: too old");
     }
 
     #[test]
