@@ -393,14 +393,22 @@ pub enum RunnerKind {
     Process,
     /// In containers of a Docker engine of this machine.
     Docker,
+    /// In pods of a Kubernetes cluster.
+    Kubernetes,
 }
 
 impl RunnerKind {
     /// As they are written.
-    pub const WORDS: [(&'static str, RunnerKind); 2] = [("process", RunnerKind::Process), ("docker", RunnerKind::Docker)];
+    pub const WORDS: [(&'static str, RunnerKind); 3] =
+        [("process", RunnerKind::Process), ("docker", RunnerKind::Docker), ("kubernetes", RunnerKind::Kubernetes)];
+
+    /// How its systems are reached where nothing is said.
+    pub fn usual_network(self) -> Network {
+        if self == RunnerKind::Kubernetes { Network::ClusterIp } else { Network::Host }
+    }
 }
 
-/// How containers are reached.
+/// How containers and pods are reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Network {
@@ -409,6 +417,29 @@ pub enum Network {
     Host,
     /// They have a network of their own, and their ports are published on loopback.
     Bridge,
+    /// A service of the cluster has an address within it.
+    ClusterIp,
+    /// A service of the cluster has a port on each node.
+    NodePort,
+}
+
+impl Network {
+    /// As they are written.
+    pub const WORDS: [(&'static str, Network); 4] =
+        [("host", Network::Host), ("bridge", Network::Bridge), ("cluster_ip", Network::ClusterIp), ("node_port", Network::NodePort)];
+
+    fn word(self) -> &'static str {
+        Network::WORDS.iter().find(|(_, network)| *network == self).map_or("", |(word, _)| *word)
+    }
+
+    /// Whether a runner has such networks.
+    fn fits(self, runner: RunnerKind) -> bool {
+        match self {
+            Network::Host => runner != RunnerKind::Kubernetes,
+            Network::Bridge => runner == RunnerKind::Docker,
+            Network::ClusterIp | Network::NodePort => runner == RunnerKind::Kubernetes,
+        }
+    }
 }
 
 fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
@@ -416,12 +447,22 @@ fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Place {
+    /// The same with another runner; what was usual for the one before becomes what is usual for it.
+    pub fn run_as(&mut self, runner: RunnerKind) {
+        if self.network == self.runner.usual_network() {
+            self.network = runner.usual_network();
+        }
+        self.runner = runner;
+    }
+
     /// What systems run as, where that is not as processes of this machine without limits.
     fn describe(&self) -> Option<String> {
         let network = match (self.runner, self.network) {
             (RunnerKind::Process, _) => return None,
-            (RunnerKind::Docker, Network::Host) => "in Docker containers on the machine's own network",
             (RunnerKind::Docker, Network::Bridge) => "in Docker containers on a bridge, their ports published on loopback",
+            (RunnerKind::Docker, _) => "in Docker containers on the machine's own network",
+            (RunnerKind::Kubernetes, Network::NodePort) => "in Kubernetes pods behind services with a port on each node",
+            (RunnerKind::Kubernetes, _) => "in Kubernetes pods behind services with an address within the cluster",
         };
         let cpus = self.cpu_limit.map(|cpus| format!("{} s of CPU time a second", show_number(cpus)));
         let memory = self.memory_limit.map(|bytes| format!("{} of memory", crate::units::show_bytes(bytes)));
@@ -431,14 +472,20 @@ impl Place {
 
     /// Why what is written needs another runner, and what to do; `None` where it does not.
     pub fn contradiction(&self) -> Option<(String, String)> {
+        if !self.network.fits(self.runner) && self.runner != RunnerKind::Process {
+            let whose = if self.runner == RunnerKind::Kubernetes { "a cluster" } else { "Docker" };
+            let (network, usual) = (self.network.word(), self.runner.usual_network().word());
+            return Some((format!("{whose} has no network `{network}`"), format!("write `network = \"{usual}\"`, or leave `network` out")));
+        }
         let asked = [
-            ("network", self.network == Network::Bridge),
+            ("network", self.network != Network::Host),
             ("cpu_limit", self.cpu_limit.is_some()),
             ("memory_limit", self.memory_limit.is_some()),
         ];
         let (key, _) = asked.into_iter().find(|(_, is_asked)| *is_asked && self.runner == RunnerKind::Process)?;
         let message = format!("`{key}` of [place] is for containers, and contenders run as processes");
-        Some((message, format!("write `runner = \"docker\"`, or leave `{key}` out")))
+        let runner = if matches!(self.network, Network::ClusterIp | Network::NodePort) { "kubernetes" } else { "docker" };
+        Some((message, format!("write `runner = \"{runner}\"`, or leave `{key}` out")))
     }
 }
 
@@ -1284,12 +1331,13 @@ fn walk_place(table: &Table<'_>) -> Place {
         }
         bytes
     });
+    let runner = table.choice("runner", &RunnerKind::WORDS).unwrap_or_default();
     let place = Place {
         cpus,
         descriptors: table.integer("descriptors", 16, 1 << 30),
         keep_awake: table.flag("keep_awake"),
-        runner: table.choice("runner", &RunnerKind::WORDS).unwrap_or_default(),
-        network: table.choice("network", &[("host", Network::Host), ("bridge", Network::Bridge)]).unwrap_or_default(),
+        runner,
+        network: table.choice("network", &Network::WORDS).unwrap_or(runner.usual_network()),
         cpu_limit: table.number("cpu_limit", 0.01, 1024.0),
         memory_limit,
     };

@@ -20,10 +20,12 @@ pub struct ContenderName {
 pub const AA: &str = "aa";
 
 /// Variants that say what a contender runs as, whatever the others of its experiment do; no system may define one.
-pub const PLACES: [(&str, RunnerKind, Network); 3] = [
+pub const PLACES: [(&str, RunnerKind, Network); 5] = [
     ("as-process", RunnerKind::Process, Network::Host),
     ("in-docker", RunnerKind::Docker, Network::Host),
     ("in-docker-bridge", RunnerKind::Docker, Network::Bridge),
+    ("in-kubernetes", RunnerKind::Kubernetes, Network::ClusterIp),
+    ("in-kubernetes-node-port", RunnerKind::Kubernetes, Network::NodePort),
 ];
 
 /// Whether a variant is of no system's own.
@@ -160,6 +162,7 @@ pub fn did_you_mean<'a>(asked: &str, known: impl IntoIterator<Item = &'a str> + 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Place;
 
     #[test]
     fn contenders_are_read_and_written_alike() {
@@ -169,6 +172,34 @@ mod tests {
         for bad in ["", ":", "a:", "a:b+", "../x", "a b", "a:b:c", "-x"] {
             assert!(bad.parse::<ContenderName>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn what_a_name_says_it_runs_as_is_something_that_there_is() {
+        for (variant, runner, network) in PLACES {
+            let place = Place { runner, network, ..Place::default() };
+            assert_eq!(place.contradiction(), None, "{variant}");
+            let name: ContenderName = format!("a:{variant}").parse().unwrap();
+            assert_eq!(name.place(), Some((runner, network)));
+        }
+        let odd = |runner, network| Place { runner, network, ..Place::default() }.contradiction().map(|(message, _)| message);
+        assert_eq!(odd(RunnerKind::Kubernetes, Network::Bridge).as_deref(), Some("a cluster has no network `bridge`"));
+        assert_eq!(odd(RunnerKind::Docker, Network::NodePort).as_deref(), Some("Docker has no network `node_port`"));
+        assert!(odd(RunnerKind::Process, Network::NodePort).is_some());
+    }
+
+    #[test]
+    fn an_experiment_moves_to_another_runner_by_one_word() {
+        let moved = |runner, network, to| {
+            let mut place = Place { runner, network, ..Place::default() };
+            place.run_as(to);
+            (place.network, place.contradiction().is_some())
+        };
+        assert_eq!(moved(RunnerKind::Process, Network::Host, RunnerKind::Kubernetes), (Network::ClusterIp, false));
+        assert_eq!(moved(RunnerKind::Kubernetes, Network::ClusterIp, RunnerKind::Docker), (Network::Host, false));
+        // What somebody chose is not chosen anew.
+        assert_eq!(moved(RunnerKind::Kubernetes, Network::NodePort, RunnerKind::Kubernetes), (Network::NodePort, false));
+        assert_eq!(moved(RunnerKind::Docker, Network::Bridge, RunnerKind::Kubernetes), (Network::Bridge, true));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use crate::database::Means;
 use crate::docker::Docker;
+use crate::kubernetes::Kubernetes;
 use crate::ports;
 use crate::process::{Process, Spec, Stop};
 use crate::start::Surroundings;
@@ -20,7 +21,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
-/// Where systems run: as processes of this machine, in containers of an engine.
+/// Where systems run: as processes of this machine, in containers of an engine, in pods of a cluster.
 pub trait Runner {
     /// Sees to it that a contender that is built can start; the image that it will start from, where it starts from one. `cache` is
     /// where images and logs are kept.
@@ -122,7 +123,10 @@ impl Limits {
 pub fn runner<'n>(place: &experiment::Place, names: impl IntoIterator<Item = &'n ContenderName>) -> Result<Box<dyn Runner>, Problems> {
     let usual = (place.runner, place.network);
     let usual_runner = open(usual).map_err(|cause| {
-        let hint = "start Docker, have DOCKER_HOST name its socket (unix:///path), or run contenders as processes with `--runner process`";
+        let hint = match place.runner {
+            RunnerKind::Kubernetes => "have KUBECONFIG name a cluster, or run contenders as processes with `--runner process`",
+            _ => "start Docker, have DOCKER_HOST name its socket (unix:///path), or run contenders as processes with `--runner process`",
+        };
         Problems::plain(cause, hint)
     })?;
     let mut others = BTreeMap::new();
@@ -136,6 +140,7 @@ fn open((kind, network): (RunnerKind, Network)) -> Result<Box<dyn Runner>, Strin
     match kind {
         RunnerKind::Process => Ok(Box::new(Processes)),
         RunnerKind::Docker => Ok(Box::new(Docker::open(network)?)),
+        RunnerKind::Kubernetes => Ok(Box::new(Kubernetes::open(network)?)),
     }
 }
 

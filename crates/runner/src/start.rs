@@ -160,7 +160,8 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
         };
         let log = |process: &dyn Started| process.last_lines(LOG_LINES);
         if let Some(status) = process.ended() {
-            if !ports::is_free(address.port()) {
+            // Elsewhere nobody else can have taken it.
+            if address.ip().is_loopback() && !ports::is_free(address.port()) {
                 return Err(Attempt::PortTaken);
             }
             return Err(failed(fail("start", format!("it ended with {status} before it was ready"), log(&*process))));

@@ -35,7 +35,7 @@ pub struct Options {
     /// What proxies stand before [default: the upstream of an experiment with the proxy, or with a workload that it answers]
     #[arg(long, value_name = "SYSTEM")]
     upstream: Option<ContenderName>,
-    /// What they run as: process, or docker for containers of the engine that is here [default: process]
+    /// What they run as: process, docker for containers of the engine that is here, or kubernetes for pods of the cluster that kubectl speaks to [default: process]
     #[arg(long, value_name = "RUNNER", value_parser = super::runner_kind)]
     runner: Option<RunnerKind>,
     /// How to print
@@ -75,7 +75,8 @@ pub fn prove(
     let cache = cache(catalog);
     let place = Place { catalog, cache: &cache, version: VERSION, stop };
     let work = cache.join("check").join(std::process::id().to_string());
-    let where_they_run = model::experiment::Place { runner: kind, ..Default::default() };
+    let mut where_they_run = model::experiment::Place::default();
+    where_they_run.run_as(kind);
     let mut checks = Checks {
         place,
         tools: Tools::default(),

@@ -61,10 +61,17 @@ pub fn lock(stop: &AtomicBool) -> Result<Lock, Error> {
     if cleared > 0 {
         output::message(&format!("removed {cleared} containers that a killed run had left"));
     }
+    let (removed, kept) = runner::kubernetes::clear();
+    for namespace in removed {
+        output::message(&format!("removed the namespace {namespace} that a killed run had left"));
+    }
+    for why in kept {
+        output::message(&why);
+    }
     Ok(lock)
 }
 
-/// Reads `process` or `docker`.
+/// Reads `process`, `docker` or `kubernetes`.
 pub fn runner_kind(text: &str) -> Result<RunnerKind, String> {
     let known = RunnerKind::WORDS.iter().find(|(word, _)| *word == text).map(|(_, kind)| *kind);
     known.ok_or_else(|| did_you_mean(text, RunnerKind::WORDS.map(|(word, _)| word)))

@@ -43,7 +43,7 @@ pub struct Options {
     /// Go on where an interrupted run stopped
     #[arg(long, value_name = "RECORD", conflicts_with_all = ["experiment", "quick", "blocks", "add", "seed", "out", "runner", "against"])]
     resume: Option<PathBuf>,
-    /// What systems run as, instead of what the experiment says: process, or docker for containers of the engine that is here
+    /// What systems run as, instead of what the experiment says: process, docker for containers of the engine that is here, or kubernetes for pods of the cluster that kubectl speaks to
     #[arg(long, value_name = "RUNNER", value_parser = super::runner_kind)]
     runner: Option<RunnerKind>,
     /// Compare one contender with itself at another revision of its sources, a branch, tag or commit; exit with 3 when it is worse now
@@ -123,7 +123,7 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     experiment = experiment.with_contenders(&options.add);
     experiment.design.seed = options.seed.unwrap_or(experiment.design.seed);
     if let Some(kind) = options.runner {
-        experiment.place.runner = kind;
+        experiment.place.run_as(kind);
         if let Some((message, hint)) = experiment.place.contradiction() {
             return Err(Problems::plain(message, hint).into());
         }

@@ -40,6 +40,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("docs/import.md", "faceoff import openapi.yaml", "a file of the reader's; import.rs has such"),
     ("docs/import.md", "faceoff import requests.txt", "a file of the reader's; import.rs has such"),
     ("docs/init.md", "faceoff --dir bench", "services of the reader's; tutorial.rs has two, init.rs more"),
+    ("docs/kubernetes.md", "", "needs a cluster; tests/kubernetes starts systems in one"),
     ("docs/load.md", "faceoff load --http2", "needs a certificate; crates/load/tests has one"),
     ("docs/load.md", "faceoff load --cacert", "needs certificates; crates/load/tests makes them"),
     ("docs/load.md", "faceoff load --unix", "needs a server on a socket; load.rs has one"),

@@ -1,8 +1,8 @@
 //! A container: created, started, watched, stopped, removed.
 
-use super::engine::{Body, Engine, Trouble};
 use super::{LOCK_LABEL, PORT, RUN_LABEL, WITHIN};
 use crate::cgroup;
+use crate::engine::{Body, Engine, Trouble};
 use crate::image::WORK;
 use crate::place::{Order, Started};
 use crate::process::{Stop, last_lines, without_colours};

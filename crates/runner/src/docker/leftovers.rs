@@ -1,7 +1,7 @@
 //! What killed runs left in an engine.
 
-use super::engine::{Body, Engine};
-use super::{LOCK_LABEL, RUN_LABEL, escaped};
+use super::{LOCK_LABEL, RUN_LABEL};
+use crate::engine::{Body, Engine, escaped};
 use crate::image::SYSTEM_LABEL;
 use serde_json::{Value, json};
 use std::time::Duration;

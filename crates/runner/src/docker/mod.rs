@@ -4,18 +4,17 @@
 //! must be here and not elsewhere. Everything made carries labels by which it is found again.
 
 mod container;
-mod engine;
 mod leftovers;
 
 pub use leftovers::{clear, forget_images};
 
 use crate::database::Means;
+use crate::engine::{Body, Engine};
 use crate::image::{self, Store};
 use crate::place::{Inside, Order, Runner, Started, pick_ports};
 use crate::ports;
 use crate::start::Surroundings;
 use container::Container;
-use engine::{Body, Engine, escaped};
 use model::experiment::Network;
 use model::image::Image;
 use model::name::ContenderName;

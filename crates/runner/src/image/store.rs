@@ -19,6 +19,8 @@ const OF_CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const OF_LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
 /// The annotation by which an index names its images.
 const NAME: &str = "org.opencontainers.image.ref.name";
+/// The annotation by which containerd does.
+const CONTAINERD_NAME: &str = "io.containerd.image.name";
 /// Images have no time of their own: with one, no two would be the same.
 const CREATED: &str = "1970-01-01T00:00:00Z";
 
@@ -171,9 +173,26 @@ impl Store {
     /// # Errors
     /// An image that is not of this store; what cannot be read or written.
     pub fn archive(&self, image: &Image, out: impl Write) -> io::Result<()> {
+        self.write_archive(image, None, out)
+    }
+
+    /// Writes the archive under another name, by which containerd knows the image as well.
+    ///
+    /// # Errors
+    /// An image that is not of this store; what cannot be read or written.
+    pub(crate) fn archive_as(&self, image: &Image, name: &str, out: impl Write) -> io::Result<()> {
+        self.write_archive(image, Some(name), out)
+    }
+
+    fn write_archive(&self, image: &Image, name: Option<&str>, out: impl Write) -> io::Result<()> {
         let missing = || io::Error::other(format!("{} is not in {}", image.reference, self.folder.display()));
         let is_it = |entry: &Value| entry["digest"] == image.digest.as_str() && entry["annotations"][NAME] == image.reference.as_str();
-        let entry = self.entries().into_iter().find(is_it).ok_or_else(missing)?;
+        let mut entry = self.entries().into_iter().find(is_it).ok_or_else(missing)?;
+        if let Some(name) = name {
+            // It reads the layout, where it is there, and takes names of registries alone.
+            entry["annotations"] = json!({NAME: name, CONTAINERD_NAME: format!("docker.io/{name}")});
+        }
+        let name = name.unwrap_or(&image.reference);
         let config = image.config.as_deref().ok_or_else(missing)?;
         let place = |digest: &str| format!("blobs/sha256/{}", digest.trim_start_matches("sha256:"));
         let layers: Vec<String> = image.layers.iter().map(|layer| place(&layer.digest)).collect();
@@ -183,7 +202,7 @@ impl Store {
         }
         tree.text("oci-layout", LAYOUT);
         tree.text("index.json", index_of(&[entry]).to_string());
-        tree.text("manifest.json", json!([{"Config": place(config), "RepoTags": [image.reference], "Layers": layers}]).to_string());
+        tree.text("manifest.json", json!([{"Config": place(config), "RepoTags": [name], "Layers": layers}]).to_string());
         tree.write(out)
     }
 }
@@ -213,5 +232,50 @@ impl<W: Write> Write for Hashed<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn documents(archive: &[u8]) -> BTreeMap<String, Value> {
+        let mut archive = tar::Archive::new(archive);
+        let document = |mut entry: tar::Entry<'_, &[u8]>| {
+            let name = entry.path().unwrap().to_string_lossy().into_owned();
+            Some((name, serde_json::from_reader(&mut entry).ok()?))
+        };
+        archive.entries().unwrap().map(Result::unwrap).filter_map(document).collect()
+    }
+
+    #[test]
+    fn an_archive_under_another_name_holds_the_same_image() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let mut tree = Tree::default();
+        tree.text("app/a", "a");
+        let layer = store.keep_layer("files", &tree).unwrap();
+        let described = Described {
+            reference: "faceoff/a:latest".into(),
+            labels: BTreeMap::new(),
+            env: BTreeMap::new(),
+            folder: "/app".into(),
+            command: None,
+            ports: vec![],
+            said: vec![],
+        };
+        let image = store.keep_image(described, vec![layer]).unwrap();
+        let (mut one, mut other) = (Vec::new(), Vec::new());
+        store.archive(&image, &mut one).unwrap();
+        store.archive_as(&image, "faceoff/a:latest-0123", &mut other).unwrap();
+        let (one, other) = (documents(&one), documents(&other));
+        assert_eq!(one["manifest.json"][0]["RepoTags"], json!(["faceoff/a:latest"]));
+        assert_eq!(other["manifest.json"][0]["RepoTags"], json!(["faceoff/a:latest-0123"]));
+        let (plain, named) = (&one["index.json"]["manifests"][0], &other["index.json"]["manifests"][0]);
+        assert_eq!(plain["annotations"], json!({NAME: "faceoff/a:latest"}));
+        assert_eq!(named["annotations"][CONTAINERD_NAME], "docker.io/faceoff/a:latest-0123");
+        assert_eq!((&plain["digest"], &named["digest"]), (&json!(image.digest), &json!(image.digest)));
+        let manifest = format!("blobs/sha256/{}", image.digest.trim_start_matches("sha256:"));
+        assert_eq!(one[&manifest], other[&manifest]);
     }
 }

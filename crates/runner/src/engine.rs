@@ -1,5 +1,5 @@
-//! Speaks to a Docker engine over its socket: one request a connection, as HTTP/1.0 has it, so that an answer ends where the
-//! connection does.
+//! Speaks to an engine over its socket, a Docker engine or a cluster behind `kubectl proxy`: one request a connection, as HTTP/1.0 has
+//! it, so that an answer ends where the connection does.
 
 use serde_json::Value;
 use std::io::{self, Read, Write};
@@ -14,14 +14,14 @@ const BODY_MAX: u64 = 64 << 20;
 /// Where an engine listens where nobody says otherwise.
 const USUAL: &str = "/var/run/docker.sock";
 
-/// An engine of this machine.
+/// An engine, or what speaks for one, of this machine.
 #[derive(Clone, Debug)]
-pub(super) struct Engine {
+pub(crate) struct Engine {
     socket: PathBuf,
 }
 
 /// What is sent with a request.
-pub(super) enum Body<'b> {
+pub(crate) enum Body<'b> {
     Nothing,
     Json(&'b Value),
     /// An archive of so many bytes.
@@ -30,7 +30,7 @@ pub(super) enum Body<'b> {
 
 /// Why an engine did not do as it was asked.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(crate) enum Trouble {
     /// It does not answer.
     Silent(String),
     /// It refuses, and says this.
@@ -65,6 +65,11 @@ impl Engine {
         Ok(Engine { socket: socket.into() })
     }
 
+    /// What listens at a socket.
+    pub fn at(socket: PathBuf) -> Engine {
+        Engine { socket }
+    }
+
     /// Where it listens.
     pub fn socket(&self) -> &std::path::Path {
         &self.socket
@@ -88,7 +93,8 @@ impl Engine {
             Body::Json(_) => ("Content-Type: application/json\r\n", text.len() as u64),
             Body::Archive(_, length) => ("Content-Type: application/x-tar\r\n", *length),
         };
-        let head = format!("{method} {path} HTTP/1.0\r\nHost: docker\r\n{kind}Content-Length: {length}\r\n\r\n");
+        // `kubectl proxy` answers nobody who calls it otherwise.
+        let head = format!("{method} {path} HTTP/1.0\r\nHost: localhost\r\n{kind}Content-Length: {length}\r\n\r\n");
         let sent = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(text.as_bytes()));
         let sent = sent.and_then(|()| match body {
             Body::Archive(archive, _) => io::copy(archive, &mut stream).map(drop),
@@ -132,7 +138,7 @@ fn read_head(stream: &mut impl Read) -> io::Result<(u16, Vec<u8>)> {
 }
 
 /// A text as part of a path or a query.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes().map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }

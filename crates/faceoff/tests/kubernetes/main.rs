@@ -1,0 +1,272 @@
+//! Systems in pods of a real cluster: the one that KUBECONFIG names, to which FACEOFF_KUBE_LOAD brings images. Without these, each test
+//! says that it was skipped, and passes.
+
+#[path = "../command/folder.rs"]
+#[allow(dead_code)]
+mod folder;
+
+use folder::{Folder, Ran, nothing_is_left};
+use model::experiment::{Network, RunnerKind};
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// How long the cluster may take to be rid of a namespace.
+const GONE_WITHIN: Duration = Duration::from_secs(90);
+
+/// A folder whose systems run in a cluster, and that cluster to itself.
+struct Cluster {
+    folder: Folder,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Cluster {
+    /// `None` where no cluster is named.
+    fn named() -> Option<Cluster> {
+        static ONE: Mutex<()> = Mutex::new(());
+        if std::env::var_os("KUBECONFIG").is_none() || std::env::var_os("FACEOFF_KUBE_LOAD").is_none() {
+            // Past the tests' own capture, so that it is read.
+            let missing = "KUBECONFIG and FACEOFF_KUBE_LOAD name no cluster and no way to bring images to it";
+            let _ = writeln!(std::io::stderr(), "\nSKIPPED: a test of pods, as {missing}");
+            return None;
+        }
+        let alone = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        kubectl(&["version"]).expect("the cluster that KUBECONFIG names answers");
+        Some(Cluster { folder: Folder::new(), _alone: alone })
+    }
+
+    /// A system that has the time that a cluster takes.
+    fn system(&self, name: &str, flags: &[&str]) {
+        self.folder.system(name, &[&["--listen", "{listen}"][..], flags].concat());
+        self.change(name, "within = \"2s\"", "within = \"60s\"");
+    }
+
+    fn change(&self, system: &str, from: &str, to: &str) {
+        let path = self.folder.path().join(format!("systems/{system}/system.toml"));
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{from} is not in {text}");
+        std::fs::write(&path, text.replace(from, to)).unwrap();
+    }
+
+    /// Nothing of ours is left, or about to be.
+    #[track_caller]
+    fn is_clean(&self) {
+        self.folder.run(&["clean"]).expect(0);
+        nothing_is_left(&self.folder);
+        let begun = Instant::now();
+        while begun.elapsed() < GONE_WITHIN {
+            if ours("namespaces").is_empty() {
+                let notes = std::fs::read_dir(self.folder.path()).unwrap().flatten().map(|entry| entry.file_name());
+                let notes: Vec<_> = notes.filter(|name| name.to_string_lossy().starts_with("faceoff-kubernetes")).collect();
+                assert!(notes.is_empty(), "{notes:?}");
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        panic!("still there: {}", ours("namespaces"));
+    }
+}
+
+fn kubectl(arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new("kubectl").args(arguments).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+}
+
+/// What carries our label, in all namespaces.
+fn ours(kind: &str) -> String {
+    kubectl(&["get", kind, "--all-namespaces", "--selector=faceoff.run", "--output=name"]).unwrap()
+}
+
+#[test]
+fn a_system_answers_in_a_pod_and_leaves_nothing() {
+    let Some(cluster) = Cluster::named() else { return };
+    cluster.system("a", &["--children", "1"]);
+    cluster.folder.run(&["check", "a", "--runner", "kubernetes"]).expect(0).says("1 right");
+    // As a process it would leave its child behind.
+    cluster.system("b", &[]);
+    cluster.folder.run(&["check", "a:in-kubernetes", "a:in-kubernetes-node-port", "b"]).expect(0).says("3 right");
+    cluster.is_clean();
+}
+
+#[test]
+fn what_is_rendered_is_found_in_the_pod() {
+    let Some(cluster) = Cluster::named() else { return };
+    cluster.system("a", &[]);
+    let body = std::fs::read_to_string(cluster.folder.path().join("workloads/hello.txt")).unwrap();
+    cluster.folder.write("systems/a/body.txt", &body);
+    cluster.change("a", "\"../../workloads/hello.txt\"", "\"{work}/body.txt\"");
+    cluster.change("a", "ports = [\"http\"]", "ports = [\"http\"]\nrender = [\"body.txt\"]");
+    cluster.folder.run(&["check", "a", "--runner", "kubernetes"]).expect(0).says("1 right");
+    cluster.is_clean();
+}
+
+#[test]
+fn what_does_not_start_says_why() {
+    let Some(cluster) = Cluster::named() else { return };
+    cluster.system("b", &["--no-such-flag"]);
+    cluster.folder.run(&["check", "b", "--runner", "kubernetes"]).expect(1).says("exit 2").says("--no-such-flag");
+    cluster.system("c", &["--ignore-term"]);
+    cluster.folder.run(&["check", "c", "--runner", "kubernetes"]).expect(1).says("did not end within 500 ms and was killed");
+    cluster.system("d", &[]);
+    cluster.change("d", "within = \"60s\"", "within = \"3s\"");
+    cluster.change("c", "within = \"60s\"", "within = \"3s\"");
+    cluster.folder.experiment(&["d", "c"], "[place]\nrunner = \"kubernetes\"\ncpu_limit = 1000\n");
+    cluster.folder.run(&["run", "x", "--blocks", "1", "--out", "r"]).says("its pod did not run within 3.0 s").says("Insufficient cpu");
+    cluster.is_clean();
+}
+
+#[test]
+fn an_image_that_cannot_get_there_is_said() {
+    let Some(cluster) = Cluster::named() else { return };
+    // In no cluster yet: its flags are in no image, but its summary is in the label of one.
+    cluster.system("a", &[]);
+    cluster.change("a", "summary = \"control\"", &format!("summary = \"{}\"", cluster.folder.path().display()));
+    let with = |loader: &str| {
+        let mut command = cluster.folder.faceoff(&["check", "a", "--runner", "kubernetes"]);
+        Ran::from(command.env("FACEOFF_KUBE_LOAD", loader).output().unwrap())
+    };
+    with("").expect(1).says("is not in the cluster, and FACEOFF_KUBE_LOAD names no command");
+    with("false").expect(1).says("`false` ended with exit 1");
+    with("/no/such/loader").expect(1).says("cannot be started");
+    // It says that it did, and did not.
+    with("true").expect(1).says("ErrImageNeverPull");
+    cluster.is_clean();
+}
+
+#[test]
+fn a_run_in_pods_is_judged_as_any_other_and_says_what_it_was() {
+    let Some(cluster) = Cluster::named() else { return };
+    let folder = &cluster.folder;
+    cluster.system("a", &[]);
+    cluster.system("b", &["--cpu", "300us", "--log"]);
+    folder.experiment(&["a", "b"], "");
+    let ran = folder.run(&["run", "x", "--blocks", "2", "--runner", "kubernetes", "--out", "r"]);
+    ran.says("in Kubernetes pods behind services with an address within the cluster");
+    let record = folder.record("r");
+    let place = &record.header.experiment.place;
+    assert_eq!((place.runner, place.network), (RunnerKind::Kubernetes, Network::ClusterIp));
+    let digests: Vec<&str> = record.header.contenders.iter().map(|c| c.image.as_ref().unwrap().digest.as_str()).collect();
+    assert!(digests.iter().all(|digest| digest.len() == 71 && digest.starts_with("sha256:")), "{digests:?}");
+    assert_eq!(record.trials.len(), 4);
+    let logged = "b".parse().unwrap();
+    for trial in &record.trials {
+        assert!(trial.failure.is_none(), "{:?}", trial.failure);
+        assert!(trial.ready_after_ns.is_some() && trial.stop.as_ref().is_some_and(|stop| stop.clean), "{:?}", trial.stop);
+        for measured in &trial.measurements {
+            let usage = &measured.usage;
+            assert!(measured.counts.correct > 0 && usage.cpu_ns > 0 && usage.rss_max_bytes > 0, "{usage:?}");
+            assert_eq!(usage.allowed_cpus, record.header.cpus.contender);
+            // Both count the same processes; the group's figure lags by a tick of the kernel at most, at either end.
+            let group = usage.signs.group.expect("a container of a pod has a group of its own");
+            assert!(group.cpu_ns.abs_diff(usage.cpu_ns) < usage.cpu_ns / 4 + 40_000_000, "{group:?} {}", usage.cpu_ns);
+            if trial.contender == logged {
+                let per_request = usage.cpu_ns as f64 / measured.counts.correct as f64;
+                assert!(per_request > 300_000.0, "{per_request} ns of CPU time a request");
+            }
+        }
+    }
+    let logs = std::fs::read_dir(folder.path().join("r/starts")).unwrap().flatten().map(|start| start.path().join("output.log"));
+    assert!(logs.filter(|log| log.metadata().is_ok_and(|log| log.len() > 0)).count() >= 2, "what b wrote is kept");
+    folder.run(&["judge", "r"]);
+    let schema = serde_json::from_str(include_str!("../../../../docs/record.schema.json")).unwrap();
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    for line in std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap().lines() {
+        let line = serde_json::from_str(line).unwrap();
+        let breaches: Vec<String> = schema.iter_errors(&line).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert_eq!(breaches, Vec::<String>::new());
+    }
+    cluster.is_clean();
+}
+
+#[test]
+fn limits_hold_and_what_they_cost_is_seen() {
+    let Some(cluster) = Cluster::named() else { return };
+    let folder = &cluster.folder;
+    cluster.system("a", &["--cpu", "2ms"]);
+    cluster.system("b", &[]);
+    folder.experiment(&["a", "b"], "[place]\nrunner = \"kubernetes\"\ncpu_limit = 0.2\nmemory_limit = \"64M\"\n");
+    let written = std::fs::read_to_string(folder.path().join("experiments/x.toml")).unwrap();
+    folder.write("experiments/x.toml", &written.replace("measure = \"150ms\"", "measure = \"1s\""));
+    folder.run(&["run", "x", "--blocks", "1", "--out", "r"]).says("at most 0.200 s of CPU time a second and 64.0 MiB of memory");
+    let record = folder.record("r");
+    let trial = record.trials.iter().find(|trial| trial.contender == "a".parse().unwrap()).unwrap();
+    let closed = trial.measurements.iter().find(|measured| measured.cell == "closed").unwrap();
+    let quota = closed.usage.signs.quota.unwrap();
+    assert!(quota.throttled_periods > 0 && quota.throttled_ns > 0, "{quota:?}");
+    let used = closed.usage.cpu_ns as f64 / closed.usage.wall_ns as f64;
+    assert!((0.1..0.3).contains(&used), "a fifth of a CPU was allowed, {used} was used");
+
+    cluster.system("c", &["--memory", "200M"]);
+    folder.run(&["run", "x", "--blocks", "1", "--add", "c", "--out", "m"]);
+    let record = folder.record("m");
+    let (_, failure) = record.dropped().next().expect("c cannot start");
+    assert!(failure.cause.contains("out of its memory of 64.0 MiB"), "{}", failure.cause);
+    cluster.is_clean();
+}
+
+#[test]
+fn what_a_killed_run_leaves_is_removed() {
+    let Some(cluster) = Cluster::named() else { return };
+    let folder = &cluster.folder;
+    cluster.system("a", &[]);
+    cluster.system("b", &[]);
+    folder.experiment(&["a", "b"], "[place]\nrunner = \"kubernetes\"\n");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
+    command.current_dir(folder.path()).env("TMPDIR", folder.path()).args(["run", "x", "--out", "r"]);
+    let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    while std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap_or_default().matches("{\"trial\"").count() < 1 {
+        assert!(begun.elapsed() < Duration::from_secs(240), "no trial");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let left = ours("namespaces");
+    assert_eq!(left.lines().count(), 1, "nobody was left to remove it: {left}");
+    folder.run(&["build", "a"]).expect(0).says("removed the namespace faceoff-r-");
+    let ran = folder.run(&["run", "--resume", "r"]);
+    assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
+    assert!(folder.record("r").missing().is_empty());
+    cluster.is_clean();
+}
+
+#[test]
+fn the_rights_of_the_manifest_are_enough() {
+    let Some(cluster) = Cluster::named() else { return };
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/kubernetes-rbac.yaml");
+    kubectl(&["apply", "--filename", manifest]).unwrap();
+    let token = kubectl(&["create", "token", "faceoff", "--namespace=faceoff-rights"]).unwrap();
+    // The same cluster, asked by nobody but the account of the manifest.
+    let flat = kubectl(&["config", "view", "--raw", "--flatten", "--minify", "--output=json"]).unwrap();
+    let mut config: serde_json::Value = serde_json::from_str(&flat).unwrap();
+    config["users"][0]["user"] = serde_json::json!({"token": token});
+    let own = cluster.folder.path().join("own.kubeconfig");
+    std::fs::write(&own, config.to_string()).unwrap();
+    cluster.system("a", &[]);
+    let mut command = cluster.folder.faceoff(&["check", "a:in-kubernetes", "a:in-kubernetes-node-port"]);
+    let ran = Ran::from(command.env("KUBECONFIG", &own).output().unwrap());
+    let answer = |verb: &str, what: &str| {
+        let asked = kubectl(&["auth", "can-i", verb, what, "--all-namespaces", "--as=system:serviceaccount:faceoff-rights:faceoff"]);
+        asked.unwrap_or_else(|refused| refused)
+    };
+    let more: Vec<&str> = ["secrets", "nodes/proxy", "pods/exec"].into_iter().filter(|what| answer("create", what) == "yes").collect();
+    kubectl(&["delete", "--filename", manifest, "--wait=false"]).unwrap();
+    ran.expect(0).says("2 right");
+    assert_eq!(more, Vec::<&str>::new());
+    cluster.is_clean();
+}
+
+#[test]
+fn without_a_cluster_the_hint_says_what_to_do() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    let mut command = folder.faceoff(&["check", "a", "--runner", "kubernetes"]);
+    let ran = Ran::from(command.env("KUBECONFIG", "/no/such/file").output().unwrap());
+    ran.expect(2).says("no Kubernetes cluster: ").says("hint: have KUBECONFIG name a cluster");
+    folder.run(&["check", "a", "--runner", "kubernets"]).expect(2).says("did you mean `kubernetes`?");
+    folder.experiment(&["a", "b"], "[place]\nrunner = \"kubernetes\"\nnetwork = \"bridge\"\n");
+    folder.run(&["run", "x", "--plan"]).expect(2).says("a cluster has no network `bridge`").says("cluster_ip");
+    nothing_is_left(&folder);
+}

@@ -1,0 +1,196 @@
+//! A cluster, and the one namespace of a run in it.
+//!
+//! It is spoken to through `kubectl proxy`, as only that command knows what users have set up to be let in: it listens on a socket of ours,
+//! hangs on a guard as all that we start does, and is idle while a load runs.
+
+use super::{WITHIN, notes, objects};
+use crate::build::hex;
+use crate::engine::{Body, Engine, Trouble};
+use crate::process::{Process, Spec};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// How long `kubectl proxy` may take to listen.
+const LISTENS_WITHIN: Duration = Duration::from_secs(10);
+/// How long a new namespace may take until pods can be made in it.
+const USABLE_WITHIN: Duration = Duration::from_secs(20);
+
+/// A cluster. Dropping it removes what was made.
+pub(super) struct Cluster {
+    engine: Engine,
+    /// Ends when it is dropped.
+    _kubectl: Process,
+    socket: PathBuf,
+    /// What kubectl calls the cluster and who asks; empty where it has no name.
+    context: String,
+    namespace: RefCell<Option<String>>,
+}
+
+/// What a cluster says where it does not do as it was asked.
+pub(super) fn said(trouble: Trouble) -> String {
+    match trouble {
+        Trouble::Silent(cause) => format!("the cluster does not answer: {cause}"),
+        Trouble::Refused(said) => format!("the cluster says: {said}"),
+    }
+}
+
+impl Cluster {
+    /// Finds the cluster that kubectl speaks to.
+    pub fn open() -> Result<Cluster, String> {
+        static OPENED: AtomicU32 = AtomicU32::new(0);
+        let folder = notes::folder()?;
+        let name = format!("{}-{}", std::process::id(), OPENED.fetch_add(1, Ordering::Relaxed));
+        let (socket, log) = (folder.join(format!("{name}.api")), folder.join(format!("{name}.log")));
+        let here = std::env::current_dir().unwrap_or_else(|_| folder.clone());
+        let command = ["kubectl".to_owned(), "proxy".to_owned(), format!("--unix-socket={}", socket.display())];
+        let mut kubectl = Process::start(&Spec {
+            command: &command,
+            // What KUBECONFIG names may be named as seen from here.
+            folder: &here,
+            env: &BTreeMap::new(),
+            cpus: &[],
+            descriptors: None,
+            log: &log,
+            user: None,
+            run: "kubernetes",
+        })?;
+        let engine = Engine::at(socket.clone());
+        let listens = listens(&engine, &mut kubectl);
+        let context = crate::needs::output_of(&["kubectl", "config", "current-context"].map(str::to_owned)).unwrap_or_default();
+        let _ = std::fs::remove_file(&log);
+        let context = context.lines().next().unwrap_or_default().trim().to_owned();
+        let cluster = Cluster { engine, _kubectl: kubectl, socket, context, namespace: RefCell::default() };
+        listens.map(|()| cluster)
+    }
+
+    /// Asks something, and reads the answer whole.
+    pub fn ask(&self, method: &str, path: &str, body: Body<'_>) -> Result<Value, String> {
+        self.engine.ask(method, path, body, WITHIN).map_err(said)
+    }
+
+    /// Asks for something that comes bit by bit.
+    pub fn read(&self, path: &str) -> Result<impl Read + use<>, String> {
+        self.engine.open("GET", path, Body::Nothing, WITHIN).map_err(said)
+    }
+
+    /// The namespace of the run, made when it is first asked for.
+    pub fn namespace(&self, run: &str) -> Result<String, String> {
+        if let Some(name) = &*self.namespace.borrow() {
+            return Ok(name.clone());
+        }
+        let name = objects::namespace_name(run, &unique(&self.socket));
+        notes::write(&name, &self.context)?;
+        self.ask("POST", "/api/v1/namespaces", Body::Json(&objects::namespace(&name, run)))?;
+        *self.namespace.borrow_mut() = Some(name.clone());
+        // Pods can be made as soon as it has an account for them.
+        let account = format!("/api/v1/namespaces/{name}/serviceaccounts/default");
+        let deadline = load::clock::now_ns() + USABLE_WITHIN.as_nanos() as u64;
+        while let Err(why) = self.ask("GET", &account, Body::Nothing) {
+            if load::clock::now_ns() > deadline {
+                return Err(format!("no pod can be made in the namespace {name}: {why}"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(name)
+    }
+
+    /// Nodes, as the cluster lists them.
+    pub fn nodes(&self) -> Result<Vec<Value>, String> {
+        let all = self.ask("GET", "/api/v1/nodes", Body::Nothing)?;
+        Ok(all["items"].as_array().cloned().unwrap_or_default())
+    }
+
+    /// Whether a node that is here has an image of this name.
+    pub fn has_image(&self, name: &str) -> bool {
+        let is_it = |known: &str| known.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
+        let names = |node: &Value| {
+            let images = node["status"]["images"].as_array().cloned().unwrap_or_default();
+            images.iter().flat_map(|image| image["names"].as_array().cloned().unwrap_or_default()).collect::<Vec<Value>>()
+        };
+        // Who may not ask loads it again, which does no harm.
+        let nodes = self.nodes().unwrap_or_default();
+        !nodes.is_empty() && nodes.iter().all(|node| names(node).iter().filter_map(Value::as_str).any(is_it))
+    }
+}
+
+/// Waits until the cluster answers.
+fn listens(engine: &Engine, kubectl: &mut Process) -> Result<(), String> {
+    let deadline = load::clock::now_ns() + LISTENS_WITHIN.as_nanos() as u64;
+    loop {
+        let why = match engine.ask("GET", "/version", Body::Nothing, WITHIN) {
+            Ok(_) => return Ok(()),
+            // It listens, and says so of what is behind it.
+            Err(refused @ Trouble::Refused(_)) => return Err(said(refused)),
+            Err(silent) => silent.to_string(),
+        };
+        if let Some(ended) = kubectl.ended() {
+            let status = ended.status.clone();
+            let log = kubectl.last_lines(3).join("; ");
+            return Err(format!("`kubectl proxy` ended with {status}{}{log}", if log.is_empty() { "" } else { ": " }));
+        }
+        if load::clock::now_ns() > deadline {
+            return Err(format!("`kubectl proxy` does not listen: {why}"));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// What tells namespaces of one run's id apart, whichever machine asks for them.
+fn unique(socket: &Path) -> String {
+    let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let host = rustix::system::uname();
+    let text = format!("{machine} {} {} {}", host.nodename().to_string_lossy(), socket.display(), load::clock::now_ns());
+    hex(&Sha256::digest(text))[..8].to_owned()
+}
+
+/// Where services are reached that listen on nodes: the first address within the cluster that a node has.
+pub(super) fn node_address(nodes: &[Value]) -> Option<IpAddr> {
+    let addresses = nodes.iter().flat_map(|node| node["status"]["addresses"].as_array().into_iter().flatten());
+    addresses.filter(|address| address["type"] == "InternalIP").find_map(|address| address["address"].as_str()?.parse().ok())
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if let Some(name) = self.namespace.get_mut().take() {
+            // What cannot be removed now stays noted, for the next that holds the lock.
+            if self.ask("DELETE", &format!("/api/v1/namespaces/{name}"), Body::Nothing).is_ok() {
+                notes::forget(&name);
+            }
+        }
+        let _ = std::fs::remove_file(&self.socket);
+        if let Some(folder) = self.socket.parent() {
+            // Only where it is empty.
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_first_address_within_the_cluster_is_taken() {
+        let node = |kind: &str, address: &str| {
+            let addresses = [json!({"type": "Hostname", "address": "n"}), json!({"type": kind, "address": address})];
+            json!({"status": {"addresses": addresses}})
+        };
+        assert_eq!(node_address(&[node("ExternalIP", "9.9.9.9"), node("InternalIP", "10.0.0.7")]), Some(IpAddr::from([10, 0, 0, 7])));
+        assert_eq!(node_address(&[node("InternalIP", "nowhere"), json!(null)]), None);
+    }
+
+    #[test]
+    fn no_two_names_are_the_same() {
+        let socket = Path::new("/nowhere");
+        let (one, two) = (unique(socket), unique(socket));
+        assert!(one != two && one.len() == 8, "{one} {two}");
+    }
+}

@@ -1,0 +1,213 @@
+//! Systems in pods of a Kubernetes cluster.
+//!
+//! Each start has a deployment of one pod and a service, in the one namespace of its run. What a pod uses is read of its processes, so it
+//! must run on this machine, as on a cluster of one node.
+
+mod cluster;
+mod notes;
+mod objects;
+mod pod;
+mod status;
+
+pub use notes::clear;
+
+use crate::database::Means;
+use crate::engine::Body;
+use crate::image::{self, Store};
+use crate::place::{Inside, Order, Runner, Started};
+use crate::process::{self, NotDone, Spec, last_lines};
+use crate::start::Surroundings;
+use cluster::{Cluster, node_address};
+use model::experiment::Network;
+use model::image::Image;
+use model::name::ContenderName;
+use model::record::Failure;
+use model::reset::ResetStep;
+use model::system::Contender;
+use pod::{Pod, Spot};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Where a pod listens first.
+const PORT: u16 = 8080;
+/// How long a cluster may take for what is quick.
+const WITHIN: Duration = Duration::from_secs(30);
+/// How long images may take to get there.
+const LOAD_WITHIN: Duration = Duration::from_secs(600);
+/// Names the command that brings an archive of an image to the cluster.
+const LOADER: &str = "FACEOFF_KUBE_LOAD";
+
+/// Starts systems in pods.
+pub struct Kubernetes {
+    cluster: Rc<Cluster>,
+    network: Network,
+    /// What the cluster calls the images of those who take part.
+    images: RefCell<BTreeMap<ContenderName, String>>,
+    /// Services that were made for a start that is yet to come, by where they are reached.
+    spots: RefCell<BTreeMap<SocketAddr, Spot>>,
+    starts: Cell<u32>,
+}
+
+impl Kubernetes {
+    /// Finds the cluster.
+    ///
+    /// # Errors
+    /// In words, that there is none that can be used.
+    pub fn open(network: Network) -> Result<Kubernetes, String> {
+        let cluster = Cluster::open().map_err(|why| format!("no Kubernetes cluster: {why}"))?;
+        let (images, spots) = (RefCell::default(), RefCell::default());
+        Ok(Kubernetes { cluster: Rc::new(cluster), network, images, spots, starts: Cell::new(0) })
+    }
+
+    /// Has an image of the store brought to the cluster, unless it is there; what it is called there.
+    fn load(&self, image: &Image, store: &Store, cache: &Path, means: Means<'_>) -> Result<String, Failure> {
+        let failed = |cause: String, log| Failure { stage: "image".into(), cause, log };
+        let name = name_of(image);
+        if self.cluster.has_image(&name) {
+            return Ok(name);
+        }
+        let words = std::env::var(LOADER).unwrap_or_default();
+        let mut command: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        if command.is_empty() {
+            let instead = "names no command that brings it there, such as `kind load image-archive`";
+            return Err(failed(format!("the image {name} is not in the cluster, and {LOADER} {instead}"), vec![]));
+        }
+        let cache = std::path::absolute(cache).unwrap_or_else(|_| cache.to_owned());
+        let (archive, log) = (cache.join("image.tar"), cache.join("kubernetes.image.log"));
+        let _ = std::fs::remove_file(&log);
+        let written = std::fs::File::create(&archive).and_then(|file| store.archive_as(image, &name, std::io::BufWriter::new(file)));
+        written.map_err(|e| failed(format!("the archive of {name} cannot be written: {e}"), vec![]))?;
+        command.push(archive.to_string_lossy().into_owned());
+        let env = BTreeMap::new();
+        // Where the command is named as seen from here.
+        let here = std::env::current_dir().unwrap_or_else(|_| cache.clone());
+        let (folder, run) = (here.as_path(), means.run);
+        let spec = Spec { command: &command, folder, env: &env, cpus: &[], descriptors: None, log: &log, user: None, run };
+        let deadline = load::clock::now_ns() + LOAD_WITHIN.as_nanos() as u64;
+        let loaded = process::run(&spec, deadline, means.stop);
+        let _ = std::fs::remove_file(&archive);
+        let with_log = |what: String| failed(format!("`{words}` {what}; {LOADER} names it"), last_lines(&log, 20));
+        loaded.map_err(|why| match why {
+            NotDone::NotStarted(cause) => failed(format!("{cause}; {LOADER} names it"), vec![]),
+            NotDone::Ended(status) => with_log(format!("ended with {status}")),
+            NotDone::Interrupted => failed("interrupted".into(), vec![]),
+            NotDone::Late => with_log(format!("was not done within {}", model::units::show_duration(LOAD_WITHIN))),
+        })?;
+        Ok(name)
+    }
+}
+
+/// What an image is called in a cluster: by what is in it, so that none that was loaded before is taken for it.
+fn name_of(image: &Image) -> String {
+    let digest: String = image.digest.trim_start_matches("sha256:").chars().take(12).collect();
+    // A tag has 128 characters at most.
+    let (repository, tag) = image.reference.rsplit_once(':').unwrap_or((image.reference.as_str(), "latest"));
+    format!("{repository}:{}-{digest}", tag.chars().take(100).collect::<String>())
+}
+
+/// Whether a host is this machine and nobody else's.
+fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Why a contender cannot run in a pod; `None` where it may.
+fn cannot(contender: &Contender) -> Option<&'static str> {
+    if contender.system.image.dockerfile.is_some() {
+        return Some("its image is of its own Dockerfile, and only derived ones are brought to a cluster");
+    }
+    let resets = contender.system.reset.as_ref().map(|reset| &reset.step);
+    matches!(resets, Some(ResetStep::Command(_))).then_some("a command resets it, which would look for it on this machine")
+}
+
+impl Runner for Kubernetes {
+    fn provide(&self, contender: &Contender, cache: &Path, means: Means<'_>) -> Result<Option<Image>, Failure> {
+        if contender.system.reached.is_some() {
+            return Ok(None);
+        }
+        let failed = |cause: String| Failure { stage: "image".into(), cause, log: vec![] };
+        if let Some(why) = image::has_none(contender).or_else(|| cannot(contender)) {
+            return Err(failed(why.to_owned()));
+        }
+        let store = Store::open(&cache.join("images")).map_err(failed)?;
+        let image = image::make(contender, &store, cache, means)?;
+        store.sweep();
+        let name = self.load(&image, &store, cache, means)?;
+        self.images.borrow_mut().insert(contender.name.clone(), name);
+        Ok(Some(image))
+    }
+
+    fn inside(&self, contender: &Contender, around: &Surroundings<'_>, _: &Path) -> Result<Inside, String> {
+        let host = around.database.and_then(|database| database.get("database.host"));
+        if let Some(host) = host.filter(|host| is_loopback(host)) {
+            let instead = "FACEOFF_DATABASE may name one that listens elsewhere";
+            return Err(format!("its database listens at {host}, where no pod reaches it; {instead}"));
+        }
+        if let Some(upstream) = around.upstream.filter(|upstream| upstream.ip().is_loopback()) {
+            return Err(format!("its upstream listens at {upstream}, where no pod reaches it; have it run in the cluster as well"));
+        }
+        let namespace = self.cluster.namespace(around.run)?;
+        let ports: Vec<(String, u16)> = contender.system.start.ports.iter().cloned().zip(PORT..).collect();
+        if ports.is_empty() {
+            return Err("the system names no port".into());
+        }
+        self.starts.set(self.starts.get() + 1);
+        let name = format!("start-{}", self.starts.get());
+        let service = objects::service(&name, around.run, &ports, self.network);
+        let made = self.cluster.ask("POST", &format!("/api/v1/namespaces/{namespace}/services"), Body::Json(&service))?;
+        let address = if self.network == Network::NodePort {
+            let host = node_address(&self.cluster.nodes()?).ok_or("no node of the cluster has an address within it")?;
+            let port = made["spec"]["ports"][0]["nodePort"].as_u64().and_then(|port| u16::try_from(port).ok());
+            SocketAddr::from((host, port.ok_or("the cluster gave the service no port of its nodes")?))
+        } else {
+            let host = made["spec"]["clusterIP"].as_str().and_then(|text| text.parse::<IpAddr>().ok());
+            SocketAddr::from((host.ok_or("the cluster gave the service no address")?, PORT))
+        };
+        let mut texts = BTreeMap::new();
+        texts.insert("java".into(), format!("{}/bin/java", image::JAVA));
+        texts.insert("java.home".into(), image::JAVA.to_owned());
+        texts.insert("work".into(), image::WORK.to_owned());
+        texts.insert("listen".into(), Ipv4Addr::UNSPECIFIED.to_string());
+        texts.extend(ports.iter().map(|(name, port)| (format!("port.{name}"), port.to_string())));
+        let ports = ports.into_iter().map(|(_, port)| port).collect();
+        self.spots.borrow_mut().insert(address, Spot { namespace, name, ports });
+        Ok(Inside { texts, address, published: vec![] })
+    }
+
+    fn start(&self, order: &Order<'_>) -> Result<Box<dyn Started>, String> {
+        let image = self.images.borrow().get(&order.contender.name).cloned();
+        let image = image.ok_or_else(|| format!("no image of {} was made", order.contender.name))?;
+        let spot = self.spots.borrow_mut().remove(&order.inside.address);
+        let spot = spot.ok_or_else(|| format!("no service was made at {}", order.inside.address))?;
+        Ok(Box::new(Pod::start(&self.cluster, &image, spot, order)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_pod_reaches_loopback() {
+        assert!(["localhost", "127.0.0.1", "127.1.2.3", "::1"].into_iter().all(is_loopback));
+        assert!(!["10.0.0.7", "db.example", ""].into_iter().any(is_loopback));
+    }
+
+    #[test]
+    fn images_are_called_by_what_is_in_them() {
+        let image = |reference: &str| Image {
+            reference: reference.into(),
+            digest: format!("sha256:{}", "0123456789abcdef".repeat(4)),
+            config: None,
+            bytes: 0,
+            layers: vec![],
+            said: vec![],
+        };
+        assert_eq!(name_of(&image("faceoff/a:latest")), "faceoff/a:latest-0123456789ab");
+        let long = name_of(&image(&format!("faceoff/a:{}", "x".repeat(128))));
+        assert!(long.len() <= "faceoff/a:".len() + 128 && long.ends_with("-0123456789ab"), "{long}");
+    }
+}

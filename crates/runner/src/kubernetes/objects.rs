@@ -1,0 +1,224 @@
+//! What the cluster is told to make.
+
+use crate::image::WORK;
+use crate::start::Surroundings;
+use model::experiment::Network;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The label of all that is made, with the run's id.
+pub(super) const RUN_LABEL: &str = "faceoff.run";
+/// The label of what belongs to one start, with its name.
+pub(super) const START_LABEL: &str = "faceoff.start";
+
+/// The name of a run's namespace: in small letters and digits, 63 characters at most; `unique` tells it from all others of that id.
+pub(super) fn namespace_name(run: &str, unique: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let id: String = run.chars().map(plain).take(40).collect();
+    ["faceoff", id.trim_matches('-'), unique].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("-")
+}
+
+/// A text as the value of a label: letters, digits, `-`, `_` and `.`, 63 at most, a letter or digit at either end.
+fn label(text: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let value: String = text.chars().map(plain).take(63).collect();
+    value.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned()
+}
+
+/// The namespace of a run.
+pub(super) fn namespace(name: &str, run: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {RUN_LABEL: label(run)}}})
+}
+
+/// The service of one start: where it is reached, whichever pod it is.
+pub(super) fn service(name: &str, run: &str, ports: &[(String, u16)], network: Network) -> Value {
+    // Names of ports are shorter than ours may be.
+    let ports: Vec<Value> = ports
+        .iter()
+        .enumerate()
+        .map(|(n, (_, port))| json!({"name": format!("port-{n}"), "port": port, "targetPort": port, "protocol": "TCP"}))
+        .collect();
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "labels": {RUN_LABEL: label(run), START_LABEL: name}},
+        "spec": {
+            "type": if network == Network::NodePort { "NodePort" } else { "ClusterIP" },
+            "selector": {START_LABEL: name},
+            "ports": ports,
+            // Whether it is ready is found by asking it, here as everywhere.
+            "publishNotReadyAddresses": true,
+        },
+    })
+}
+
+/// The files that were rendered for a start, each under a key of its own: not every name of a file may be one.
+pub(super) fn config_map(name: &str, run: &str, rendered: &[(String, String)]) -> Value {
+    let data: BTreeMap<String, &str> = rendered.iter().enumerate().map(|(n, (_, text))| (key(n), text.as_str())).collect();
+    json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "labels": {RUN_LABEL: label(run), START_LABEL: name}},
+        "data": data,
+    })
+}
+
+fn key(n: usize) -> String {
+    format!("file-{n}")
+}
+
+/// What a deployment runs.
+pub(super) struct Runs<'a> {
+    pub name: &'a str,
+    pub image: &'a str,
+    pub command: &'a [String],
+    pub env: &'a BTreeMap<String, String>,
+    pub ports: &'a [u16],
+    /// Names of files in the config map, in its order.
+    pub rendered: &'a [String],
+    /// How long it may take to end when it is asked to.
+    pub grace_seconds: u64,
+    /// Who runs it: user and group.
+    pub user: (u32, u32),
+}
+
+/// The deployment of one start, of one pod.
+pub(super) fn deployment(runs: &Runs<'_>, around: &Surroundings<'_>) -> Value {
+    let (program, arguments) = runs.command.split_first().map_or(("", &[][..]), |(program, rest)| (program.as_str(), rest));
+    let arguments: Vec<String> = arguments.iter().map(|argument| literal(argument)).collect();
+    let env: Vec<Value> = runs.env.iter().map(|(name, value)| json!({"name": name, "value": literal(value)})).collect();
+    let ports: Vec<Value> = runs.ports.iter().map(|port| json!({"containerPort": port})).collect();
+    let mut mounts = vec![json!({"name": "work", "mountPath": WORK})];
+    let mut volumes = vec![json!({"name": "work", "emptyDir": {}})];
+    if !runs.rendered.is_empty() {
+        volumes.push(json!({"name": "rendered", "configMap": {"name": runs.name}}));
+    }
+    for (n, file) in runs.rendered.iter().enumerate() {
+        mounts.push(json!({"name": "rendered", "mountPath": format!("{WORK}/{file}"), "subPath": key(n)}));
+    }
+    let mut limits = serde_json::Map::new();
+    if let Some(cpus) = around.limits.cpus {
+        limits.insert("cpu".into(), json!(format!("{}m", (cpus * 1000.0).round().max(1.0) as u64)));
+    }
+    if let Some(bytes) = around.limits.memory_bytes {
+        limits.insert("memory".into(), json!(bytes.to_string()));
+    }
+    let labels = json!({RUN_LABEL: label(around.run), START_LABEL: runs.name});
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": runs.name, "labels": labels},
+        "spec": {
+            "replicas": 1,
+            "strategy": {"type": "Recreate"},
+            "selector": {"matchLabels": {START_LABEL: runs.name}},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {
+                    "automountServiceAccountToken": false,
+                    "enableServiceLinks": false,
+                    "terminationGracePeriodSeconds": runs.grace_seconds,
+                    "volumes": volumes,
+                    "containers": [{
+                        "name": "system",
+                        "image": runs.image,
+                        // It was loaded; whatever a registry has under this name is something else.
+                        "imagePullPolicy": "Never",
+                        "command": [literal(program)],
+                        "args": arguments,
+                        "env": env,
+                        "ports": ports,
+                        "volumeMounts": mounts,
+                        "resources": {"requests": limits, "limits": limits},
+                        // As it would run as a process.
+                        "securityContext": {"runAsUser": runs.user.0, "runAsGroup": runs.user.1, "allowPrivilegeEscalation": false},
+                    }],
+                },
+            },
+        },
+    })
+}
+
+/// A text in which the cluster replaces nothing: `$(NAME)` means a variable there, and `$$` a dollar.
+fn literal(text: &str) -> String {
+    text.replace('$', "$$")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::needs::Tools;
+    use crate::place::{Limits, Processes};
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+
+    fn made(limits: Limits, command: &[&str], rendered: &[&str]) -> Value {
+        let (tools, stop) = (Tools::default(), AtomicBool::new(false));
+        let around = Surroundings {
+            tools: &tools,
+            runner: &Processes,
+            limits,
+            upstream: None,
+            database: None,
+            cpus: &[],
+            descriptors: None,
+            work: Path::new("/nowhere"),
+            run: "Bank Of 2026/é",
+            stop: &stop,
+        };
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<String>>();
+        let (command, rendered) = (owned(command), owned(rendered));
+        let env = BTreeMap::from([("HOME".to_owned(), "$(PATH)".to_owned())]);
+        let (image, ports) = ("faceoff/a:latest-0123456789ab", &[8080_u16][..]);
+        let runs =
+            Runs { name: "start-1", image, command: &command, env: &env, ports, rendered: &rendered, grace_seconds: 10, user: (7, 8) };
+        deployment(&runs, &around)
+    }
+
+    #[test]
+    fn names_are_what_a_cluster_takes() {
+        let long = namespace_name(&"Reverse_Proxy.2026 é".repeat(9), "0123456789");
+        let is_plain = |name: &str| name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        assert!(long.len() <= 63 && is_plain(&long) && long.ends_with("-0123456789"), "{long}");
+        assert_eq!(namespace_name("bank-20261121", "ab"), "faceoff-bank-20261121-ab");
+        assert_eq!(namespace_name("é/", "ab"), "faceoff-ab");
+        assert_eq!(label("-a/b_c."), "a-b_c");
+        assert_eq!(label(""), "");
+    }
+
+    #[test]
+    fn requests_are_the_limits_and_nothing_is_asked_where_nothing_is_said() {
+        let resources = |limits| made(limits, &["/app/a"], &[])["spec"]["template"]["spec"]["containers"][0]["resources"].clone();
+        let both = resources(Limits { cpus: Some(0.5), memory_bytes: Some(64 << 20) });
+        assert_eq!(both["limits"], json!({"cpu": "500m", "memory": "67108864"}));
+        assert_eq!(both["requests"], both["limits"]);
+        assert_eq!(resources(Limits::default())["limits"], json!({}));
+    }
+
+    #[test]
+    fn nothing_of_a_command_or_its_environment_is_replaced() {
+        let container = made(Limits::default(), &["/app/a", "$(HOME)", "a$$b"], &[])["spec"]["template"]["spec"]["containers"][0].clone();
+        assert_eq!(container["command"], json!(["/app/a"]));
+        assert_eq!(container["args"], json!(["$$(HOME)", "a$$$$b"]));
+        assert_eq!(container["env"], json!([{"name": "HOME", "value": "$$(PATH)"}]));
+    }
+
+    #[test]
+    fn rendered_files_are_mounted_where_the_system_looks_for_them() {
+        let pod = made(Limits::default(), &["/app/a"], &["nginx.conf", "more.conf"])["spec"]["template"]["spec"].clone();
+        assert_eq!(pod["volumes"][1], json!({"name": "rendered", "configMap": {"name": "start-1"}}));
+        let mount = &pod["containers"][0]["volumeMounts"][2];
+        assert_eq!(*mount, json!({"name": "rendered", "mountPath": "/run/faceoff/more.conf", "subPath": "file-1"}));
+        let map = config_map("start-1", "x", &[("nginx.conf".into(), "one".into()), ("more.conf".into(), "two".into())]);
+        assert_eq!(map["data"], json!({"file-0": "one", "file-1": "two"}));
+        assert_eq!(made(Limits::default(), &["/app/a"], &[])["spec"]["template"]["spec"]["volumes"].as_array().map(Vec::len), Some(1));
+    }
+
+    #[test]
+    fn a_service_finds_the_pods_of_its_start_alone() {
+        let made = service("start-1", "x", &[("http".into(), 8080), ("admin".into(), 8081)], Network::NodePort);
+        assert_eq!((&made["spec"]["type"], &made["spec"]["selector"]), (&json!("NodePort"), &json!({"faceoff.start": "start-1"})));
+        assert_eq!(made["spec"]["ports"][1]["targetPort"], 8081);
+        assert_eq!(service("s", "x", &[], Network::ClusterIp)["spec"]["type"], "ClusterIP");
+    }
+}

@@ -1,0 +1,447 @@
+//! The pod of one start: made through a deployment, followed, stopped, removed.
+
+use super::WITHIN;
+use super::cluster::Cluster;
+use super::objects::{self, Runs, START_LABEL};
+use super::status::{self, State};
+use crate::cgroup;
+use crate::cpus::set_of;
+use crate::engine::{Body, escaped};
+use crate::place::{Order, Started};
+use crate::process::{Ended, Stop, last_lines, without_colours};
+use crate::procfs::{descendants, is_alive, parents, threads};
+use model::system::StopSignal;
+use model::units::show_duration;
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use rustix::thread::sched_setaffinity;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How long the cluster may take to say that what has ended has ended.
+const NOTICES_WITHIN: Duration = Duration::from_secs(10);
+/// How often it is asked how far a pod is.
+const ASK_AGAIN: Duration = Duration::from_millis(10);
+/// The longest output that is kept.
+const LOG_MAX: u64 = 64 << 20;
+
+/// Where a start is in the cluster.
+#[derive(Clone, Debug)]
+pub(super) struct Spot {
+    pub namespace: String,
+    /// The name of its service and its deployment, and of whatever else it has.
+    pub name: String,
+    /// The ports on which it listens.
+    pub ports: Vec<u16>,
+}
+
+/// A pod that was started. Dropping it removes it, with all that was made for it.
+pub(super) struct Pod {
+    cluster: Rc<Cluster>,
+    spot: Spot,
+    /// What the cluster calls it.
+    pod: String,
+    /// What its container is called.
+    container: String,
+    pid: u32,
+    started_ns: u64,
+    memory_bytes: Option<u64>,
+    log: PathBuf,
+    ended: Option<String>,
+    is_gone: bool,
+}
+
+impl Pod {
+    /// Makes one, and waits until its container runs.
+    pub fn start(cluster: &Rc<Cluster>, image: &str, spot: Spot, order: &Order<'_>) -> Result<Pod, String> {
+        let (start, stop) = (&order.contender.system.start, &order.contender.system.stop);
+        let read = |file: &String| -> Result<(String, String), String> {
+            let text = std::fs::read_to_string(order.work.join(file)).map_err(|e| format!("{file} cannot be read: {e}"))?;
+            Ok((file.clone(), text))
+        };
+        let rendered = start.render.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let runs = Runs {
+            name: &spot.name,
+            image,
+            command: order.command,
+            env: order.env,
+            ports: &spot.ports,
+            rendered: &start.render,
+            grace_seconds: grace_seconds(stop.within),
+            user: (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw()),
+        };
+        let deployment = objects::deployment(&runs, order.around);
+        // From here on it is removed, however this ends.
+        let mut pod = Pod {
+            cluster: Rc::clone(cluster),
+            spot,
+            pod: String::new(),
+            container: String::new(),
+            pid: 0,
+            started_ns: 0,
+            memory_bytes: order.around.limits.memory_bytes,
+            log: order.log.to_owned(),
+            ended: None,
+            is_gone: false,
+        };
+        if !rendered.is_empty() {
+            let map = objects::config_map(&pod.spot.name, order.around.run, &rendered);
+            cluster.ask("POST", &pod.path("/api/v1", "configmaps", ""), Body::Json(&map))?;
+        }
+        pod.started_ns = load::clock::now_ns();
+        cluster.ask("POST", &pod.path("/apis/apps/v1", "deployments", ""), Body::Json(&deployment))?;
+        pod.container = pod.await_running(order)?;
+        pod.pid = pod.find()?;
+        pod.confine(order)?;
+        Ok(pod)
+    }
+
+    /// The path of something of its namespace, or of all that belongs to its start.
+    fn path(&self, group: &str, kind: &str, name: &str) -> String {
+        let name = if name.is_empty() { String::new() } else { format!("/{name}") };
+        format!("{group}/namespaces/{}/{kind}{name}", self.spot.namespace)
+    }
+
+    /// What a list or a removal is of: what carries the label of its start.
+    fn of_start(&self) -> String {
+        format!("labelSelector={}", escaped(&format!("{START_LABEL}={}", self.spot.name)))
+    }
+
+    /// Its pod as the cluster has it now.
+    fn look(&self) -> Result<Option<Value>, String> {
+        let path = format!("{}?{}", self.path("/api/v1", "pods", ""), self.of_start());
+        let all = self.cluster.ask("GET", &path, Body::Nothing)?;
+        Ok(all["items"].as_array().and_then(|items| items.first().cloned()))
+    }
+
+    /// Its pod, once it has one.
+    fn own(&self) -> Result<Value, String> {
+        self.cluster.ask("GET", &self.path("/api/v1", "pods", &self.pod), Body::Nothing)
+    }
+
+    fn ended_at_once(&self, how: &str) -> String {
+        let log = self.last_lines(5).join("; ");
+        self.keep_log();
+        format!("it ended with {how} as soon as it was started{}{log}", if log.is_empty() { "" } else { ": " })
+    }
+
+    /// What the cluster warned of, for a failure.
+    fn warnings(&self) -> String {
+        let path = format!("{}?fieldSelector=type%3DWarning", self.path("/api/v1", "events", ""));
+        let events = self.cluster.ask("GET", &path, Body::Nothing).unwrap_or_default();
+        status::warnings(&events, &self.spot.name).iter().map(|warning| format!("; {warning}")).collect()
+    }
+
+    /// Waits until its container runs; what the container is called.
+    fn await_running(&mut self, order: &Order<'_>) -> Result<String, String> {
+        let within = order.contender.system.ready_within;
+        let deadline = self.started_ns + within.as_nanos() as u64;
+        let mut waits_for = "no pod was made of it".to_owned();
+        loop {
+            if let Some(pod) = self.look()? {
+                self.pod = pod["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+                match status::state(&pod, self.memory_bytes) {
+                    State::Running(container) => return Ok(container),
+                    State::Ended(how) => return Err(self.ended_at_once(&how)),
+                    State::Broken(why) => return Err(format!("its pod cannot run: {why}{}", self.warnings())),
+                    State::Waiting(what) => waits_for = what,
+                }
+            }
+            if order.around.stop.load(Ordering::Relaxed) {
+                return Err("interrupted".into());
+            }
+            if load::clock::now_ns() > deadline {
+                return Err(format!("its pod did not run within {}: {waits_for}{}", show_duration(within), self.warnings()));
+            }
+            std::thread::sleep(ASK_AGAIN);
+        }
+    }
+
+    /// The first process of its container, as this machine knows it.
+    fn find(&self) -> Result<u32, String> {
+        if let Some(pid) = root_of(&self.container) {
+            return Ok(pid);
+        }
+        // It may have ended meanwhile.
+        let pod = self.own()?;
+        if let Some(how) = status::ended(&pod, self.memory_bytes) {
+            return Err(self.ended_at_once(&how));
+        }
+        let node = pod["spec"]["nodeName"].as_str().unwrap_or("unknown");
+        Err(format!("its pod runs on the node {node}, which is not this machine: what a pod uses is read here, where its processes are"))
+    }
+
+    /// Gives its processes the CPUs and the limit of descriptors that it has as a process; a pod's description has no words for either.
+    fn confine(&self, order: &Order<'_>) -> Result<(), String> {
+        let tree: Vec<u32> = std::iter::once(self.pid).chain(descendants(self.pid)).collect();
+        let cpus = set_of(order.around.cpus);
+        if !order.around.cpus.is_empty() {
+            for thread in tree.iter().flat_map(|pid| threads(*pid)) {
+                // Where the kubelet gives it others, the check of its CPUs says so.
+                let _ = sched_setaffinity(Pid::from_raw(thread as i32), &cpus);
+            }
+        }
+        let limit = Some(order.descriptors);
+        let is_asked = order.around.descriptors.or(order.contender.system.start.descriptors).is_some();
+        for pid in tree {
+            let set = prlimit(Pid::from_raw(pid as i32), Resource::Nofile, Rlimit { current: limit, maximum: limit });
+            if let Err(error) = set
+                && is_asked
+                && is_alive(pid)
+            {
+                return Err(format!("its limit of {} descriptors cannot be set: {error}", order.descriptors));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether its first process runs; another that has got the same number is none of ours.
+    fn runs(&self) -> bool {
+        let groups = || std::fs::read_to_string(format!("/proc/{}/cgroup", self.pid)).unwrap_or_default();
+        self.pid != 0 && is_alive(self.pid) && groups().contains(&self.container)
+    }
+
+    fn await_end(&self, most: Duration) -> bool {
+        let deadline = load::clock::now_ns() + most.as_nanos() as u64;
+        while self.runs() {
+            if load::clock::now_ns() >= deadline {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+
+    /// Asks the cluster until it has noticed the end.
+    fn learn_end(&self) -> String {
+        let deadline = load::clock::now_ns() + NOTICES_WITHIN.as_nanos() as u64;
+        loop {
+            match self.own().map(|pod| status::state(&pod, self.memory_bytes)) {
+                Ok(State::Ended(how)) => return how,
+                Ok(State::Broken(why)) => return format!("its pod ({why})"),
+                Ok(State::Running(_) | State::Waiting(_)) => {}
+                Err(why) => return format!("lost: {why}{}", self.warnings()),
+            }
+            if load::clock::now_ns() > deadline {
+                return "lost: the cluster believes that it runs".into();
+            }
+            std::thread::sleep(ASK_AGAIN);
+        }
+    }
+
+    /// Sees to it that nothing takes its place when it ends: what made it is removed, and it is not.
+    fn orphan(&self) {
+        let deployments = self.path("/apis/apps/v1", "deployments", &self.spot.name);
+        let sets = self.path("/apis/apps/v1", "replicasets", "");
+        let _ = self.cluster.ask("DELETE", &format!("{deployments}?propagationPolicy=Orphan"), Body::Nothing);
+        let of_start = self.of_start();
+        let _ = self.cluster.ask("DELETE", &format!("{sets}?propagationPolicy=Orphan&{of_start}"), Body::Nothing);
+        let deadline = load::clock::now_ns() + NOTICES_WITHIN.as_nanos() as u64;
+        let is_left = || {
+            let left = self.cluster.ask("GET", &format!("{sets}?{of_start}"), Body::Nothing);
+            left.is_ok_and(|left| left["items"].as_array().is_some_and(|items| !items.is_empty()))
+        };
+        while is_left() && load::clock::now_ns() < deadline {
+            std::thread::sleep(ASK_AGAIN);
+        }
+    }
+
+    /// Has the cluster take away what has ended, with the second in which it notes how.
+    fn remove_pod(&self) {
+        let path = format!("{}?gracePeriodSeconds=1", self.path("/api/v1", "pods", &self.pod));
+        let _ = self.cluster.ask("DELETE", &path, Body::Nothing);
+    }
+
+    fn log_path(&self, query: &str) -> String {
+        format!("{}/log?container=system&{query}", self.path("/api/v1", "pods", &self.pod))
+    }
+
+    /// Copies what it wrote so far into its log.
+    fn keep_log(&self) {
+        if let Ok(output) = self.cluster.read(&self.log_path("")) {
+            keep(output, &self.log);
+        }
+    }
+
+    fn remove(&mut self) {
+        if self.is_gone {
+            return;
+        }
+        let of_start = self.of_start();
+        let mut went = true;
+        let mut delete = |path: String| went &= self.cluster.ask("DELETE", &path, Body::Nothing).is_ok();
+        // What is gone already is refused: only what can be asked of all at once tells whether it went.
+        let _ = self.cluster.ask("DELETE", &self.path("/apis/apps/v1", "deployments", &self.spot.name), Body::Nothing);
+        let _ = self.cluster.ask("DELETE", &self.path("/api/v1", "services", &self.spot.name), Body::Nothing);
+        delete(format!("{}?{of_start}", self.path("/apis/apps/v1", "replicasets", "")));
+        delete(format!("{}?gracePeriodSeconds=0&{of_start}", self.path("/api/v1", "pods", "")));
+        delete(format!("{}?{of_start}", self.path("/api/v1", "configmaps", "")));
+        // Nothing of it may run beside whoever comes next.
+        if !self.await_end(NOTICES_WITHIN) {
+            went &= self.signal(Signal::KILL);
+        }
+        self.is_gone = went;
+    }
+
+    fn signal(&self, signal: Signal) -> bool {
+        self.runs() && Pid::from_raw(self.pid as i32).is_some_and(|pid| kill_process(pid, signal).is_ok())
+    }
+}
+
+/// Whole seconds, as a cluster counts, and one at least: with none it would not be asked to end, but killed.
+fn grace_seconds(within: Duration) -> u64 {
+    (within.as_nanos().div_ceil(1_000_000_000) as u64).max(1)
+}
+
+/// The first process of a container: the one in its control group whose parent is not.
+fn root_of(container: &str) -> Option<u32> {
+    // Anything less could be part of another's name.
+    if container.len() < 12 {
+        return None;
+    }
+    let parents = parents();
+    let is_inside = |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/cgroup")).is_ok_and(|groups| groups.contains(container));
+    let inside: BTreeSet<u32> = parents.keys().copied().filter(is_inside).collect();
+    inside.iter().copied().find(|pid| parents.get(pid).is_none_or(|parent| !inside.contains(parent)))
+}
+
+/// Appends an output to a file. Without it there is none to show, nothing worse.
+fn keep(output: impl Read, log: &Path) {
+    if let Ok(mut file) = std::fs::File::options().append(true).create(true).open(log) {
+        let _ = std::io::copy(&mut output.take(LOG_MAX), &mut file);
+    }
+}
+
+/// Reads what a watch tells of a pod until it has ended: how.
+fn end_told(watch: impl Read, memory_bytes: Option<u64>) -> String {
+    for line in BufReader::new(watch).lines().map_while(Result::ok) {
+        let Ok(told) = serde_json::from_str::<Value>(&line) else { break };
+        if let Some(status) = status::ended(&told["object"], memory_bytes) {
+            return status;
+        }
+        match told["type"].as_str() {
+            Some("DELETED") => break,
+            Some("ERROR") => return format!("lost: {}", told["object"]["message"].as_str().unwrap_or_default()),
+            _ => {}
+        }
+    }
+    "lost: the cluster does not say how".into()
+}
+
+impl Started for Pod {
+    fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    fn started_ns(&self) -> u64 {
+        self.started_ns
+    }
+
+    fn ended(&mut self) -> Option<String> {
+        if self.ended.is_none() && !self.runs() {
+            self.ended = Some(self.learn_end());
+        }
+        self.ended.clone()
+    }
+
+    fn log(&self) -> &Path {
+        &self.log
+    }
+
+    fn last_lines(&self, most: usize) -> Vec<String> {
+        let mut text = Vec::new();
+        match self.cluster.read(&self.log_path(&format!("tailLines={most}"))) {
+            Ok(output) => drop(output.take(1 << 20).read_to_end(&mut text)),
+            // Once it is gone, there is what was kept of it.
+            Err(_) => return last_lines(&self.log, most),
+        }
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<String> = text.lines().map(without_colours).filter(|line| !line.trim().is_empty()).collect();
+        lines[lines.len().saturating_sub(most)..].to_vec()
+    }
+
+    fn stop(mut self: Box<Self>, signal: StopSignal, within: Duration) -> Stop {
+        // Its group goes with its first process.
+        let memory_kills = cgroup::own_usage(self.pid).map_or(0, |usage| usage.memory_kills);
+        self.orphan();
+        // How it ended and what it wrote are known only as long as the pod is.
+        // From whatever state the cluster has at hand (0): the newest is waited for in vain where pods alone have not changed since.
+        let of_it = format!("watch=1&resourceVersion=0&fieldSelector=metadata.name%3D{}", self.pod);
+        let watch = format!("{}?{of_it}", self.path("/api/v1", "pods", ""));
+        let (watch, output) = (self.cluster.read(&watch), self.cluster.read(&self.log_path("follow=1")));
+        let begin = load::clock::now_ns();
+        // A cluster asks with TERM alone, and only once its kubelet has come to it.
+        let asked = match signal {
+            StopSignal::Term => Signal::TERM,
+            StopSignal::Int => Signal::INT,
+            StopSignal::Quit => Signal::QUIT,
+            StopSignal::Usr1 => Signal::USR1,
+        };
+        if self.ended.is_none() {
+            self.signal(asked);
+        }
+        let mut killed = false;
+        if !self.await_end(within) {
+            killed = true;
+            self.signal(Signal::KILL);
+            self.await_end(WITHIN);
+        }
+        let took_ns = load::clock::now_ns() - begin;
+        // Before it is started again.
+        self.remove_pod();
+        let status = match (self.ended.take(), watch) {
+            (Some(status), _) => status,
+            (None, Ok(watch)) => end_told(watch, self.memory_bytes),
+            (None, Err(why)) => format!("lost: {why}"),
+        };
+        if let Ok(output) = output {
+            keep(output, &self.log);
+        }
+        self.remove();
+        Stop { ended: Ended { status }, took_ns, killed, orphans: 0, memory_kills }
+    }
+}
+
+impl Drop for Pod {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grace_is_in_whole_seconds_and_never_none() {
+        let of = |milliseconds| grace_seconds(Duration::from_millis(milliseconds));
+        assert_eq!([of(0), of(500), of(1000), of(1001), of(10_000)], [1, 1, 1, 2, 10]);
+    }
+
+    #[test]
+    fn a_watch_tells_the_end_wherever_it_is_cut() {
+        let line = |kind: &str, state: &str| {
+            format!("{{\"type\":\"{kind}\",\"object\":{{\"status\":{{\"containerStatuses\":[{{\"state\":{state}}}]}}}}}}\n")
+        };
+        let end = "{\"terminated\":{\"exitCode\":143,\"reason\":\"Error\"}}";
+        let all = [line("ADDED", "{\"running\":{}}"), line("MODIFIED", end)].concat();
+        assert_eq!(end_told(all.as_bytes(), None), "exit 143");
+        let lost = "lost: the cluster does not say how";
+        for cut in 0..all.len() - 1 {
+            assert_eq!(end_told(&all.as_bytes()[..cut], None), lost, "cut at {cut}");
+        }
+        assert_eq!(end_told(line("DELETED", "{\"running\":{}}").as_bytes(), None), lost);
+        let refused = "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"message\":\"too old\"}}\n";
+        assert_eq!(end_told(refused.as_bytes(), None), "lost: too old");
+    }
+
+    #[test]
+    fn no_process_is_found_of_a_container_without_a_name() {
+        assert_eq!(root_of(""), None);
+        assert_eq!(root_of(&"0123abcd".repeat(8)), None);
+    }
+}
