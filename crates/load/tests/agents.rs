@@ -103,11 +103,11 @@ fn agents_make_every_request_of_one_generators_schedule() {
     assert_eq!(together.counts.scheduled, alone.counts.scheduled);
     assert_eq!((together.counts.correct, together.threads), (together.counts.scheduled, 4), "{:?}", together.examples);
     assert_eq!(together.lag.len(), together.counts.scheduled);
-    let parts: Vec<_> = apart.iter().map(|agent| (agent.part.first, agent.part.loops, agent.part.of)).collect();
+    let parts: Vec<_> = apart.iter().map(|agent| (agent.first_loop, agent.loops, agent.loops_of_all)).collect();
     assert_eq!(parts, [(0, 1, 4), (1, 2, 4), (3, 1, 4)]);
     assert_eq!(apart.iter().map(|agent| agent.counts.scheduled).sum::<u64>(), together.counts.scheduled);
     // All have one clock here: the truth is zero, and lies within what is said of it.
-    assert!(apart.iter().all(|agent| agent.offset.ns.unsigned_abs() <= agent.offset.error_ns), "{apart:?}");
+    assert!(apart.iter().all(|agent| agent.offset_ns.unsigned_abs() <= agent.offset_error_ns), "{apart:?}");
 }
 
 #[test]

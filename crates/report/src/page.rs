@@ -279,7 +279,7 @@ fn measurement(m: &Measurement) -> Value {
             "descriptors": from_second(&usage.descriptors_at, 1.0),
         },
         "generator": {
-            "cpu_percent": round(100.0 * m.generator.busy_ns() as f64 / m.duration_ns as f64),
+            "cpu_percent": round(100.0 * m.generator.busy_ns() as f64 / m.duration_ns as f64 / f64::from(m.generator.loops())),
             "lag_p99_us": m.generator.lag.as_ref().filter(|l| l.len() >= 563).map(|l| round(l.quantile_ns(0.99) as f64 / 1e3)),
             "in_flight_max": m.generator.in_flight_max,
         },
