@@ -121,6 +121,20 @@ fn connections_are_divided_whole_and_an_agent_serves_one_load_after_the_other() 
 }
 
 #[test]
+fn the_start_is_told_and_so_is_who_is_there() {
+    let agents = Agents::new(&[1, 1]);
+    let mut told_ns = None;
+    let made = planned(&Load::closed(2), Duration::from_millis(300), |plan| {
+        agents::run_from(plan, None, &agents.names, &token("a"), |at_ns| told_ns = Some(at_ns))
+    });
+    assert_eq!(Some(made.unwrap().0.began_ns), told_ns);
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let looked = agents::look(&[agents.names[0].clone(), nobody.clone()], &token("a"));
+    assert!(matches!(&looked[..], [Ok(()), Err(why)] if why.contains(&nobody) && why.contains("\nhint: ")), "{looked:?}");
+    assert!(agents::look(&agents.names, &token("b")).iter().all(Result::is_err), "who does not know the token finds nobody");
+}
+
+#[test]
 fn what_cannot_be_is_told() {
     let agents = Agents::new(&[1, 1]);
     assert!(made(&Load::closed(1), &agents.names).unwrap_err().starts_with("2 agents"));

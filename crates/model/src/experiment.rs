@@ -1365,9 +1365,13 @@ fn walk_place(table: &Table<'_>) -> Place {
         cpu_limit: table.number("cpu_limit", 0.01, 1024.0),
         memory_limit,
         agents: table.strings("agents"),
-        address: table.parsed("address", |text| {
+        address: table.string("address").and_then(|text| {
             let address = text.parse().ok().filter(|a: &Ipv4Addr| !a.is_unspecified() && !a.is_multicast() && !a.is_broadcast());
-            address.ok_or_else(|| format!("`{text}` is no IPv4 address of a machine"))
+            if address.is_none() {
+                let message = format!("`{text}` is no IPv4 address of a machine");
+                table.problem("address", message, "write one of this machine that agents reach, such as 10.0.0.20");
+            }
+            address
         }),
     };
     if let Some((message, hint)) = agents::misnamed(&place.agents) {
