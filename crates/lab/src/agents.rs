@@ -36,7 +36,7 @@ impl Agents {
     /// contenders, it does so from here on.
     ///
     /// # Errors
-    /// No token; an address that they do not reach, or that is none of this machine.
+    /// No token; no address of this machine on the way to all of them, or one that is none of its own.
     pub fn of(place: &mut Place) -> Result<Option<Agents>, Problems> {
         if place.agents.is_empty() {
             return Ok(None);

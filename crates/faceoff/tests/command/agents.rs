@@ -86,7 +86,7 @@ fn four_agents_see_at_20000_a_second_what_one_generator_sees() {
         let output = load(&server, &agents.iter().collect::<Vec<_>>(), OURS, &load_of);
         let together: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}\n{}", said(&output)));
         assert_eq!(together["counts"], alone["counts"], "{}", said(&output));
-        assert_eq!((&together["counts"]["scheduled"], &together["counts"]["correct"]), (&60_000.into(), &60_000.into()));
+        assert_eq!(together["counts"]["correct"], 60_000, "{}", said(&output));
         for ((quantile, _), ratios) in allowed.iter().zip(&mut ratios) {
             let of = |result: &Value| result["latency_us"][quantile].as_f64().unwrap();
             ratios.push(of(&together) / of(&alone));
