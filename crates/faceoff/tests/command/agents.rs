@@ -280,7 +280,7 @@ fn what_an_experiment_cannot_have_agents_do_is_said_with_its_place() {
         ("[place]\nagents = [\"a:1\"]\naddress = \"0.0.0.0\"\n", 7, "`0.0.0.0` is no IPv4 address of a machine"),
         ("[place]\nagents = [\"a:1\", \"b:1\", \"c:1\", \"d:1\", \"e:1\"]\n", 20, "`closed` has 4 connections for 5 agents"),
         (cell("kind = \"closed\", connections = 4, driver = \"wrk\"").as_str(), 10, "another generator makes the load of `c`"),
-        (cell("kind = \"capacity\", of = \"rate\", service_level = \"p95<1ms\"").as_str(), 10, "the capacity of `c` is looked for with many"),
+        (cell("kind = \"capacity\", of = \"rate\", service_level = \"p95<1ms\"").as_str(), 10, "the capacity of `c` is looked for"),
         (cell("kind = \"users\", users = 4, ramp = \"16m\"").as_str(), 10, "something of `c` takes longer"),
     ] {
         folder.experiment(&["a", "b"], more);
