@@ -6,8 +6,9 @@ use model::record::{Measurement, Record};
 use model::units::show_duration;
 
 /// Faults that say that not the contender was the limit, with what was short.
-const LIMITS: [(&str, &str); 7] = [
+const LIMITS: [(&str, &str); 8] = [
     ("generator-cpu", "the load generator was at the limit of its CPU"),
+    ("agent-cpu", "agents were at the limit of their CPUs"),
     ("rate-not-achieved", "fewer requests were sent than were due"),
     ("in-flight-limit", "as many requests were under way as the cell allows"),
     ("upstream-binds", "what stands behind the contenders, and the generator, had no CPU time left"),

@@ -5,6 +5,7 @@
 //! [`Lab::run_trial`] runs what is missing, one trial at a time, so that whoever
 //! calls may judge in between and stop.
 
+mod agents;
 mod capacity;
 mod clock;
 pub mod instrument;
@@ -21,6 +22,7 @@ mod writer;
 pub use keeping::Source;
 pub use participants::{Ready, gather, prove, provide, provide_database};
 
+use agents::Agents;
 use model::catalog::Catalog;
 use model::experiment::{CpuSets, Experiment};
 use model::name::ContenderName;
@@ -82,6 +84,8 @@ pub enum Progress<'a> {
     Ended(&'a Trial),
     /// The upstream was lost and is started again.
     UpstreamLost(&'a str),
+    /// An agent is not there: why, with what to do. The others make the load.
+    AgentAbsent(&'a str),
 }
 
 /// Is told of progress.
@@ -100,6 +104,8 @@ pub enum LabError {
     Upstream(ContenderName, record::Failure),
     /// The database cannot be started for a trial.
     Database(ContenderName, Box<record::Failure>),
+    /// An agent is not there before anything is measured, or none is any more: why, with what to do.
+    Agents(String),
     /// It was asked to stop.
     Interrupted,
 }
@@ -126,6 +132,7 @@ impl std::fmt::Display for LabError {
             }
             LabError::Upstream(name, failure) => write_failure(f, "upstream", name, failure),
             LabError::Database(name, failure) => write_failure(f, "database", name, failure),
+            LabError::Agents(why) => write!(f, "error: {why}"),
             LabError::Interrupted => f.write_str("interrupted"),
         }
     }
@@ -155,6 +162,7 @@ pub struct Lab<'a> {
     place: &'a Place<'a>,
     tools: Tools,
     runner: Box<dyn Runner>,
+    agents: Option<Agents>,
     /// By what cells ask.
     workloads: BTreeMap<String, Workload>,
     ready: Vec<Ready>,
@@ -172,7 +180,7 @@ impl<'a> Lab<'a> {
     /// Resolves and builds everybody, and writes the header into a new folder.
     ///
     /// # Errors
-    /// Problems of the files; nobody left to compare; a record that cannot be written.
+    /// Problems of the files; an agent that is not there; nobody left to compare; a record that cannot be written.
     pub fn open(
         place: &'a Place<'a>,
         mut experiment: Experiment,
@@ -186,12 +194,20 @@ impl<'a> Lab<'a> {
             return Err(LabError::NobodyLeft("no cell can be measured: none of their drivers is on the PATH".into()));
         }
         let cpus = runner::cpus::choose(experiment.place.cpus.as_ref())?;
+        let mut agents = Agents::of(&mut experiment.place)?;
+        if let Some(why) = agents.iter_mut().flat_map(Agents::look).next() {
+            return Err(LabError::Agents(why));
+        }
         let id = folder.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_else(|| experiment.name.clone());
         let tools = Tools::default();
         let article = experiment.article();
         let article = article.map(|name| place.catalog.article(name)).transpose()?;
         let runner = runner::place::runner(&experiment.place, experiment.everybody().chain(&experiment.upstream))?;
         let gathered = participants::gather_all(place, (&tools, &*runner), &experiment, &id, watch)?;
+        let out_of_reach = |ready: &Ready| agents.as_ref().and_then(|agents| agents.cannot_reach(&ready.contender));
+        if let Some(problems) = gathered.ready.iter().find_map(out_of_reach) {
+            return Err(problems.into());
+        }
         let names: Vec<ContenderName> = gathered.ready.iter().map(|r| r.contender.name.clone()).collect();
         let checks = experiment.cells.iter().map(|c| (c.workload.clone(), gathered.workloads[&c.asks()].checks())).collect();
         let machine = runner::machine::describe();
@@ -226,7 +242,7 @@ impl<'a> Lab<'a> {
             sessions: vec![],
             torn_lines: 0,
         };
-        Ok(Lab::assemble(place, (tools, runner), gathered, awake, writer, record))
+        Ok(Lab::assemble(place, (tools, runner, agents), gathered, awake, writer, record))
     }
 
     /// Takes up a record where it stopped, by the experiment that stands in it.
@@ -238,6 +254,7 @@ impl<'a> Lab<'a> {
         let tools = Tools::default();
         let mut experiment = header.experiment.clone();
         experiment.contenders = header.contenders.iter().map(|p| p.name.clone()).filter(|n| *n != experiment.baseline).collect();
+        let agents = Agents::of(&mut experiment.place)?;
         let runner = runner::place::runner(&experiment.place, experiment.everybody().chain(&experiment.upstream))?;
         let gathered = participants::gather_all(place, (&tools, &*runner), &experiment, &header.id, watch)?;
         let is_missing = |p: &Participant| !gathered.ready.iter().any(|r| r.contender.name == p.name);
@@ -260,14 +277,14 @@ impl<'a> Lab<'a> {
         runner::scrub::folder(&record.folder.join("starts"));
         let awake = keep_awake(Some(header.kept_awake), &header.machine, &header.cpus)?;
         let writer = Writer::append(&record.folder).map_err(|e| LabError::Record(record.folder.clone(), e))?;
-        let mut lab = Lab::assemble(place, (tools, runner), gathered, awake, writer, record);
+        let mut lab = Lab::assemble(place, (tools, runner, agents), gathered, awake, writer, record);
         lab.note(Event::Resumed)?;
         Ok(lab)
     }
 
     fn assemble(
         place: &'a Place<'a>,
-        (tools, runner): (Tools, Box<dyn Runner>),
+        (tools, runner, agents): (Tools, Box<dyn Runner>, Option<Agents>),
         gathered: Gathered,
         awake: Option<Awake>,
         writer: Writer,
@@ -279,6 +296,7 @@ impl<'a> Lab<'a> {
             place,
             tools,
             runner,
+            agents,
             workloads,
             ready,
             upstream,
@@ -422,10 +440,17 @@ impl<'a> Lab<'a> {
     /// Runs the next missing trial, or the first of the next spare block. `Ok(false)` when there is none.
     ///
     /// # Errors
-    /// Interrupted; a record that cannot be written; an upstream that does not stay.
+    /// Interrupted; a record that cannot be written; an upstream that does not stay; no agent left.
     pub fn run_trial(&mut self, watch: &mut Watcher<'_>) -> Result<bool, LabError> {
         let missing = self.record.missing_or_spare();
         let Some((block, position, name)) = missing.first().cloned() else { return Ok(false) };
+        if let Some(agents) = &mut self.agents {
+            let absent = agents.look();
+            match absent.first() {
+                Some(why) if agents.are_gone() => return Err(LabError::Agents(why.clone())),
+                _ => absent.iter().for_each(|why| watch(Progress::AgentAbsent(why))),
+            }
+        }
         let done = self.record.trials.len();
         watch(Progress::Begins { name: &name, block, done, total: done + missing.len() });
         let at = self.ready.iter().position(|r| r.contender.name == name).expect("the plan names those who are ready");
@@ -442,6 +467,7 @@ impl<'a> Lab<'a> {
                 workloads: &self.workloads,
                 cpus: self.cpus(),
                 awake: self.awake.as_ref(),
+                agents: self.agents.as_ref(),
                 seconds: self.seconds.as_ref(),
                 upstream,
                 block,

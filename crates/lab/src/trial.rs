@@ -1,5 +1,6 @@
 //! One trial: a fresh start of one contender, warm-up, every cell, stop.
 
+use crate::agents::{Agents, lost};
 use crate::clock;
 use crate::keeping::Keeping;
 use crate::participants::Ready;
@@ -7,7 +8,9 @@ use crate::pauses;
 use crate::plan;
 use crate::steady::Decides;
 use crate::{Progress, Watcher, capacity, warmup, witness};
+use load::agents::LOOPS_MAX;
 use load::{Plan, Wait};
+use model::database::Used;
 use model::experiment::{Cell, CpuSets, Experiment};
 use model::record::{Circumstances, Failure, Fault, Generator, Host, Measurement, Trial, Usage, WarmUpWindow};
 use model::units::{show_number, show_short};
@@ -41,6 +44,8 @@ pub(crate) struct Setup<'a> {
     pub cpus: &'a CpuSets,
     /// What keeps them awake.
     pub awake: Option<&'a Awake>,
+    /// Who makes the loads, where that is not the generator of this machine.
+    pub agents: Option<&'a Agents>,
     /// Who hears of each second of a measurement.
     pub seconds: Option<&'a SyncSender<load::Progress>>,
     /// Process id of the upstream.
@@ -141,12 +146,24 @@ fn measure_all(
         watch(Progress::Doing(&format!("warms up, {} s{how}", so_far.as_secs())));
     });
     trial.warmed_with = trial.warmup.iter().flat_map(|w| &w.windows).map(|w| w.correct).sum();
-    if !experiment.design.warmup.is_zero() {
+    let mut agents_are_lost = false;
+    if let Some(agents) = setup.agents.filter(|_| !experiment.design.warmup.is_zero() && running.ended().is_none()) {
+        watch(Progress::Doing("warms up, by agents"));
+        match agents.warm(&running, &given) {
+            Ok(correct) => trial.warmed_with += correct,
+            Err(fault) => {
+                trial.faults.push(fault);
+                agents_are_lost = true;
+            }
+        }
+    }
+    // What was acknowledged to an agent that is gone is known to nobody, and cannot be held against what is there.
+    if !experiment.design.warmup.is_zero() && !agents_are_lost {
         with(keeping, |keeping| keeping.check("warm-up"));
     }
     if let Some(failure) = died(&mut running, "warm-up") {
         trial.failure = Some(failure);
-    } else {
+    } else if !agents_are_lost {
         let cells = plan::cells(&experiment.cells, experiment.design.seed, setup.block, setup.position);
         for (position, cell) in (1..).zip(cells) {
             if around.stop.load(Ordering::Relaxed) {
@@ -209,10 +226,18 @@ fn measure_all(
             }
             match made {
                 Ok(measurement) => trial.measurements.push(measurement),
+                Err(cause) if setup.agents.is_some() => {
+                    trial.faults.push(lost(&format!("cell {}", cell.name), &cause));
+                    agents_are_lost = true;
+                }
                 Err(cause) => trial.faults.push(not_made(cell, &cause)),
             }
             if let Some(failure) = died(&mut running, "measure") {
                 trial.failure = Some(failure);
+                break;
+            }
+            // The trial is spoilt; who is there is asked before the next.
+            if agents_are_lost {
                 break;
             }
         }
@@ -297,6 +322,43 @@ pub(crate) fn behind(setup: &Setup<'_>, keeping: &RefCell<Option<Keeping>>) -> O
     (upstream.is_some() || database.is_some()).then(|| upstream.unwrap_or(0) + database.unwrap_or(0))
 }
 
+/// What is read of contender, database and machine while a cell is measured.
+struct Watched<'a> {
+    machine: circumstances::Reading<'a>,
+    behind_ns: Option<u64>,
+    database: Option<sessions::Sampler>,
+    contender: Option<(signs::Reading, Sampler)>,
+}
+
+/// What that came to.
+struct Seen {
+    usage: Usage,
+    behind_ns: Option<u64>,
+    database: Option<Used>,
+    circumstances: Circumstances,
+}
+
+impl<'a> Watched<'a> {
+    fn begin(setup: &Setup<'a>, running: &Running, keeping: &RefCell<Option<Keeping>>) -> Watched<'a> {
+        let cpus = setup.cpus;
+        let machine = circumstances::Reading::now(&cpus.all(), setup.awake);
+        let behind_ns = behind(setup, keeping);
+        let database = keeping.borrow().as_ref().and_then(Keeping::pid).map(|pid| sessions::Sampler::start(pid, &cpus.generator));
+        let sampled = |(pid, log)| (signs::Reading::take(pid, log), Sampler::start(pid, &cpus.generator));
+        Watched { machine, behind_ns, database, contender: running.pid().zip(running.log()).map(sampled) }
+    }
+
+    fn end(self, setup: &Setup<'_>, keeping: &RefCell<Option<Keeping>>) -> Seen {
+        let usage = self.contender.map_or_else(Usage::default, |(before, sampler)| {
+            let usage = sampler.stop();
+            Usage { signs: before.until_now(), ..usage }
+        });
+        let database = self.database.map(sessions::Sampler::stop);
+        let behind_ns = self.behind_ns.zip(behind(setup, keeping)).map(|(before, after)| after.saturating_sub(before));
+        Seen { usage, behind_ns, database, circumstances: self.machine.until_now() }
+    }
+}
+
 fn measure(
     setup: &Setup<'_>,
     cell: &Cell,
@@ -309,7 +371,6 @@ fn measure(
         with(keeping, |keeping| keeping.begin(&setup.workloads[&cell.asks()]));
     }
     std::thread::sleep(SETTLE);
-    let cpus = setup.cpus;
     let plan = Plan {
         target: &running.target,
         workload: &setup.workloads[&cell.asks()],
@@ -319,25 +380,29 @@ fn measure(
         timeout: cell.timeout,
         // The same arrivals and data for every contender of a block.
         seed: setup.experiment.design.seed.wrapping_add(u64::from(setup.block)),
-        threads: 1,
-        wait: waits(cpus, running),
+        threads: if setup.agents.is_some() { LOOPS_MAX } else { 1 },
+        wait: setup.agents.map_or_else(|| waits(setup.cpus, running), Agents::wait),
         stop,
         progress: setup.seconds.cloned(),
     };
-    let machine_before = circumstances::Reading::now(&cpus.all(), setup.awake);
-    let upstream_before = behind(setup, keeping);
-    let of_database = keeping.borrow().as_ref().and_then(Keeping::pid).map(|pid| sessions::Sampler::start(pid, &setup.cpus.generator));
-    let watched =
-        running.pid().zip(running.log()).map(|(pid, log)| (signs::Reading::take(pid, log), Sampler::start(pid, &setup.cpus.generator)));
-    let measured = warmup::on_cpus(&plan, &setup.cpus.generator);
-    let usage = watched.map_or_else(Usage::default, |(before, sampler)| {
-        let usage = sampler.stop();
-        Usage { signs: before.until_now(), ..usage }
-    });
-    let database = of_database.map(sessions::Sampler::stop);
-    let upstream_after = behind(setup, keeping);
-    let circumstances = machine_before.until_now();
-    let measured = measured?;
+    let (watched, made) = match setup.agents {
+        None => {
+            let watched = Watched::begin(setup, running, keeping);
+            (Some(watched), warmup::on_cpus(&plan, &setup.cpus.generator).map(|measured| (measured, Vec::new())))
+        }
+        Some(agents) => {
+            let mut watched = None;
+            let made = agents.make(&plan, |at_ns| {
+                // Readings count from the start, as what is measured does.
+                std::thread::sleep(Duration::from_nanos(at_ns.saturating_sub(load::clock::now_ns())));
+                watched = Some(Watched::begin(setup, running, keeping));
+            });
+            (watched, made)
+        }
+    };
+    let seen = watched.map(|watched| watched.end(setup, keeping));
+    let (measured, agents) = made?;
+    let seen = seen.ok_or("the load never began")?;
     with(keeping, |keeping| {
         keeping.told(plan.workload, &measured.steps);
         keeping.check(&cell.name);
@@ -356,9 +421,9 @@ fn measure(
         received_bytes: measured.received_bytes,
         examples: measured.examples,
         seconds: measured.seconds,
-        usage,
-        upstream_cpu_ns: upstream_before.zip(upstream_after).map(|(before, after)| after.saturating_sub(before)),
-        database,
+        usage: seen.usage,
+        upstream_cpu_ns: seen.behind_ns,
+        database: seen.database,
         generator: Generator {
             lag: has_schedule.then_some(measured.lag),
             cpu_ns: measured.cpu_ns,
@@ -370,8 +435,9 @@ fn measure(
             in_flight_mean: Some(measured.in_flight_mean),
             sent_at_us: measured.sent_at_us,
             correct_per_tenth: measured.correct_per_tenth,
+            agents,
         },
-        circumstances: Some(circumstances),
+        circumstances: Some(seen.circumstances),
         faults: Vec::new(),
     })
 }

@@ -103,11 +103,11 @@ fn agents_make_every_request_of_one_generators_schedule() {
     assert_eq!(together.counts.scheduled, alone.counts.scheduled);
     assert_eq!((together.counts.correct, together.threads), (together.counts.scheduled, 4), "{:?}", together.examples);
     assert_eq!(together.lag.len(), together.counts.scheduled);
-    let parts: Vec<_> = apart.iter().map(|agent| (agent.part.first, agent.part.loops, agent.part.of)).collect();
+    let parts: Vec<_> = apart.iter().map(|agent| (agent.first_loop, agent.loops, agent.loops_of_all)).collect();
     assert_eq!(parts, [(0, 1, 4), (1, 2, 4), (3, 1, 4)]);
     assert_eq!(apart.iter().map(|agent| agent.counts.scheduled).sum::<u64>(), together.counts.scheduled);
     // All have one clock here: the truth is zero, and lies within what is said of it.
-    assert!(apart.iter().all(|agent| agent.offset.ns.unsigned_abs() <= agent.offset.error_ns), "{apart:?}");
+    assert!(apart.iter().all(|agent| agent.offset_ns.unsigned_abs() <= agent.offset_error_ns), "{apart:?}");
 }
 
 #[test]
@@ -118,6 +118,20 @@ fn connections_are_divided_whole_and_an_agent_serves_one_load_after_the_other() 
         assert_eq!((together.connections_opened, together.in_flight_max, apart.len()), (5, 5, 2));
         assert!(together.counts.correct > 100 && together.counts.add_up(), "{:?}", together.counts);
     }
+}
+
+#[test]
+fn the_start_is_told_and_so_is_who_is_there() {
+    let agents = Agents::new(&[1, 1]);
+    let mut told_ns = None;
+    let made = planned(&Load::closed(2), Duration::from_millis(300), |plan| {
+        agents::run_from(plan, None, &agents.names, &token("a"), |at_ns| told_ns = Some(at_ns))
+    });
+    assert_eq!(Some(made.unwrap().0.began_ns), told_ns);
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let looked = agents::look(&[agents.names[0].clone(), nobody.clone()], &token("a"));
+    assert!(matches!(&looked[..], [Ok(()), Err(why)] if why.contains(&nobody) && why.contains("\nhint: ")), "{looked:?}");
+    assert!(agents::look(&agents.names, &token("b")).iter().all(Result::is_err), "who does not know the token finds nobody");
 }
 
 #[test]

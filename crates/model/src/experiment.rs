@@ -1,6 +1,7 @@
 //! An experiment: a question, contenders, loads, a design and claims (`experiments/<name>.toml`).
 
 use crate::against::Against;
+use crate::agents;
 use crate::capacity::{self, Capacity};
 use crate::data::is_value_name;
 use crate::factorial::{self, Factor, walk_factors};
@@ -14,6 +15,7 @@ use crate::witness::{self, Driver, Truth};
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -382,6 +384,12 @@ pub struct Place {
     /// Memory that each contender may use, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit: Option<u64>,
+    /// Agents that make the loads in place of the generator of this machine: `host:port`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<String>,
+    /// The address of this machine at which contenders listen for them; `None` where there are none, and before it is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<Ipv4Addr>,
 }
 
 /// What systems run as.
@@ -468,6 +476,13 @@ impl Place {
         let memory = self.memory_limit.map(|bytes| format!("{} of memory", crate::units::show_bytes(bytes)));
         let limits: Vec<String> = cpus.into_iter().chain(memory).collect();
         Some(if limits.is_empty() { network.to_owned() } else { format!("{network}; each contender has at most {}", limits.join(" and ")) })
+    }
+
+    /// Who makes the loads, where that is not this machine.
+    fn describe_agents(&self) -> Option<String> {
+        let of = if self.agents.len() == 1 { "the agent" } else { "the agents" };
+        let listen = self.address.map_or(String::new(), |address| format!("; contenders listen at {address}"));
+        (!self.agents.is_empty()).then(|| format!("{of} {}{listen}", self.agents.join(", ")))
     }
 
     /// Why what is written needs another runner, and what to do; `None` where it does not.
@@ -733,7 +748,9 @@ impl Experiment {
     pub fn trial_estimate(&self, start_up: Duration, steady: Duration) -> Duration {
         let settling = Duration::from_millis(700);
         let besides = |cell: &Cell| if cell.driver.is_some() { Duration::from_secs(3) } else { Duration::from_millis(300) };
-        let long = |cell: &Cell| cell.load.capacity().map_or(self.design.measure, Capacity::estimate) + besides(cell);
+        // Agents are greeted, told the start and waited for; before, they warm the contender up as well.
+        let agreeing = if self.place.agents.is_empty() { Duration::ZERO } else { Duration::from_secs(3) };
+        let long = |cell: &Cell| cell.load.capacity().map_or(self.design.measure, Capacity::estimate) + besides(cell) + agreeing;
         start_up + steady.min(self.design.warmup) + self.cells.iter().map(long).sum::<Duration>() + settling
     }
 
@@ -741,6 +758,7 @@ impl Experiment {
     pub fn describe_design(&self) -> Vec<(&'static str, String)> {
         let d = &self.design;
         let place = self.place.describe().map(|place| ("runs", place));
+        let agents = self.place.describe_agents().map(|agents| ("load by", agents));
         let design = vec![
             (
                 "blocks",
@@ -770,7 +788,7 @@ impl Experiment {
                 ),
             ),
         ];
-        place.into_iter().chain(design).collect()
+        place.into_iter().chain(agents).chain(design).collect()
     }
 
     /// How long a cell is measured; a search for the most has probes instead.
@@ -953,6 +971,12 @@ fn check(table: &Table<'_>, experiment: &Experiment) {
         }
         for name in quick.contenders.iter().filter(|c| !known(c)) {
             unknown("quick", "[quick] speaks of contender", &name.to_string(), &mut everybody.iter().map(String::as_str));
+        }
+    }
+    for beyond in experiment.beyond_agents() {
+        match &beyond.cell {
+            Some(cell) => table.problem_of(("cell", cell), "load", beyond.message, beyond.hint),
+            None => table.problem("place", beyond.message, beyond.hint),
         }
     }
     if let Some(published) = &experiment.published
@@ -1340,7 +1364,23 @@ fn walk_place(table: &Table<'_>) -> Place {
         network: table.choice("network", &Network::WORDS).unwrap_or(runner.usual_network()),
         cpu_limit: table.number("cpu_limit", 0.01, 1024.0),
         memory_limit,
+        agents: table.strings("agents"),
+        address: table.string("address").and_then(|text| {
+            let address = text.parse().ok().filter(|a: &Ipv4Addr| !a.is_unspecified() && !a.is_multicast() && !a.is_broadcast());
+            if address.is_none() {
+                let message = format!("`{text}` is no IPv4 address of a machine");
+                table.problem("address", message, "write one of this machine that agents reach, such as 10.0.0.20");
+            }
+            address
+        }),
     };
+    if let Some((message, hint)) = agents::misnamed(&place.agents) {
+        table.problem("agents", message, hint);
+    }
+    if place.agents.is_empty() && place.address.is_some() {
+        let message = "`address` of [place] is where agents reach contenders, and none are named";
+        table.problem("address", message, "leave it out, or write `agents`");
+    }
     if let Some((message, hint)) = place.contradiction() {
         table.problem("runner", message, hint);
     }

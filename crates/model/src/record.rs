@@ -4,6 +4,7 @@
 //! happened, as it ended. A line that a crash cut short is left out when read,
 //! and counted.
 
+use crate::agents::OfAgent;
 use crate::article::Article;
 use crate::capacity::Searched;
 pub use crate::circumstances::{Circumstances, CpuTime, Memory, Ports, STEAL_SHARE_MAX, TICK_NS, Tcp};
@@ -695,7 +696,7 @@ pub struct Descriptors {
 pub struct Generator {
     /// From the scheduled instant to the sending; `None` for a load without a schedule.
     pub lag: Option<Histogram>,
-    /// CPU time of the generator's thread.
+    /// CPU time of the generator's thread, or of those of all agents.
     pub cpu_ns: u64,
     /// Part of it that was spent looking for something to do, so as not to oversleep.
     #[serde(default)]
@@ -719,12 +720,20 @@ pub struct Generator {
     /// Right answers in each tenth of a second, of the first minutes.
     #[serde(default)]
     pub correct_per_tenth: Vec<u32>,
+    /// What each agent did, where agents made the load: the figures above are then those of all of them together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<OfAgent>,
 }
 
 impl Generator {
     /// CPU time that the load itself needed.
     pub fn busy_ns(&self) -> u64 {
         self.cpu_ns.saturating_sub(self.spun_ns)
+    }
+
+    /// Event loops, each with a CPU at most: one on this machine.
+    pub fn loops(&self) -> u32 {
+        self.agents.first().map_or(1, |agent| agent.loops_of_all.max(1))
     }
 }
 

@@ -274,7 +274,13 @@ pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
     if cpus.contender.len() == 1 {
         notes.push("Each contender had one CPU. There a JVM takes its serial collector and Go runs one processor: with more CPUs the answer may differ.".into());
     }
-    if cpus.contender == cpus.generator {
+    if !header.experiment.place.agents.is_empty() {
+        let is_here = header.experiment.place.address.is_some_and(|address| address.is_loopback());
+        notes.push(match is_here {
+            true => "Agents on this machine made the load: they had its CPUs as the kernel gave them, the contender's as well.".into(),
+            false => "Agents on other machines made the load: the network between is part of every latency, alike for every contender.".into(),
+        });
+    } else if cpus.contender == cpus.generator {
         notes.push("Everybody shared one CPU: the load generator's own work is part of what was measured.".into());
     } else if cpus.generator == cpus.upstream && header.upstream.is_some() {
         notes.push("Load generator and upstream shared a CPU, apart from the contender: latency includes their waiting for each other, alike for every contender.".into());

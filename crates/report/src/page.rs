@@ -147,6 +147,7 @@ fn contender(record: &Record, judgement: &Judgement, p: &Participant) -> Value {
 pub(crate) fn place(header: &Header) -> Vec<(&'static str, String)> {
     let (m, cpus) = (&header.machine, &header.cpus);
     let show = |set: &[usize]| set.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let by_agents = !header.experiment.place.agents.is_empty();
     let mut facts = vec![
         ("processor", format!("{}{}", m.cpu, if m.is_virtual { " (virtual machine)" } else { "" })),
         ("CPUs", m.cores.to_string()),
@@ -154,7 +155,7 @@ pub(crate) fn place(header: &Header) -> Vec<(&'static str, String)> {
         ("system", format!("{}, kernel {}", m.os, m.kernel)),
         ("frequency governor", m.governor.clone().unwrap_or_else(|| "not to be seen here".into())),
         ("CPUs of the contender", show(&cpus.contender)),
-        ("CPUs of the load generator", show(&cpus.generator)),
+        (if by_agents { "CPUs of warm-up and readings" } else { "CPUs of the load generator" }, show(&cpus.generator)),
     ];
     if header.kept_awake {
         facts.push(("kept awake", "yes: a virtual CPU that sleeps comes back late".into()));
@@ -279,7 +280,7 @@ fn measurement(m: &Measurement) -> Value {
             "descriptors": from_second(&usage.descriptors_at, 1.0),
         },
         "generator": {
-            "cpu_percent": round(100.0 * m.generator.busy_ns() as f64 / m.duration_ns as f64),
+            "cpu_percent": round(100.0 * m.generator.busy_ns() as f64 / m.duration_ns as f64 / f64::from(m.generator.loops())),
             "lag_p99_us": m.generator.lag.as_ref().filter(|l| l.len() >= 563).map(|l| round(l.quantile_ns(0.99) as f64 / 1e3)),
             "in_flight_max": m.generator.in_flight_max,
         },

@@ -122,7 +122,8 @@ impl Limits {
 /// An engine that is not there, where `[place]` names it. One that only contenders name is missed when they are provided for.
 pub fn runner<'n>(place: &experiment::Place, names: impl IntoIterator<Item = &'n ContenderName>) -> Result<Box<dyn Runner>, Problems> {
     let usual = (place.runner, place.network);
-    let usual_runner = open(usual).map_err(|cause| {
+    let listen = place.address.unwrap_or(Ipv4Addr::LOCALHOST);
+    let usual_runner = open(usual, listen).map_err(|cause| {
         let hint = match place.runner {
             RunnerKind::Kubernetes => "have KUBECONFIG name a cluster, or run contenders as processes with `--runner process`",
             _ => "start Docker, have DOCKER_HOST name its socket (unix:///path), or run contenders as processes with `--runner process`",
@@ -131,14 +132,14 @@ pub fn runner<'n>(place: &experiment::Place, names: impl IntoIterator<Item = &'n
     })?;
     let mut others = BTreeMap::new();
     for other in names.into_iter().filter_map(ContenderName::place).filter(|other| *other != usual) {
-        others.entry(other).or_insert_with(|| open(other));
+        others.entry(other).or_insert_with(|| open(other, listen));
     }
     if others.is_empty() { Ok(usual_runner) } else { Ok(Box::new(Several { usual: usual_runner, others })) }
 }
 
-fn open((kind, network): (RunnerKind, Network)) -> Result<Box<dyn Runner>, String> {
+fn open((kind, network): (RunnerKind, Network), listen: Ipv4Addr) -> Result<Box<dyn Runner>, String> {
     match kind {
-        RunnerKind::Process => Ok(Box::new(Processes)),
+        RunnerKind::Process => Ok(Box::new(Processes { listen })),
         RunnerKind::Docker => Ok(Box::new(Docker::open(network)?)),
         RunnerKind::Kubernetes => Ok(Box::new(Kubernetes::open(network)?)),
     }
@@ -177,7 +178,15 @@ impl Runner for Several {
 }
 
 /// Processes of this machine.
-pub struct Processes;
+pub struct Processes {
+    /// The address of this machine at which they listen.
+    pub listen: Ipv4Addr,
+}
+
+impl Processes {
+    /// Those that nobody reaches from elsewhere.
+    pub const ON_LOOPBACK: Processes = Processes { listen: Ipv4Addr::LOCALHOST };
+}
 
 impl Runner for Processes {
     fn provide(&self, _: &Contender, _: &Path, _: Means<'_>) -> Result<Option<Image>, Failure> {
@@ -191,9 +200,9 @@ impl Runner for Processes {
             texts.insert("java.home".into(), jdk.home.to_string_lossy().into_owned());
         }
         texts.insert("work".into(), work.to_string_lossy().into_owned());
-        texts.insert("listen".into(), Ipv4Addr::LOCALHOST.to_string());
-        let first = pick_ports(contender, &mut texts)?;
-        Ok(Inside { texts, address: SocketAddr::from((Ipv4Addr::LOCALHOST, first)), published: vec![] })
+        texts.insert("listen".into(), self.listen.to_string());
+        let first = pick_ports(contender, self.listen, &mut texts)?;
+        Ok(Inside { texts, address: SocketAddr::from((self.listen, first)), published: vec![] })
     }
 
     fn start(&self, order: &Order<'_>) -> Result<Box<dyn Started>, String> {
@@ -211,11 +220,11 @@ impl Runner for Processes {
     }
 }
 
-/// Gives each port of a contender one that is free on loopback; the first of them.
-pub(crate) fn pick_ports(contender: &Contender, texts: &mut BTreeMap<String, String>) -> Result<u16, String> {
+/// Gives each port of a contender one that is free at an address of this machine; the first of them.
+pub(crate) fn pick_ports(contender: &Contender, at: Ipv4Addr, texts: &mut BTreeMap<String, String>) -> Result<u16, String> {
     let mut first = None;
     for name in &contender.system.start.ports {
-        let port = ports::pick().ok_or("no port of 18000-29999 is free")?;
+        let port = ports::pick_at(at).ok_or("no port of 18000-29999 is free")?;
         first.get_or_insert(port);
         texts.insert(format!("port.{name}"), port.to_string());
     }

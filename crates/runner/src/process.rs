@@ -130,6 +130,8 @@ impl Process {
         let mut guard = Command::new("/proc/self/exe")
             .args(order.arguments())
             .current_dir(spec.folder)
+            // With it a system could have other machines load whatever they reach.
+            .env_remove(load::agents::TOKEN_VARIABLE)
             .envs(spec.env)
             .env(MARK, spec.run)
             .stdin(Stdio::piped())

@@ -148,7 +148,9 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
                 let (command, _scrub) = (prepared.command, Some(prepared.scrub));
                 return Ok(Running { process, began_ns, address, target, command, ready_after_ns, asked_in_vain, reset, _scrub });
             }
-            Err(WrongAnswer::NobodyThere(cause)) => cause,
+            Err(WrongAnswer::NobodyThere(cause)) if address.ip().is_loopback() => cause,
+            // Whoever listens on loopback alone is not found at another address.
+            Err(WrongAnswer::NobodyThere(cause)) => format!("{cause}; it must listen where `{{listen}}` says"),
             Err(WrongAnswer::NoAnswer(cause)) => {
                 asked_in_vain += 1;
                 cause

@@ -175,7 +175,7 @@ func TestTheOwnFilesAreRight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rendered := strings.NewReplacer("{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081", "{upstream.port}", "8081", "{work}", "/tmp").Replace(string(text))
+		rendered := strings.NewReplacer("{listen}", "127.0.0.1", "{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081", "{upstream.port}", "8081", "{work}", "/tmp").Replace(string(text))
 		c, err := parse(name, []byte(rendered), 1000, 1, known)
 		if err != nil {
 			t.Error(err)
@@ -196,7 +196,7 @@ func TestTheSettingsOfVariantsAreRight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rendered := strings.NewReplacer("{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081").Replace(string(text))
+	rendered := strings.NewReplacer("{listen}", "127.0.0.1", "{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081").Replace(string(text))
 	here := known
 	here.read = func(name string) ([]byte, error) { return os.ReadFile("../" + name) }
 	c, err := parse("f", []byte(rendered), 1000, 1, here,

@@ -4,13 +4,8 @@ use crate::exit::Error;
 use crate::output::{line, message};
 use clap::Args;
 use load::agents::{Agent, LOOPS_MAX, Token};
-use model::problem::Problems;
-use model::secret;
 use std::net::SocketAddr;
 use std::process::ExitCode;
-
-/// The environment variable with what coordinator and agents know.
-const TOKEN: &str = "FACEOFF_AGENT_TOKEN";
 
 /// What `faceoff agent` is asked.
 #[derive(Args)]
@@ -23,24 +18,15 @@ pub struct Options {
     threads: Option<u32>,
 }
 
-/// The token of the environment.
-pub fn token() -> Result<Token, Problems> {
-    let text = secret::value(TOKEN).map_err(Problems::from)?;
-    Token::new(&text).map_err(|why| {
-        let (cause, hint) = why.split_once("\nhint: ").unwrap_or((why.as_str(), "choose another"));
-        Problems::plain(format!("{TOKEN}: {cause}"), hint)
-    })
-}
-
 pub fn run(options: &Options) -> Result<ExitCode, Error> {
-    let token = token()?;
+    let token = Token::of_environment()?;
     let cpus = || std::thread::available_parallelism().map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(LOOPS_MAX));
     let threads = options.threads.unwrap_or_else(cpus);
     let agent = Agent::new(options.listen, token, threads).map_err(Error::Failed)?;
     let address = agent.address().map_err(|e| Error::Failed(format!("{} cannot be listened on: {e}", options.listen)))?;
     let stop = crate::signals::stop_flag();
     line(&address.to_string());
-    message(&format!("waits for `faceoff load --agents {address}`, with at most {threads} threads"));
+    message(&format!("waits for `--agents {address}` of `faceoff load` and `faceoff run`, with at most {threads} threads"));
     agent.serve(&stop, &|what| message(what));
     Ok(ExitCode::from(crate::signals::code()))
 }

@@ -6,6 +6,7 @@ use crate::progress::{How, Show};
 use crate::signals;
 use clap::Args;
 use lab::{Lab, LabError, Place};
+use model::agents;
 use model::catalog::Catalog;
 use model::experiment::{Experiment, FEWEST_BLOCKS, RunnerKind};
 use model::judgement::{ClaimOutcome, Judgement};
@@ -41,11 +42,15 @@ pub struct Options {
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Go on where an interrupted run stopped
-    #[arg(long, value_name = "RECORD", conflicts_with_all = ["experiment", "quick", "blocks", "add", "seed", "out", "runner", "against"])]
+    #[arg(long, value_name = "RECORD",
+          conflicts_with_all = ["experiment", "quick", "blocks", "add", "seed", "out", "runner", "agents", "against"])]
     resume: Option<PathBuf>,
     /// What systems run as, instead of what the experiment says: process, docker for containers of the engine that is here, or kubernetes for pods of the cluster that kubectl speaks to
     #[arg(long, value_name = "RUNNER", value_parser = super::runner_kind)]
     runner: Option<RunnerKind>,
+    /// Agents that make the loads, instead of those of the experiment: host:port with commas between; see docs/agents.md
+    #[arg(long, value_name = "AGENTS", value_delimiter = ',')]
+    agents: Vec<String>,
     /// Compare one contender with itself at another revision of its sources, a branch, tag or commit; exit with 3 when it is worse now
     #[arg(long, value_name = "REVISION", conflicts_with = "add")]
     against: Option<String>,
@@ -128,6 +133,12 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
             return Err(Problems::plain(message, hint).into());
         }
     }
+    if !options.agents.is_empty() {
+        experiment.place.agents.clone_from(&options.agents);
+        if let Some((message, hint)) = agents::misnamed(&options.agents) {
+            return Err(Problems::plain(message, hint).into());
+        }
+    }
     let with_past = options.against.as_ref().map(|revision| with_revision(catalog, revision)).transpose()?;
     let catalog = match &with_past {
         Some((with_past, against)) => {
@@ -136,6 +147,9 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
         }
         None => catalog,
     };
+    if let Some(beyond) = experiment.beyond_agents().into_iter().next() {
+        return Err(Problems::plain(beyond.message, beyond.hint).into());
+    }
     let place = Place { catalog, cache: &cache, version: VERSION, stop: &stop };
     message(&plan(catalog, &experiment)?);
     if options.plan {

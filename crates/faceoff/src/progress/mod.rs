@@ -176,6 +176,9 @@ impl Show {
                 }
             }
             Progress::UpstreamLost(status) => self.say(&format!("the upstream ended with {status}; starting it again")),
+            Progress::AgentAbsent(why) => {
+                self.say(&format!("{}; the other agents make the load", why.lines().next().unwrap_or_default()));
+            }
         }
     }
 

@@ -25,9 +25,10 @@ fn own_share(measurement: &Measurement, cpus: &CpuSets) -> f64 {
 pub(super) fn upstream(seen: &Seen<'_>) -> Option<Fault> {
     let (measurement, cpus) = (seen.measurement, seen.cpus);
     let upstream = measurement.upstream_cpu_ns.filter(|_| cpus.contender != cpus.upstream)?;
-    let shares_with_generator = cpus.upstream.iter().any(|c| cpus.generator.contains(c));
+    let generator = &measurement.generator;
+    let shares_with_generator = generator.agents.is_empty() && cpus.upstream.iter().any(|c| cpus.generator.contains(c));
     let share = |ns: u64| ns as f64 / measurement.duration_ns.max(1) as f64 / cpus.upstream.len().max(1) as f64;
-    let behind = share(upstream) + if shares_with_generator { share(measurement.generator.busy_ns()) } else { 0.0 };
+    let behind = share(upstream) + if shares_with_generator { share(generator.busy_ns()) } else { 0.0 };
     let own = own_share(measurement, cpus);
     if behind <= BUSY_SHARE || own >= BUSY_SHARE || share(upstream) < UPSTREAM_SHARE_MIN {
         return None;

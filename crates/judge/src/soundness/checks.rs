@@ -3,7 +3,7 @@
 use super::generator::{ARRIVALS_FEWEST, LITTLE_FEWEST};
 use super::series::WINDOWS_FEWEST;
 use super::surroundings::READINGS_FEWEST;
-use super::{Seen, binding, generator, series, surroundings};
+use super::{Seen, agents, binding, generator, series, surroundings};
 use model::experiment::Load;
 use model::judgement::FaultAt;
 use model::record::{Circumstances, Fault, Measurement, Record};
@@ -22,11 +22,14 @@ pub(super) struct OfMeasurement {
 }
 
 /// Every check of a measurement, in reading order.
-pub(super) const OF_MEASUREMENT: [OfMeasurement; 21] = [
+pub(super) const OF_MEASUREMENT: [OfMeasurement; 24] = [
     of("counts", "every request is accounted for", always, generator::counts),
-    of("generator-cpu", "the load generator had CPU time to spare", always, generator::cpu),
+    of("generator-cpu", "the load generator had CPU time to spare", |s| !by_agents(s), generator::cpu),
     of("generator-lag", "requests left when they were due (median)", has_lag, generator::lag),
     of("generator-lag-tail", "requests left when they were due (99th percentile)", has_lag, generator::lag_of_tail),
+    of("agent-cpu", "each agent had CPU time to spare", by_agents, agents::cpu),
+    of("agent-lag", "the requests of each agent left when they were due (median)", by_agents, agents::lag),
+    of("agent-start", "all agents began at one instant", by_agents, agents::start),
     of(
         "rate-not-achieved",
         "the rate that was asked for was offered",
@@ -67,6 +70,10 @@ fn always(_: &Seen<'_>) -> bool {
     true
 }
 
+fn by_agents(seen: &Seen<'_>) -> bool {
+    !m(seen).generator.agents.is_empty()
+}
+
 fn arrives(seen: &Seen<'_>) -> bool {
     matches!(seen.cell.load, Load::Arrivals { .. })
 }
@@ -92,9 +99,10 @@ fn has_tcp(seen: &Seen<'_>) -> bool {
 }
 
 /// Faults that do not come of a measurement's readings: kind, what is so without them, and what they are of.
-const OTHERS: [(&str, &str, &str); 9] = [
+const OTHERS: [(&str, &str, &str); 10] = [
     ("start-steal", "the hypervisor left the CPUs alone while systems started", "starts"),
     ("generator", "every load could be made", "trials"),
+    ("agent-lost", "every agent stayed, and reached the contender", "trials"),
     ("upstream-lost", "the upstream stayed up", "trials"),
     ("database-lost", "the database stayed up", "trials"),
     ("lost-write", "every acknowledged write is there", "trials"),
@@ -115,8 +123,15 @@ pub(crate) fn checks(record: &Record, faults: &[FaultAt], compared: usize) -> Ve
     let searches = record.trials.iter().map(|t| t.capacities.len()).sum::<usize>();
     let of_measurement = OF_MEASUREMENT.iter().map(|check| {
         let searches = if matches!(check.kind, "generator-cpu" | "steal") { searches } else { 0 };
+        // Who made a load is known: nobody looks in vain for whoever did not.
+        let is_of = |s: &&Seen<'_>| match check.kind {
+            "generator-cpu" => !by_agents(s),
+            "agent-cpu" | "agent-lag" | "agent-start" => by_agents(s),
+            _ => true,
+        };
         let could = |s: &&Seen<'_>| (check.can)(s) || (check.find)(s).is_some();
-        (check.kind, check.what, "measurements", seen.len() + searches, seen.iter().filter(could).count() + searches)
+        let (all, looked_at) = (seen.iter().filter(is_of).count(), seen.iter().filter(could).count());
+        (check.kind, check.what, "measurements", all + searches, looked_at + searches)
     });
     let others = OTHERS.iter().map(|(kind, what, of)| {
         let (all, looked_at) = reach(record, kind, compared);
@@ -145,6 +160,7 @@ fn reach(record: &Record, kind: &str, compared: usize) -> (usize, usize) {
         "start-steal" => (trials, record.trials.iter().filter(|t| t.host.start_steal_share.is_some()).count()),
         "generator" => whole(true),
         "upstream-lost" => whole(header.upstream.is_some()),
+        "agent-lost" => whole(!header.experiment.place.agents.is_empty()),
         "all-tie" => {
             let is_compared = binding::may_tie(record);
             let closed = header.experiment.cells.iter().filter(|cell| matches!(cell.load, Load::Closed { .. })).count();

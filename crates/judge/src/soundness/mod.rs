@@ -1,6 +1,7 @@
 //! What makes a measurement unfit to judge from: readings in, faults out. Thresholds and their reasons stand in
 //! METHOD.md, "Faults". A contender's own errors are results, never faults.
 
+mod agents;
 mod binding;
 mod capacity;
 mod checks;
@@ -40,14 +41,16 @@ impl<'a> Seen<'a> {
 pub fn spoils(kind: &str, metric: Metric) -> bool {
     let of_speed = metric.is_latency() || matches!(metric, Metric::Throughput | Metric::Capacity);
     match kind {
-        "generator-lag" | "in-flight-limit" | "arrivals" => metric.is_latency(),
+        "generator-lag" | "agent-lag" | "agent-start" | "in-flight-limit" | "arrivals" => metric.is_latency(),
         "generator-lag-tail" => matches!(metric, Metric::LatencyP99 | Metric::LatencyMax | Metric::LatencyDeviation),
         // Another generator that made no load, in a cell of its own.
         "witness" => false,
         "all-tie" => metric == Metric::Throughput,
         "steal" => of_speed || matches!(metric, Metric::StartUp | Metric::CpuPerRequest),
         "start-steal" => metric == Metric::StartUp,
-        "upstream-binds" | "generator-cpu" | "rate-not-achieved" | "other-cpu" | "backlog" | "retransmits" | "clock-step" => of_speed,
+        "upstream-binds" | "generator-cpu" | "agent-cpu" | "rate-not-achieved" | "other-cpu" | "backlog" | "retransmits" | "clock-step" => {
+            of_speed
+        }
         "descriptors" | "ports" => of_speed || metric == Metric::FailedShare,
         "frequency" | "not-stationary" => of_speed || metric == Metric::CpuPerRequest,
         _ => true,

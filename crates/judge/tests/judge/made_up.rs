@@ -155,6 +155,7 @@ pub fn measurement(seconds: u64, service: Histogram) -> Measurement {
             in_flight_mean: None,
             sent_at_us: vec![],
             correct_per_tenth: vec![],
+            agents: vec![],
         },
         faults: vec![],
     }

@@ -1,6 +1,7 @@
 //! Faults from readings: each threshold from both sides, on measurements that are made up.
 
 use crate::made_up::{self, MS, SECOND, histogram, measurement, name, trial};
+use model::agents::OfAgent;
 use model::experiment::{Load, Spacing, Stage};
 use model::judgement::{FaultAt, Judgement, Outcome};
 use model::metric::Metric;
@@ -299,6 +300,44 @@ fn a_fault_that_an_older_record_holds_is_not_found_twice() {
     let faults = judge::judge(&record).faults;
     assert_eq!(faults.len(), 1, "{faults:#?}");
     assert_eq!(faults[0].evidence, "as it was told then");
+}
+
+#[test]
+fn what_an_agent_did_not_keep_to_is_a_fault_with_its_name() {
+    let kept = || OfAgent {
+        name: "a:1".into(),
+        first_loop: 0,
+        loops: 2,
+        loops_of_all: 4,
+        offset_ns: -9_000,
+        offset_error_ns: 50_000,
+        drift_ns: 0,
+        late_ns: 20_000,
+        counts: Counts::default(),
+        busy_share: 0.89,
+        lag_p50_ns: 40_000,
+        latency_p50_ns: 200_000,
+        was_full: false,
+    };
+    let by_two = |change: fn(&mut OfAgent, &mut OfAgent)| {
+        move |m: &mut Measurement| {
+            let (mut one, mut other) = (kept(), OfAgent { name: "b:1".into(), first_loop: 2, ..kept() });
+            change(&mut one, &mut other);
+            m.generator.agents = vec![one, other];
+            // Of four event loops: one CPU would be too few.
+            m.generator.cpu_ns = 35 * SECOND;
+            m.upstream_cpu_ns = Some(SECOND);
+        }
+    };
+    assert!(after(open(), by_two(|_, _| ())).is_empty(), "{:#?}", after(open(), by_two(|_, _| ())));
+    shows(after(open(), by_two(|one, _| one.late_ns = 2_000_000)), "agent-start", "agent a:1: it began 2.00ms late");
+    shows(after(open(), by_two(|_, other| other.busy_share = 0.93)), "agent-cpu", "agent b:1: it was busy for 93.0 %");
+    let both = by_two(|one, other| (one.lag_p50_ns, other.lag_p50_ns) = (60_000, 60_000));
+    shows(after(open(), both), "agent-lag", "more; agent b:1: half of its requests");
+    let checks = judged(open(), by_two(|_, _| ())).checks;
+    let seen = |kind: &str| checks.iter().find(|c| c.kind == kind).map(|c| (c.looked_at, c.all));
+    assert_eq!((seen("agent-cpu"), seen("agent-start"), seen("generator-cpu")), (Some((1, 1)), Some((1, 1)), Some((11, 11))));
+    assert_eq!(seen("agent-lost"), None, "the experiment names none");
 }
 
 #[test]

@@ -7,10 +7,8 @@ use crate::clock;
 use crate::plan::Plan;
 use crate::possible;
 use crate::tally::Measured;
+use model::agents::OfAgent;
 use model::experiment::Load;
-use model::record::Counts;
-use model::units::show_short;
-use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::ToSocketAddrs;
 use std::panic::resume_unwind;
@@ -30,71 +28,6 @@ const ASK_WITHIN: Duration = Duration::from_secs(8);
 const CONNECTED_WITHIN: Duration = Duration::from_secs(15);
 /// ... and this is how long whatever should be over may take besides.
 const OVER_WITHIN: Duration = Duration::from_secs(15);
-/// Clocks may be as uncertain, and beginnings as late: that is what is allowed to the tail of the lag as well.
-const APART_MAX_NS: u64 = 1_000_000;
-/// A median lag below this is never the agent's fault: the clock and a wake-up cost that much.
-const LAG_FLOOR_NS: u64 = 50_000;
-/// The event loops of an agent may use this share of their CPUs.
-const BUSY_MAX: f64 = 0.90;
-
-/// What one agent did, and how well it kept to what it was told.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct OfAgent {
-    /// As it was named.
-    pub name: String,
-    /// What it made of the load.
-    pub part: Part,
-    /// How far its clock is ahead of ours, before the load.
-    pub offset: Offset,
-    /// By how much the clocks went apart during the load, as far as that is certain.
-    pub drift_ns: u64,
-    /// By how much it missed the start.
-    pub late_ns: u64,
-    /// What became of its requests.
-    pub counts: Counts,
-    /// CPU time that its event loops needed, as a share of that of their CPUs.
-    pub busy_share: f64,
-    /// The median of how late its requests were taken up.
-    pub lag_p50_ns: u64,
-    /// The median of its latencies.
-    pub latency_p50_ns: u64,
-    /// Whether all of its places were taken at times: then requests waited for the server, not for the agent.
-    pub was_full: bool,
-}
-
-impl OfAgent {
-    fn new(agent: &Reached<'_>, load: &Load, part: Part, later: Offset, made: &Made) -> OfAgent {
-        let measured = &made.measured;
-        let places: u64 = part.shares().map(|share| share.part(load.in_flight_max())).sum();
-        let there_was_ns = measured.duration_ns.saturating_mul(u64::from(measured.threads)).max(1);
-        OfAgent {
-            name: agent.name.to_owned(),
-            part,
-            offset: agent.offset,
-            drift_ns: agent.offset.drift_ns(later),
-            late_ns: made.late_ns,
-            counts: measured.counts,
-            busy_share: measured.cpu_ns.saturating_sub(measured.spun_ns) as f64 / there_was_ns as f64,
-            lag_p50_ns: measured.lag.quantile_ns(0.5),
-            latency_p50_ns: measured.latency.quantile_ns(0.5),
-            was_full: measured.in_flight_max >= places,
-        }
-    }
-
-    /// Why what it measured may be its own, in words.
-    pub fn doubts(&self) -> Vec<String> {
-        let show = |ns: u64| show_short(ns as f64);
-        let lags = self.lag_p50_ns > LAG_FLOOR_NS && self.lag_p50_ns.saturating_mul(10) > self.latency_p50_ns && !self.was_full;
-        let doubts = [
-            (self.offset.error_ns > APART_MAX_NS, format!("its clock is known to {} only", show(self.offset.error_ns))),
-            (self.drift_ns > APART_MAX_NS, format!("its clock went {} apart from ours", show(self.drift_ns))),
-            (self.late_ns > APART_MAX_NS, format!("it began {} late", show(self.late_ns))),
-            (lags, "half of its requests left late by a tenth of their latency or more".into()),
-            (self.busy_share > BUSY_MAX, format!("it was busy for {:.0} % of the time", 100.0 * self.busy_share)),
-        ];
-        doubts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| format!("agent {}: {what}", self.name)).collect()
-    }
-}
 
 /// An agent that was reached.
 struct Reached<'a> {
@@ -102,6 +35,28 @@ struct Reached<'a> {
     link: Link,
     loops: u32,
     offset: Offset,
+}
+
+/// What an agent did, and how well it kept to it.
+fn told(agent: &Reached<'_>, load: &Load, part: Part, later: Offset, made: &Made) -> OfAgent {
+    let measured = &made.measured;
+    let places: u64 = part.shares().map(|share| share.part(load.in_flight_max())).sum();
+    let there_was_ns = measured.duration_ns.saturating_mul(u64::from(measured.threads)).max(1);
+    OfAgent {
+        name: agent.name.to_owned(),
+        first_loop: part.first,
+        loops: part.loops,
+        loops_of_all: part.of,
+        offset_ns: agent.offset.ns,
+        offset_error_ns: agent.offset.error_ns,
+        drift_ns: agent.offset.drift_ns(later),
+        late_ns: made.late_ns,
+        counts: measured.counts,
+        busy_share: measured.cpu_ns.saturating_sub(measured.spun_ns) as f64 / there_was_ns as f64,
+        lag_p50_ns: measured.lag.quantile_ns(0.5),
+        latency_p50_ns: measured.latency.quantile_ns(0.5),
+        was_full: measured.in_flight_max >= places,
+    }
 }
 
 impl Reached<'_> {
@@ -157,12 +112,33 @@ fn reach<'a>(name: &'a str, token: &Token) -> Result<Reached<'a>, String> {
     Err(failed(last))
 }
 
+/// Whether each is there and knows the token; why not, in the order of the names.
+pub fn look(names: &[String], token: &Token) -> Vec<Result<(), String>> {
+    let looked = of_each(names, |name| Ok(reach(name, token).map(drop)));
+    looked.unwrap_or_default()
+}
+
 /// Has agents make the requests of a plan, and gives what they measured together and apart. `plan.threads` is the most event loops of each.
 ///
 /// # Errors
 /// What could not begin, and an agent that is gone: what the others measured is then part of no load that was asked for. Stopped from
 /// outside, it is an error as well.
 pub fn run(plan: &Plan<'_>, tls: Option<&TrustedTls>, names: &[String], token: &Token) -> Result<(Measured, Vec<OfAgent>), String> {
+    run_from(plan, tls, names, token, |_| ())
+}
+
+/// As [`run`]; `begins` hears of the start (CLOCK_MONOTONIC, ns) once all agents have been told it, which is before it has come, and may
+/// wait for it.
+///
+/// # Errors
+/// As those of [`run`].
+pub fn run_from(
+    plan: &Plan<'_>,
+    tls: Option<&TrustedTls>,
+    names: &[String],
+    token: &Token,
+    begins: impl FnOnce(u64),
+) -> Result<(Measured, Vec<OfAgent>), String> {
     possible(plan).map_err(|e| e.to_string())?;
     // Before anybody is asked: whether there is something for each.
     deal(plan.load, plan.target.protocol, &vec![1; names.len()])?;
@@ -180,6 +156,7 @@ pub fn run(plan: &Plan<'_>, tls: Option<&TrustedTls>, names: &[String], token: &
     }
     let begins_ns = clock::now_ns() + AHEAD_NS + AHEAD_EACH_NS * agents.len() as u64;
     of_each(&mut agents, |agent| agent.ask(&Ask::Begin { at_ns: agent.offset.theirs(begins_ns) }))?;
+    begins(begins_ns);
     let over_ns = begins_ns.saturating_add(nanoseconds(plan.duration + plan.timeout + OVER_WITHIN));
     let mut made: Vec<Option<Made>> = agents.iter().map(|_| None).collect();
     while made.iter().any(Option::is_none) {
@@ -198,7 +175,7 @@ pub fn run(plan: &Plan<'_>, tls: Option<&TrustedTls>, names: &[String], token: &
     for (((agent, part), made), (later, _)) in agents.iter().zip(parts).zip(made.iter_mut().flatten()).zip(later) {
         // Each counted from the same instant, on a clock of its own.
         made.measured.began_ns = begins_ns;
-        apart.push(OfAgent::new(agent, plan.load, part, later, made));
+        apart.push(told(agent, plan.load, part, later, made));
     }
     let together = merged(made.into_iter().flatten()).ok_or("no agent made a load")?;
     Ok((together.measured, apart))
@@ -220,44 +197,5 @@ fn go_on(plan: &Plan<'_>, until_ns: u64, otherwise: &str) -> Result<(), String> 
         _ if plan.stop.load(Ordering::Relaxed) => Err("it was stopped, and the agents with it".into()),
         now if now >= until_ns => Err(format!("{otherwise}\nhint: look at what the machines of the agents do besides")),
         _ => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MS: u64 = 1_000_000;
-
-    fn kept() -> OfAgent {
-        OfAgent {
-            name: "there:1".into(),
-            part: Part::whole(1),
-            offset: Offset { ns: -5, error_ns: MS / 10 },
-            drift_ns: 0,
-            late_ns: MS / 10,
-            counts: Counts::default(),
-            busy_share: 0.5,
-            lag_p50_ns: MS / 100,
-            latency_p50_ns: MS,
-            was_full: false,
-        }
-    }
-
-    #[test]
-    fn who_kept_to_it_is_not_doubted_and_who_did_not_is() {
-        assert!(kept().doubts().is_empty());
-        let doubted = |agent: OfAgent, why: &str| {
-            let doubts = agent.doubts();
-            assert!(matches!(&doubts[..], [only] if only.starts_with("agent there:1: ") && only.contains(why)), "{why}: {doubts:?}");
-        };
-        doubted(OfAgent { offset: Offset { ns: 0, error_ns: 2 * MS }, ..kept() }, "known to");
-        doubted(OfAgent { drift_ns: 2 * MS, ..kept() }, "apart");
-        doubted(OfAgent { late_ns: 2 * MS, ..kept() }, "late");
-        doubted(OfAgent { busy_share: 0.95, ..kept() }, "95 %");
-        let lagging = OfAgent { lag_p50_ns: MS / 5, ..kept() };
-        doubted(lagging.clone(), "half of its requests");
-        assert!(OfAgent { was_full: true, ..lagging.clone() }.doubts().is_empty(), "they waited for the server");
-        assert!(OfAgent { latency_p50_ns: 100 * MS, ..lagging }.doubts().is_empty(), "it hardly shows");
     }
 }

@@ -3,11 +3,10 @@
 use crate::event_loops;
 use crate::plan::Protocol;
 use crate::schedule::Share;
+use model::agents::AGENTS_MAX;
 use model::experiment::Load;
 use serde::{Deserialize, Serialize};
 
-/// Most agents of one load.
-pub const AGENTS_MAX: usize = 1_000;
 /// Most event loops of one agent.
 pub const LOOPS_MAX: u32 = 256;
 

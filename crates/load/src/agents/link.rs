@@ -7,6 +7,8 @@
 
 use crate::clock;
 use crate::tls::Anybody;
+use model::problem::Problems;
+use model::secret;
 use rcgen::{CertificateParams, KeyPair};
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
@@ -31,6 +33,8 @@ const PROOF_BYTES: usize = 32;
 const GREETING_WITHIN: Duration = Duration::from_secs(5);
 /// The fewest bytes of a token: what is shorter could be guessed.
 pub const TOKEN_SHORTEST: usize = 32;
+/// The environment variable that holds it.
+pub const TOKEN_VARIABLE: &str = "FACEOFF_AGENT_TOKEN";
 
 /// What a coordinator and its agents know, and nobody else.
 #[derive(Clone)]
@@ -50,6 +54,18 @@ impl Token {
             ));
         }
         Ok(Token(text.as_bytes().to_vec()))
+    }
+
+    /// The token of the environment, which is kept out of what is written from now on.
+    ///
+    /// # Errors
+    /// None there, or one that could be guessed.
+    pub fn of_environment() -> Result<Token, Problems> {
+        let text = secret::value(TOKEN_VARIABLE).map_err(Problems::from)?;
+        Token::new(&text).map_err(|why| {
+            let (cause, hint) = why.split_once("\nhint: ").unwrap_or((why.as_str(), "choose another"));
+            Problems::plain(format!("{TOKEN_VARIABLE}: {cause}"), hint)
+        })
     }
 }
 

@@ -13,9 +13,10 @@ mod offset;
 mod words;
 
 pub use agent::Agent;
-pub use coordinator::{OfAgent, run};
-pub use deal::{AGENTS_MAX, LOOPS_MAX, Part, deal};
-pub use link::{TOKEN_SHORTEST, Token};
+pub use coordinator::{look, run, run_from};
+pub use deal::{LOOPS_MAX, Part, deal};
+pub use link::{TOKEN_SHORTEST, TOKEN_VARIABLE, Token};
+pub use model::agents::OfAgent;
 pub use offset::{Exchange, Offset};
 pub use words::TrustedTls;
 

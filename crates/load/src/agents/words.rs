@@ -3,6 +3,7 @@
 use super::{Made, Part};
 use crate::plan::{Address, Plan, Protocol, Target, Wait};
 use crate::tls::TlsOptions;
+use model::agents::LONGEST;
 use model::experiment::{Load, Pause, RATE_MAX};
 use model::workload::Workload;
 use serde::{Deserialize, Serialize};
@@ -14,8 +15,6 @@ use std::time::Duration;
 pub(super) const ASK_LONGEST: u32 = 256 << 20;
 /// Most bytes of an answer: the latencies of every second are in it.
 pub(super) const SAY_LONGEST: u32 = 256 << 20;
-/// Longest load: each second of it is kept, at a quarter of a megabyte, until the end.
-pub(super) const LONGEST: Duration = Duration::from_secs(15 * 60);
 
 /// Most stages of a load.
 const STAGES_MAX: usize = 10_000;
@@ -72,6 +71,13 @@ pub struct TrustedTls {
     pub host: String,
     /// Whether anybody is trusted; otherwise the authorities that the agent's system knows.
     pub insecure: bool,
+}
+
+impl TrustedTls {
+    /// What an agent needs of a target's TLS; `None` of one in the clear.
+    pub fn of(target: &Target, insecure: bool) -> Option<TrustedTls> {
+        target.tls.as_ref().map(|tls| TrustedTls { host: tls.server_name.to_str().into_owned(), insecure })
+    }
 }
 
 impl Task {

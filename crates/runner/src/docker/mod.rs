@@ -125,7 +125,7 @@ impl Runner for Docker {
         texts.insert("work".into(), image::WORK.to_owned());
         if self.network == Network::Host {
             texts.insert("listen".into(), Ipv4Addr::LOCALHOST.to_string());
-            let first = pick_ports(contender, &mut texts)?;
+            let first = pick_ports(contender, Ipv4Addr::LOCALHOST, &mut texts)?;
             return Ok(Inside { texts, address: SocketAddr::from((Ipv4Addr::LOCALHOST, first)), published: vec![] });
         }
         texts.insert("listen".into(), Ipv4Addr::UNSPECIFIED.to_string());

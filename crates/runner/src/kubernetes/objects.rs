@@ -156,7 +156,7 @@ mod tests {
         let (tools, stop) = (Tools::default(), AtomicBool::new(false));
         let around = Surroundings {
             tools: &tools,
-            runner: &Processes,
+            runner: &Processes::ON_LOOPBACK,
             limits,
             upstream: None,
             database: None,

@@ -177,7 +177,7 @@ pub fn listen(
     let (cpus, work) = (runner::cpus::usable(), cache.join("init").join(std::process::id().to_string()));
     let around = Surroundings {
         tools: &tools,
-        runner: &Processes,
+        runner: &Processes::ON_LOOPBACK,
         limits: Limits::default(),
         upstream: None,
         database: None,

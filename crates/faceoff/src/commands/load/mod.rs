@@ -14,7 +14,7 @@ pub use options::Options;
 use crate::exit::{BREACHED, Error, FAILED};
 use crate::output::{message, print};
 use clap::ValueEnum;
-use load::agents::TrustedTls;
+use load::agents::{Token, TrustedTls};
 use load::{Measured, Plan, Progress, Target, Wait};
 use model::experiment::Load;
 use model::threshold::Readings;
@@ -71,9 +71,9 @@ impl Run {
 
     /// Has agents measure, each its part, and says what each did.
     fn measure_by(&self, names: &[String], insecure: bool) -> Result<Measured, Error> {
-        let token = super::agent::token()?;
+        let token = Token::of_environment()?;
         let stop = crate::signals::stop_flag();
-        let tls = self.target.tls.as_ref().map(|tls| TrustedTls { host: tls.server_name.to_str().into_owned(), insecure });
+        let tls = TrustedTls::of(&self.target, insecure);
         let made = load::agents::run(&self.plan(&stop, None), tls.as_ref(), names, &token);
         let (measured, apart) = made.map_err(|why| match stop.load(Ordering::Relaxed) {
             true => Error::Interrupted(crate::signals::code()),
@@ -86,9 +86,9 @@ impl Run {
                 agent.counts.scheduled,
                 measured.counts.scheduled,
                 show_number(100.0 * agent.busy_share),
-                show_short(agent.offset.error_ns as f64)
+                show_short(agent.offset_error_ns as f64)
             ));
-            agent.doubts().iter().for_each(|doubt| message(&format!("warning: {doubt}")));
+            agent.doubts().iter().for_each(|(_, doubt)| message(&format!("warning: {doubt}")));
         }
         Ok(measured)
     }

@@ -50,7 +50,8 @@ public final class StringsServer {
         if (isLogged) {
             resources.register(new RequestLog());
         }
-        HttpServer server = GrizzlyHttpServerFactory.createHttpServer(URI.create("http://127.0.0.1:" + port), resources, false);
+        String listen = System.getProperty("listen", "127.0.0.1");
+        HttpServer server = GrizzlyHttpServerFactory.createHttpServer(URI.create("http://" + listen + ":" + port), resources, false);
         Integer most = Integer.getInteger("keep-alive-requests");
         if (most != null) {
             server.getListeners().forEach(listener -> listener.getKeepAlive().setMaxRequestsCount(most));

@@ -1,0 +1,200 @@
+//! Agents in the generator's place: whether they are there, where they reach contenders, and the loads that they make (docs/agents.md).
+
+use crate::warmup::Given;
+use load::agents::{LOOPS_MAX, Token, TrustedTls, run_from};
+use load::{Address, Measured, Plan, Wait};
+use model::agents::OfAgent;
+use model::experiment::{Load, Place};
+use model::problem::Problems;
+use model::record::Fault;
+use model::system::Contender;
+use runner::start::Running;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs, UdpSocket};
+use std::time::Duration;
+
+/// How long agents warm a contender up with each workload.
+const WARM: Duration = Duration::from_secs(1);
+/// Connections of all of them together, where there are not more agents.
+const WARM_CONNECTIONS: usize = 8;
+/// Apart from those of windows and of measurements.
+const WARM_SEED: u64 = u64::MAX >> 1;
+
+/// The agents of a run.
+pub(crate) struct Agents {
+    token: Token,
+    /// All that the experiment names.
+    names: Vec<String>,
+    /// Those that are there.
+    present: Vec<String>,
+    /// The address at which they reach contenders.
+    at: Ipv4Addr,
+}
+
+impl Agents {
+    /// Those that an experiment names, `None` where it names none. Where it does not say at which address of this machine they reach
+    /// contenders, it does so from here on.
+    ///
+    /// # Errors
+    /// No token; no address of this machine on the way to all of them, or one that is none of its own.
+    pub fn of(place: &mut Place) -> Result<Option<Agents>, Problems> {
+        if place.agents.is_empty() {
+            return Ok(None);
+        }
+        let token = Token::of_environment()?;
+        let at = match place.address {
+            Some(address) => address,
+            None => *place.address.insert(own_address(&place.agents)?),
+        };
+        TcpListener::bind((at, 0)).map_err(|e| {
+            let message = format!("contenders cannot listen at {at}, where agents would reach them: {e}");
+            Problems::plain(message, "have `address` of [place] name an address of this machine")
+        })?;
+        Ok(Some(Agents { token, names: place.agents.clone(), present: place.agents.clone(), at }))
+    }
+
+    /// Asks all of them whether they are there, and goes on with those that are. Why others that were are not any more.
+    pub fn look(&mut self) -> Vec<String> {
+        let found = load::agents::look(&self.names, &self.token);
+        let before = std::mem::take(&mut self.present);
+        let mut lost = Vec::new();
+        for (name, found) in self.names.iter().zip(found) {
+            match found {
+                Ok(()) => self.present.push(name.clone()),
+                Err(why) if before.contains(name) => lost.push(why),
+                Err(_) => {}
+            }
+        }
+        lost
+    }
+
+    /// Whether none is there.
+    pub fn are_gone(&self) -> bool {
+        self.present.is_empty()
+    }
+
+    /// Why they do not reach a service that ran already.
+    pub fn cannot_reach(&self, contender: &Contender) -> Option<Problems> {
+        let is_here_alone = contender.system.reached.as_ref().is_some_and(|reached| !reached.remote);
+        (is_here_alone && !self.at.is_loopback()).then(|| {
+            let message = format!("{} is reached at loopback, which is another machine to each agent", contender.name);
+            Problems::plain(message, "have its `url` name an address of this machine that agents reach, with `remote = true`")
+        })
+    }
+
+    /// How their event loops wait: those on this machine leave its CPUs to what they measure.
+    pub fn wait(&self) -> Wait {
+        if self.at.is_loopback() { Wait::Asleep } else { Wait::Near }
+    }
+
+    /// Makes a load. `begins` hears of the start before it has come.
+    ///
+    /// # Errors
+    /// An agent that is gone, with what it was asked to do.
+    pub fn make(&self, plan: &Plan<'_>, begins: impl FnOnce(u64)) -> Result<(Measured, Vec<OfAgent>), String> {
+        let is_loopback = |address: &Address| matches!(address, Address::Tcp(address) if address.ip().is_loopback());
+        if !self.at.is_loopback() && plan.target.addresses.iter().any(is_loopback) {
+            let hint = "give it an address that agents reach";
+            return Err(format!("it is asked at loopback, which is another machine to each agent\nhint: {hint}"));
+        }
+        // A system's certificate is its own, and trusted as it stands.
+        run_from(plan, TrustedTls::of(plan.target, true).as_ref(), &self.present, &self.token, begins)
+    }
+
+    /// Warms a contender up as it will be measured, over the way that requests of agents take; how many were answered rightly.
+    ///
+    /// # Errors
+    /// An agent that is gone, or that does not reach the contender, which has answered requests from here before.
+    pub fn warm(&self, running: &Running, given: &Given<'_>) -> Result<u64, Fault> {
+        let connections = self.present.len().max(WARM_CONNECTIONS) as u32;
+        let mut correct = 0;
+        for workload in given.workloads {
+            let plan = Plan {
+                target: &running.target,
+                workload,
+                load: &Load::closed(connections),
+                duration: WARM.min(given.at_most),
+                requests: None,
+                timeout: Duration::from_secs(10),
+                seed: WARM_SEED,
+                threads: LOOPS_MAX,
+                wait: Wait::Asleep,
+                stop: given.stop,
+                progress: None,
+            };
+            let (measured, apart) = self.make(&plan, |_| ()).map_err(|why| lost("warm-up", &why))?;
+            (given.heard)(workload, &measured);
+            correct += measured.counts.correct;
+            if let Some(agent) = apart.iter().find(|agent| agent.counts.correct == 0 && agent.counts.refused > 0) {
+                let said = measured.examples.first().map_or(String::new(), |example| format!(": {example}"));
+                let why = format!("the agent {} cannot connect to {}{said}", agent.name, running.address);
+                return Err(lost("warm-up", &format!("{why}\nhint: see whether a firewall keeps its machine from this one")));
+            }
+        }
+        Ok(correct)
+    }
+}
+
+/// A load that agents did not make; `of` is what it was for.
+pub(crate) fn lost(of: &str, why: &str) -> Fault {
+    let (cause, hint) = why.split_once("\nhint: ").unwrap_or((why, "see what the agent printed"));
+    Fault { kind: "agent-lost".into(), evidence: format!("{of}: {cause}"), hint: hint.into() }
+}
+
+/// The address of this machine on the way to all agents.
+fn own_address(names: &[String]) -> Result<Ipv4Addr, Problems> {
+    let hint = "write `address = \"...\"` in [place]: one of this machine that all of them reach";
+    let mut found: Option<(&str, Ipv4Addr)> = None;
+    for name in names {
+        let address = towards(name)
+            .map_err(|e| Problems::plain(format!("the address at which the agent {name} reaches this machine is not found: {e}"), hint))?;
+        match found {
+            Some((other, before)) if before != address => {
+                let message = format!("the agent {other} reaches this machine at {before}, and {name} at {address}");
+                return Err(Problems::plain(message, hint));
+            }
+            _ => found = Some((name.as_str(), address)),
+        }
+    }
+    Ok(found.map_or(Ipv4Addr::LOCALHOST, |(_, address)| address))
+}
+
+/// The address of this machine on the way to an agent. Nothing is sent: the kernel says which it would take.
+fn towards(name: &str) -> io::Result<Ipv4Addr> {
+    let none = || io::Error::new(io::ErrorKind::NotFound, "its name has no IPv4 address");
+    let agent = name.to_socket_addrs()?.find(SocketAddr::is_ipv4).ok_or_else(none)?;
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    socket.connect(agent)?;
+    match socket.local_addr()?.ip() {
+        IpAddr::V4(address) => Ok(address),
+        IpAddr::V6(_) => Err(none()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn the_way_to_agents_says_where_they_reach_this_machine() {
+        assert_eq!(own_address(&names(&["127.0.0.1:7671", "127.0.0.1:7672"])).ok(), Some(Ipv4Addr::LOCALHOST));
+        let error = own_address(&names(&["[::1]:7671"])).unwrap_err().to_string();
+        assert!(error.contains("the agent [::1]:7671") && error.contains("no IPv4 address") && error.contains("`address = "), "{error}");
+    }
+
+    #[test]
+    fn without_agents_no_token_is_asked_for() {
+        assert!(matches!(Agents::of(&mut Place::default()), Ok(None)));
+    }
+
+    #[test]
+    fn a_load_that_was_lost_says_what_to_do() {
+        let fault = lost("cell c", "the agent a:1 is gone: reset\nhint: start it again");
+        assert_eq!((fault.kind.as_str(), fault.evidence.as_str()), ("agent-lost", "cell c: the agent a:1 is gone: reset"));
+        assert_eq!(fault.hint, "start it again");
+    }
+}
