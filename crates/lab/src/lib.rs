@@ -37,11 +37,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use writer::Writer;
 
 /// How often a lost upstream is started again in one session.
 const UPSTREAM_RESTARTS: u32 = 3;
+/// How often an engine may be lost in one session ...
+const ENGINE_LOSSES: u32 = 3;
+/// ... and how long it may take to be there again.
+const ENGINE_WITHIN: Duration = Duration::from_secs(60);
 
 /// What is told while a run goes on.
 #[derive(Debug)]
@@ -82,6 +86,8 @@ pub enum Progress<'a> {
     Ended(&'a Trial),
     /// The upstream was lost and is started again.
     UpstreamLost(&'a str),
+    /// The engine that systems run in was lost, and what was under way with it: it is repeated once the engine is there again.
+    EngineLost(&'a str),
 }
 
 /// Is told of progress.
@@ -100,6 +106,8 @@ pub enum LabError {
     Upstream(ContenderName, record::Failure),
     /// The database cannot be started for a trial.
     Database(ContenderName, Box<record::Failure>),
+    /// The engine that systems run in was lost and is not there again.
+    Engine(String),
     /// It was asked to stop.
     Interrupted,
 }
@@ -126,6 +134,10 @@ impl std::fmt::Display for LabError {
             }
             LabError::Upstream(name, failure) => write_failure(f, "upstream", name, failure),
             LabError::Database(name, failure) => write_failure(f, "database", name, failure),
+            LabError::Engine(why) => {
+                let hint = "hint: start it; what was measured is recorded, and `faceoff run --resume` goes on";
+                write!(f, "error: the engine that systems run in was lost: {why}\n{hint}")
+            }
             LabError::Interrupted => f.write_str("interrupted"),
         }
     }
@@ -163,6 +175,7 @@ pub struct Lab<'a> {
     awake: Option<Awake>,
     running_upstream: Option<Running>,
     upstream_restarts: u32,
+    engine_losses: u32,
     seconds: Option<SyncSender<load::Progress>>,
     writer: Writer,
     record: Record,
@@ -274,7 +287,7 @@ impl<'a> Lab<'a> {
         record: Record,
     ) -> Lab<'a> {
         let Gathered { workloads, ready, upstream, database, .. } = gathered;
-        let (running_upstream, upstream_restarts, seconds) = (None, 0, None);
+        let (running_upstream, upstream_restarts, engine_losses, seconds) = (None, 0, 0, None);
         Lab {
             place,
             tools,
@@ -286,6 +299,7 @@ impl<'a> Lab<'a> {
             awake,
             running_upstream,
             upstream_restarts,
+            engine_losses,
             seconds,
             writer,
             record,
@@ -337,14 +351,25 @@ impl<'a> Lab<'a> {
             if self.record.answers.iter().any(|a| a.contender == name) {
                 continue;
             }
-            watch(Progress::Proving(&name));
-            let workloads = trial::distinct(self.experiment(), &self.workloads);
-            let work = self.work_folder(&format!("proof-{name}"));
-            let around = self.around(&work, &self.cpus().contender);
-            let answers = prove(&self.ready[at].contender, &workloads, &around, self.database.as_ref(), &self.cpus().upstream)?;
-            if self.is_stopped() {
-                return Err(LabError::Interrupted);
-            }
+            let answers = loop {
+                watch(Progress::Proving(&name));
+                if let Some(why) = self.runner.lost() {
+                    self.await_engine(&why, watch)?;
+                }
+                let answers = {
+                    let workloads = trial::distinct(self.experiment(), &self.workloads);
+                    let work = self.work_folder(&format!("proof-{name}"));
+                    let around = self.around(&work, &self.cpus().contender);
+                    prove(&self.ready[at].contender, &workloads, &around, self.database.as_ref(), &self.cpus().upstream)?
+                };
+                if self.is_stopped() {
+                    return Err(LabError::Interrupted);
+                }
+                match answers.failure.as_ref().and_then(|_| self.runner.lost()) {
+                    None => break answers,
+                    Some(why) => self.await_engine(&why, watch)?,
+                }
+            };
             self.write(&Line::Answers(answers.clone()))?;
             watch(Progress::Proved(&answers));
             self.record.answers.push(answers);
@@ -399,7 +424,10 @@ impl<'a> Lab<'a> {
         let mut around = self.around(&work, &self.cpus().upstream);
         // The limit of [place] is the contender's.
         (around.upstream, around.descriptors, around.limits) = (None, None, Limits::default());
-        let failed = |failure| LabError::Upstream(name.clone(), failure);
+        let failed = |failure| match self.runner.lost() {
+            Some(why) => LabError::Engine(why),
+            None => LabError::Upstream(name.clone(), failure),
+        };
         let mut running = runner::start::start(&upstream.contender, workload, &around)
             .map_err(|(failure, _)| if self.is_stopped() { LabError::Interrupted } else { failed(failure) })?;
         let given = warmup::Given {
@@ -419,10 +447,41 @@ impl<'a> Lab<'a> {
         if self.is_stopped() { Err(LabError::Interrupted) } else { Ok(()) }
     }
 
-    /// Runs the next missing trial, or the first of the next spare block. `Ok(false)` when there is none.
+    /// Waits until an engine that was lost is there again, and has it have what it had: whatever ran in it is gone, or ended here.
+    fn await_engine(&mut self, why: &str, watch: &mut Watcher<'_>) -> Result<(), LabError> {
+        watch(Progress::EngineLost(why));
+        self.note(Event::EngineLost)?;
+        self.engine_losses += 1;
+        if self.engine_losses > ENGINE_LOSSES {
+            return Err(LabError::Engine(format!("{} times, the last time: {why}", self.engine_losses)));
+        }
+        let had_upstream = self.running_upstream.take().is_some();
+        let begun = Instant::now();
+        while let Err(still) = self.runner.recover() {
+            if self.is_stopped() {
+                return Err(LabError::Interrupted);
+            }
+            if begun.elapsed() > ENGINE_WITHIN {
+                return Err(LabError::Engine(still));
+            }
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        // What it was in between is over.
+        let _past = self.runner.lost();
+        for ready in self.ready.iter().chain(&self.upstream) {
+            // One that comes back may have forgotten its images.
+            let provided = self.runner.provide(&ready.contender, self.place.cache, self.means());
+            provided.map_err(|failure| if self.is_stopped() { LabError::Interrupted } else { LabError::Engine(failure.cause) })?;
+        }
+        self.note(Event::Resumed)?;
+        if had_upstream { self.start_upstream(watch) } else { Ok(()) }
+    }
+
+    /// Runs the next missing trial, or the first of the next spare block. `Ok(false)` when there is none. One that the engine took with it
+    /// is not recorded, and so is missing still.
     ///
     /// # Errors
-    /// Interrupted; a record that cannot be written; an upstream that does not stay.
+    /// Interrupted; a record that cannot be written; an upstream or an engine that does not stay.
     pub fn run_trial(&mut self, watch: &mut Watcher<'_>) -> Result<bool, LabError> {
         let missing = self.record.missing_or_spare();
         let Some((block, position, name)) = missing.first().cloned() else { return Ok(false) };
@@ -430,6 +489,9 @@ impl<'a> Lab<'a> {
         watch(Progress::Begins { name: &name, block, done, total: done + missing.len() });
         let at = self.ready.iter().position(|r| r.contender.name == name).expect("the plan names those who are ready");
         let work = self.work_folder(&format!("block-{block:03}-{name}"));
+        if let Some(why) = self.runner.lost() {
+            self.await_engine(&why, watch)?;
+        }
         let trial = {
             let workloads = trial::distinct(self.experiment(), &self.workloads);
             let keeping = self.database.as_ref().map(|source| source.start(&workloads, &self.cpus().upstream, &work, self.means()));
@@ -451,6 +513,12 @@ impl<'a> Lab<'a> {
         };
         if self.is_stopped() {
             return Err(LabError::Interrupted);
+        }
+        if let Some(why) = trial.failure.as_ref().and_then(|_| self.runner.lost()) {
+            // Nothing of it is in the log of the one that repeats it.
+            let _ = std::fs::remove_dir_all(&work);
+            self.await_engine(&why, watch)?;
+            return Ok(true);
         }
         let mut trial = trial;
         let lost = self.running_upstream.as_mut().and_then(Running::ended);

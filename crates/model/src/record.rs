@@ -223,6 +223,8 @@ pub enum Event {
     Interrupted,
     /// The upstream was lost.
     UpstreamLost,
+    /// The engine that systems run in was lost; the trial that was under way is not recorded.
+    EngineLost,
     /// The budget was used up.
     BudgetSpent,
     /// A planned look found every claim settled: the blocks not begun are not needed.

@@ -41,6 +41,20 @@ pub trait Runner {
     /// # Errors
     /// In words, why it does not start.
     fn start(&self, order: &Order<'_>) -> Result<Box<dyn Started>, String>;
+
+    /// Why what failed since this was last asked may have failed by the doing of the engine that it runs in, and not by its own; `None`
+    /// where that is as it was.
+    fn lost(&self) -> Option<String> {
+        None
+    }
+
+    /// Removes whatever a lost engine kept of earlier starts, none of which is needed any more.
+    ///
+    /// # Errors
+    /// In words, why it is not there again.
+    fn recover(&self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// What a contender finds where it starts.
@@ -159,6 +173,11 @@ impl Several {
             Some(Err(cause)) => Err(cause.clone()),
         }
     }
+
+    /// Those that could be opened.
+    fn all(&self) -> impl Iterator<Item = &dyn Runner> {
+        std::iter::once(&*self.usual).chain(self.others.values().flatten().map(|other| &**other))
+    }
 }
 
 impl Runner for Several {
@@ -173,6 +192,16 @@ impl Runner for Several {
 
     fn start(&self, order: &Order<'_>) -> Result<Box<dyn Started>, String> {
         self.of(order.contender)?.start(order)
+    }
+
+    fn lost(&self) -> Option<String> {
+        // Each is asked, so that none tells the next time what was before.
+        let all: Vec<Option<String>> = self.all().map(Runner::lost).collect();
+        all.into_iter().flatten().next()
+    }
+
+    fn recover(&self) -> Result<(), String> {
+        self.all().try_for_each(Runner::recover)
     }
 }
 

@@ -176,6 +176,7 @@ impl Show {
                 }
             }
             Progress::UpstreamLost(status) => self.say(&format!("the upstream ended with {status}; starting it again")),
+            Progress::EngineLost(why) => self.say(&format!("the engine was lost, and what was under way is repeated: {why}")),
         }
     }
 

@@ -90,7 +90,8 @@ impl View {
             | Progress::SkippedCell(_)
             | Progress::Proving(_)
             | Progress::Proved(_)
-            | Progress::UpstreamLost(_) => {}
+            | Progress::UpstreamLost(_)
+            | Progress::EngineLost(_) => {}
         }
     }
 

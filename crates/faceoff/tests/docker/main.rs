@@ -3,6 +3,7 @@
 #[path = "../command/folder.rs"]
 #[allow(dead_code)]
 mod folder;
+mod kills;
 
 use folder::{Folder, nothing_is_left};
 use model::experiment::RunnerKind;
@@ -207,6 +208,16 @@ fn what_a_killed_run_leaves_is_removed() {
     assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
     assert!(folder.record("r").missing().is_empty());
     engine.is_clean();
+}
+
+#[test]
+#[ignore = "twenty rounds of about half a minute; goes on where it was stopped; FACEOFF_KILLS says how many; part of `make test-all`"]
+fn whoever_is_killed_when_nothing_is_left_and_all_is_judged() {
+    let Some(engine) = Engine::named() else { return };
+    engine.folder.system("a", &[]);
+    engine.folder.system("b", &[]);
+    engine.folder.experiment(&["a", "b"], "");
+    kills::at_random_moments(&engine.folder, "docker", &|| engine.is_clean());
 }
 
 #[test]

@@ -4,6 +4,8 @@
 #[path = "../command/folder.rs"]
 #[allow(dead_code)]
 mod folder;
+#[path = "../docker/kills.rs"]
+mod kills;
 
 use folder::{Folder, Ran, nothing_is_left};
 use model::experiment::{Network, RunnerKind};
@@ -230,6 +232,16 @@ fn what_a_killed_run_leaves_is_removed() {
     assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
     assert!(folder.record("r").missing().is_empty());
     cluster.is_clean();
+}
+
+#[test]
+#[ignore = "twenty rounds of about a minute; goes on where it was stopped; FACEOFF_KILLS says how many; part of `make test-all`"]
+fn whoever_is_killed_when_nothing_is_left_and_all_is_judged() {
+    let Some(cluster) = Cluster::named() else { return };
+    cluster.system("a", &[]);
+    cluster.system("b", &[]);
+    cluster.folder.experiment(&["a", "b"], "");
+    kills::at_random_moments(&cluster.folder, "kubernetes", &|| cluster.is_clean());
 }
 
 #[test]

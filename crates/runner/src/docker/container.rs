@@ -101,7 +101,10 @@ impl Container {
         let status = loop {
             match self.inspect() {
                 Ok(state) if state["State"]["Running"] == false => break self.status(&state),
-                Ok(_) if load::clock::now_ns() > deadline => break "lost: the engine believes that it runs".into(),
+                Ok(_) if load::clock::now_ns() > deadline => {
+                    self.engine.note("it believes that what has ended runs");
+                    break "lost: the engine believes that it runs".into();
+                }
                 Ok(_) => std::thread::sleep(Duration::from_millis(5)),
                 Err(trouble) => break format!("lost: {trouble}"),
             }

@@ -3,7 +3,7 @@
 //! It is spoken to through `kubectl proxy`, as only that command knows what users have set up to be let in: it listens on a socket of ours,
 //! hangs on a guard as all that we start does, and is idle while a load runs.
 
-use super::{WITHIN, notes, objects};
+use super::{WITHIN, notes, objects, status};
 use crate::build::hex;
 use crate::engine::{Body, Engine, Trouble};
 use crate::process::{Process, Spec};
@@ -21,6 +21,9 @@ use std::time::Duration;
 const LISTENS_WITHIN: Duration = Duration::from_secs(10);
 /// How long a new namespace may take until pods can be made in it.
 const USABLE_WITHIN: Duration = Duration::from_secs(20);
+
+/// How long a namespace may take to go, with its pods.
+const GONE_WITHIN: Duration = Duration::from_secs(60);
 
 /// A cluster. Dropping it removes what was made.
 pub(super) struct Cluster {
@@ -63,6 +66,8 @@ impl Cluster {
         })?;
         let engine = Engine::at(socket.clone());
         let listens = listens(&engine, &mut kubectl);
+        // Before it listened it could not answer.
+        let _past = engine.lost();
         let context = crate::needs::output_of(&["kubectl", "config", "current-context"].map(str::to_owned)).unwrap_or_default();
         let _ = std::fs::remove_file(&log);
         let context = context.lines().next().unwrap_or_default().trim().to_owned();
@@ -99,6 +104,39 @@ impl Cluster {
             std::thread::sleep(Duration::from_millis(20));
         }
         Ok(name)
+    }
+
+    /// Why what failed since this was last asked may have failed by the cluster's doing.
+    pub fn lost(&self) -> Option<String> {
+        let nodes = self.nodes().unwrap_or_default();
+        self.engine.lost().or_else(|| status::not_ready(&nodes))
+    }
+
+    /// Notes that the cluster failed.
+    pub fn note(&self, how: &str) {
+        self.engine.note(how);
+    }
+
+    /// Removes the namespace with all that is in it, once the cluster answers again; the next start has another.
+    pub fn renew(&self) -> Result<(), String> {
+        self.ask("GET", "/version", Body::Nothing)?;
+        if let Some(why) = status::not_ready(&self.nodes()?) {
+            return Err(why);
+        }
+        let Some(name) = self.namespace.borrow().clone() else { return Ok(()) };
+        let path = format!("/api/v1/namespaces/{name}");
+        // A cluster that was made anew knows of none.
+        let _ = self.ask("DELETE", &path, Body::Nothing);
+        let deadline = load::clock::now_ns() + GONE_WITHIN.as_nanos() as u64;
+        while !matches!(self.engine.ask("GET", &path, Body::Nothing, WITHIN), Err(Trouble::Refused(why)) if why.contains("not found")) {
+            if load::clock::now_ns() > deadline {
+                return Err(format!("the namespace {name} does not go"));
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        notes::forget(&name);
+        self.namespace.borrow_mut().take();
+        Ok(())
     }
 
     /// Nodes, as the cluster lists them.

@@ -184,6 +184,15 @@ impl Runner for Kubernetes {
         let spot = spot.ok_or_else(|| format!("no service was made at {}", order.inside.address))?;
         Ok(Box::new(Pod::start(&self.cluster, &image, spot, order)?))
     }
+
+    fn lost(&self) -> Option<String> {
+        self.cluster.lost()
+    }
+
+    fn recover(&self) -> Result<(), String> {
+        self.spots.borrow_mut().clear();
+        self.cluster.renew()
+    }
 }
 
 #[cfg(test)]

@@ -227,6 +227,7 @@ impl Pod {
                 Err(why) => return format!("lost: {why}{}", self.warnings()),
             }
             if load::clock::now_ns() > deadline {
+                self.cluster.note("it believes that what has ended runs");
                 return "lost: the cluster believes that it runs".into();
             }
             std::thread::sleep(ASK_AGAIN);
