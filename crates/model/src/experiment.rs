@@ -5,7 +5,7 @@ use crate::capacity::{self, Capacity};
 use crate::data::is_value_name;
 use crate::factorial::{self, Factor, walk_factors};
 use crate::metric::Metric;
-use crate::name::{ContenderName, did_you_mean, is_name};
+use crate::name::{CPU_LIMITS, ContenderName, MEMORY_LIMITS, did_you_mean, is_name};
 use crate::problem::Problems;
 use crate::reader::{Levels, Table, read_file};
 use crate::sweep::{Axis, MOST_CELLS, Swept, TURN, expand};
@@ -521,7 +521,7 @@ pub struct Claim {
     pub expects: Expectation,
     /// The margin, where it is not the design's.
     pub margin: Option<f64>,
-    /// The most that may be seen, in the metric's unit; of [`Expectation::AtMost`] alone.
+    /// The most that may be seen, in the metric's unit; of [`Expectation::Times`] how many times the baseline. Of these two alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
     /// The cells it speaks of; all when empty.
@@ -541,6 +541,8 @@ pub enum Expectation {
     Higher,
     /// Within the margin of the baseline.
     Same,
+    /// Within the margin of the claim's value times the baseline.
+    Times,
     /// Better than the baseline, or within the margin of it.
     NotWorse,
     /// Zero in every trial.
@@ -553,10 +555,11 @@ pub enum Expectation {
 
 impl Expectation {
     /// All of them, as files spell them.
-    pub const WORDS: [(&'static str, Expectation); 7] = [
+    pub const WORDS: [(&'static str, Expectation); 8] = [
         ("lower", Expectation::Lower),
         ("higher", Expectation::Higher),
         ("same", Expectation::Same),
+        ("times", Expectation::Times),
         ("not_worse", Expectation::NotWorse),
         ("zero", Expectation::Zero),
         ("above_zero", Expectation::AboveZero),
@@ -570,9 +573,10 @@ impl Expectation {
 }
 
 impl Claim {
-    /// What must be seen, for people: `lower`, `above zero`, `at most 360 ms`.
+    /// What must be seen, for people: `lower`, `above zero`, `0.5 times the baseline`, `at most 360 ms`.
     pub fn expected(&self) -> String {
         match self.value {
+            Some(value) if self.expects == Expectation::Times => format!("{} times the baseline", show_number(value)),
             Some(value) => format!("at most {} {}", show_number(value), self.metric.describe().unit).trim_end().to_owned(),
             None => {
                 let word = Expectation::WORDS.iter().find(|(_, expects)| *expects == self.expects).map_or("", |(word, _)| *word);
@@ -887,6 +891,11 @@ fn check(table: &Table<'_>, experiment: &Experiment) {
             );
         }
     }
+    for name in experiment.everybody().chain(&experiment.upstream) {
+        if let Some((message, hint)) = name.contradiction(experiment.place.runner) {
+            table.problem("contenders", message, hint);
+        }
+    }
     let known = |name: &ContenderName| everybody.contains(&name.to_string());
     let unknown = |key: &str, what: &str, name: &str, all: &mut dyn Iterator<Item = &str>| {
         let all: Vec<&str> = all.collect();
@@ -905,6 +914,13 @@ fn check(table: &Table<'_>, experiment: &Experiment) {
             table.problem("claim", format!("the claim \"{}\" compares the baseline with itself", claim.text), "name another contender");
         }
         let is_of_zero = matches!(claim.expects, Expectation::Zero | Expectation::AboveZero);
+        if claim.expects == Expectation::Times && claim.metric.describe().by_difference {
+            table.problem(
+                "claim",
+                format!("the claim \"{}\" expects so many times of a metric that can be zero", claim.text),
+                "expect `lower`, `higher` or `same` of it",
+            );
+        }
         if is_of_zero && !claim.metric.describe().by_difference {
             table.problem(
                 "claim",
@@ -1324,8 +1340,7 @@ fn walk_place(table: &Table<'_>) -> Place {
         sets
     });
     let memory_limit = table.string("memory_limit").and_then(|text| {
-        // An engine refuses less.
-        let bytes = crate::units::parse_bytes(&text).ok().filter(|bytes| (6 << 20..=1 << 50).contains(bytes));
+        let bytes = crate::units::parse_bytes(&text).ok().filter(|bytes| MEMORY_LIMITS.contains(bytes));
         if bytes.is_none() {
             table.problem("memory_limit", format!("`{text}` is no limit of memory"), "write how much, such as 256M; 6M at least");
         }
@@ -1338,7 +1353,7 @@ fn walk_place(table: &Table<'_>) -> Place {
         keep_awake: table.flag("keep_awake"),
         runner,
         network: table.choice("network", &Network::WORDS).unwrap_or(runner.usual_network()),
-        cpu_limit: table.number("cpu_limit", 0.01, 1024.0),
+        cpu_limit: table.number("cpu_limit", *CPU_LIMITS.start(), *CPU_LIMITS.end()),
         memory_limit,
     };
     if let Some((message, hint)) = place.contradiction() {
@@ -1384,15 +1399,19 @@ fn walk_expectation(table: &Table<'_>) -> Expectation {
         );
     }
     let expects = known.map_or(Expectation::Same, |(_, expects)| *expects);
-    let is_of_value = expects == Expectation::AtMost;
-    if is_of_value && !table.has("value") {
+    let is_of_value = matches!(expects, Expectation::AtMost | Expectation::Times);
+    if expects == Expectation::AtMost && !table.has("value") {
         table.problem("expects", "a claim that expects `at_most` does not say how much", "write `value = 360`, in the metric's unit");
     }
-    if is_of_value && table.has("margin") {
+    if expects == Expectation::Times && table.number("value", 1e-6, 1e6).is_none() && !table.has("value") {
+        table.problem("expects", "a claim that expects `times` does not say how many", "write `value = 0.5` for half of the baseline");
+    }
+    if expects == Expectation::AtMost && table.has("margin") {
         table.problem("margin", "a claim that expects `at_most` compares nobody, so it has no margin", "put what is allowed into `value`");
     }
     if !is_of_value && known.is_some() && table.has("value") {
-        table.problem("value", format!("a claim that expects `{word}` has no value"), "leave it out, or write `expects = \"at_most\"`");
+        let hint = "leave it out, or write `expects = \"at_most\"` or `expects = \"times\"`";
+        table.problem("value", format!("a claim that expects `{word}` has no value"), hint);
     }
     expects
 }

@@ -88,6 +88,14 @@ pub struct Order<'a> {
     pub around: &'a Surroundings<'a>,
 }
 
+impl Order<'_> {
+    /// How much of the machine it may use: what its name says, and where that says nothing, what is said of all.
+    pub fn limits(&self) -> Limits {
+        let (share, usual) = (self.contender.name.share(), self.around.limits);
+        Limits { cpus: share.cpus.or(usual.cpus), memory_bytes: share.memory_bytes.or(usual.memory_bytes) }
+    }
+}
+
 /// A system that was started. Dropping it ends it, and leaves nothing of it.
 pub trait Started {
     /// Its process id, as this machine knows it.
@@ -133,9 +141,14 @@ impl Limits {
 /// The runner that a `[place]` names, for whoever takes part: some may say themselves what they run as.
 ///
 /// # Errors
-/// An engine that is not there, where `[place]` names it. One that only contenders name is missed when they are provided for.
+/// An engine that is not there, where `[place]` names it. One that only contenders name is missed when they are provided for. A contender that
+/// cannot be given what its name says.
 pub fn runner<'n>(place: &experiment::Place, names: impl IntoIterator<Item = &'n ContenderName>) -> Result<Box<dyn Runner>, Problems> {
     let usual = (place.runner, place.network);
+    let names: Vec<&ContenderName> = names.into_iter().collect();
+    if let Some((message, hint)) = names.iter().find_map(|name| name.contradiction(place.runner)) {
+        return Err(Problems::plain(message, hint));
+    }
     let usual_runner = open(usual).map_err(|cause| {
         let hint = match place.runner {
             RunnerKind::Kubernetes => "have KUBECONFIG name a cluster, or run contenders as processes with `--runner process`",

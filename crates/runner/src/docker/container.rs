@@ -46,7 +46,7 @@ impl Container {
             pid: 0,
             started_ns: load::clock::now_ns(),
             seen_by_others: None,
-            memory_bytes: order.around.limits.memory_bytes,
+            memory_bytes: order.limits().memory_bytes,
             log: order.log.to_owned(),
             ended: None,
             is_gone: false,
@@ -147,7 +147,7 @@ impl Container {
 
 /// What the engine is told of a container.
 fn description(image: &str, network: Network, order: &Order<'_>) -> Value {
-    let (around, limits) = (order.around, order.around.limits);
+    let (around, limits) = (order.around, order.limits());
     let (program, arguments) = order.command.split_first().map_or(("", &[][..]), |(program, rest)| (program.as_str(), rest));
     let env: Vec<String> = order.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let cpus: Vec<String> = around.cpus.iter().map(ToString::to_string).collect();

@@ -1,7 +1,7 @@
 //! What the cluster is told to make.
 
 use crate::image::WORK;
-use crate::start::Surroundings;
+use crate::place::Limits;
 use model::experiment::Network;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -80,10 +80,12 @@ pub(super) struct Runs<'a> {
     pub grace_seconds: u64,
     /// Who runs it: user and group.
     pub user: (u32, u32),
+    /// How much of a machine it may use.
+    pub limits: Limits,
 }
 
 /// The deployment of one start, of one pod.
-pub(super) fn deployment(runs: &Runs<'_>, around: &Surroundings<'_>) -> Value {
+pub(super) fn deployment(runs: &Runs<'_>, run: &str) -> Value {
     let (program, arguments) = runs.command.split_first().map_or(("", &[][..]), |(program, rest)| (program.as_str(), rest));
     let arguments: Vec<String> = arguments.iter().map(|argument| literal(argument)).collect();
     let env: Vec<Value> = runs.env.iter().map(|(name, value)| json!({"name": name, "value": literal(value)})).collect();
@@ -97,13 +99,13 @@ pub(super) fn deployment(runs: &Runs<'_>, around: &Surroundings<'_>) -> Value {
         mounts.push(json!({"name": "rendered", "mountPath": format!("{WORK}/{file}"), "subPath": key(n)}));
     }
     let mut limits = serde_json::Map::new();
-    if let Some(cpus) = around.limits.cpus {
+    if let Some(cpus) = runs.limits.cpus {
         limits.insert("cpu".into(), json!(format!("{}m", (cpus * 1000.0).round().max(1.0) as u64)));
     }
-    if let Some(bytes) = around.limits.memory_bytes {
+    if let Some(bytes) = runs.limits.memory_bytes {
         limits.insert("memory".into(), json!(bytes.to_string()));
     }
-    let labels = json!({RUN_LABEL: label(around.run), START_LABEL: runs.name});
+    let labels = json!({RUN_LABEL: label(run), START_LABEL: runs.name});
     json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -147,32 +149,15 @@ fn literal(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::needs::Tools;
-    use crate::place::{Limits, Processes};
-    use std::path::Path;
-    use std::sync::atomic::AtomicBool;
 
     fn made(limits: Limits, command: &[&str], rendered: &[&str]) -> Value {
-        let (tools, stop) = (Tools::default(), AtomicBool::new(false));
-        let around = Surroundings {
-            tools: &tools,
-            runner: &Processes,
-            limits,
-            upstream: None,
-            database: None,
-            cpus: &[],
-            descriptors: None,
-            work: Path::new("/nowhere"),
-            run: "Bank Of 2026/é",
-            stop: &stop,
-        };
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<String>>();
         let (command, rendered) = (owned(command), owned(rendered));
         let env = BTreeMap::from([("HOME".to_owned(), "$(PATH)".to_owned())]);
         let (image, ports) = ("faceoff/a:latest-0123456789ab", &[8080_u16][..]);
-        let runs =
-            Runs { name: "start-1", image, command: &command, env: &env, ports, rendered: &rendered, grace_seconds: 10, user: (7, 8) };
-        deployment(&runs, &around)
+        let (name, command, env, rendered) = ("start-1", &command[..], &env, &rendered[..]);
+        let runs = Runs { name, image, command, env, ports, rendered, grace_seconds: 10, user: (7, 8), limits };
+        deployment(&runs, "Bank Of 2026/é")
     }
 
     #[test]

@@ -73,8 +73,9 @@ impl Pod {
             rendered: &start.render,
             grace_seconds: grace_seconds(stop.within),
             user: (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw()),
+            limits: order.limits(),
         };
-        let deployment = objects::deployment(&runs, order.around);
+        let deployment = objects::deployment(&runs, order.around.run);
         // From here on it is removed, however this ends.
         let mut pod = Pod {
             cluster: Rc::clone(cluster),
@@ -83,7 +84,7 @@ impl Pod {
             container: String::new(),
             pid: 0,
             started_ns: 0,
-            memory_bytes: order.around.limits.memory_bytes,
+            memory_bytes: order.limits().memory_bytes,
             log: order.log.to_owned(),
             ended: None,
             is_gone: false,
