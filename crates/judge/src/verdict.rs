@@ -15,6 +15,9 @@ pub fn value(metric: Metric, trial: &Trial, measurement: Option<&Measurement>) -
     if metric == Metric::StartUp {
         return trial.ready_after_ns.map(|ns| ns as f64 / 1e6);
     }
+    if metric == Metric::ScaleOut {
+        return trial.scaled_out_after_ns.map(|ns| ns as f64 / 1e6);
+    }
     let m = measurement?;
     let times = m.times();
     let with_samples = |value: f64| (!times.is_empty()).then_some(value);
@@ -37,7 +40,7 @@ pub fn value(metric: Metric, trial: &Trial, measurement: Option<&Measurement>) -
         Metric::CpuPerRequest => with_samples(m.usage.cpu_ns as f64 / 1e3 / m.counts.correct as f64),
         Metric::Memory => Some(m.usage.rss_max_bytes as f64 / 1e6).filter(|v| *v > 0.0),
         Metric::Threads => Some(m.usage.threads_max as f64).filter(|v| *v > 0.0),
-        Metric::StartUp | Metric::Capacity => None,
+        Metric::StartUp | Metric::ScaleOut | Metric::Capacity => None,
         Metric::FailedShare => Some(100.0 * m.counts.failed() as f64 / m.counts.settled().max(1) as f64),
     }
 }
@@ -156,7 +159,7 @@ impl<'r> Judge<'r> {
             .flat_map(|c| Metric::ALL.into_iter().filter(move |m| m.is_of(c)).map(move |m| (Some(c.name.as_str()), m)))
             .chain(of_trial.map(|m| (None, m)));
         for (cell, metric) in places {
-            for contender in others.iter().filter(|name| !(metric.is_of_process() && self.is_reached(name))) {
+            for contender in others.iter().filter(|name| !(metric.is_of_process() && self.is_reached(name)) && self.has(metric, name)) {
                 verdicts.push(self.one(contender, metric, cell, experiment.design.margin));
             }
         }
@@ -167,6 +170,13 @@ impl<'r> Judge<'r> {
     fn is_reached(&self, contender: &ContenderName) -> bool {
         let header = &self.record.header;
         header.contenders.iter().any(|p| p.reached.is_some() && (p.name == *contender || p.name == header.experiment.baseline))
+    }
+
+    /// Whether a contender and the baseline have a metric that not everybody has.
+    fn has(&self, metric: Metric, contender: &ContenderName) -> bool {
+        let mut both = [contender, &self.record.header.experiment.baseline].into_iter();
+        let has_several = |name: &ContenderName| name.share().replicas.is_some_and(|replicas| replicas > 1);
+        metric != Metric::ScaleOut || both.all(has_several)
     }
 
     /// Compares one contender with the baseline.

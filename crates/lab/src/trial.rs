@@ -60,6 +60,7 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, keeping: Option<
         command: Vec::new(),
         artifact_sha256: Vec::new(),
         ready_after_ns: None,
+        scaled_out_after_ns: None,
         warmed_with: 0,
         warmup: None,
         measurements: Vec::new(),
@@ -121,6 +122,7 @@ fn measure_all(
         }
     };
     trial.ready_after_ns = running.ready_after_ns;
+    trial.scaled_out_after_ns = running.scaled_out_after_ns;
     trial.command = running.command.clone();
     trial.host.start_steal_share = Some(steal_share(begun));
     let given = warmup::Given {
@@ -327,8 +329,8 @@ fn measure(
     let machine_before = circumstances::Reading::now(&cpus.all(), setup.awake);
     let upstream_before = behind(setup, keeping);
     let of_database = keeping.borrow().as_ref().and_then(Keeping::pid).map(|pid| sessions::Sampler::start(pid, &setup.cpus.generator));
-    let watched =
-        running.pid().zip(running.log()).map(|(pid, log)| (signs::Reading::take(pid, log), Sampler::start(pid, &setup.cpus.generator)));
+    let pids = running.pids();
+    let watched = running.log().map(|log| (signs::Reading::take(&pids, log), Sampler::start(&pids, &setup.cpus.generator)));
     let measured = warmup::on_cpus(&plan, &setup.cpus.generator);
     let usage = watched.map_or_else(Usage::default, |(before, sampler)| {
         let usage = sampler.stop();

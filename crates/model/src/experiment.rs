@@ -896,6 +896,9 @@ fn check(table: &Table<'_>, experiment: &Experiment) {
             table.problem("contenders", message, hint);
         }
     }
+    if let Some(upstream) = experiment.upstream.as_ref().filter(|upstream| upstream.share().replicas.is_some()) {
+        table.problem("upstream", format!("the upstream `{upstream}` has several pods"), "only contenders have; leave `replicas-` out");
+    }
     let known = |name: &ContenderName| everybody.contains(&name.to_string());
     let unknown = |key: &str, what: &str, name: &str, all: &mut dyn Iterator<Item = &str>| {
         let all: Vec<&str> = all.collect();

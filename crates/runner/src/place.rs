@@ -10,6 +10,7 @@ use crate::kubernetes::Kubernetes;
 use crate::ports;
 use crate::process::{Process, Spec, Stop};
 use crate::start::Surroundings;
+use load::WrongAnswer;
 use model::experiment::{self, Network, RunnerKind};
 use model::image::Image;
 use model::name::ContenderName;
@@ -19,6 +20,7 @@ use model::system::{Contender, StopSignal};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Where systems run: as processes of this machine, in containers of an engine, in pods of a cluster.
@@ -96,6 +98,18 @@ impl Order<'_> {
     }
 }
 
+/// Asks a replica at its own address: when it answered rightly (CLOCK_MONOTONIC, ns).
+pub type Asks<'a> = dyn Fn(SocketAddr) -> Result<u64, WrongAnswer> + 'a;
+
+/// Replicas that have all answered rightly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScaledOut {
+    /// How long it took, from when they were asked for.
+    pub after_ns: u64,
+    /// How often they were asked before, and gave no right answer.
+    pub asked_in_vain: u64,
+}
+
 /// A system that was started. Dropping it ends it, and leaves nothing of it.
 pub trait Started {
     /// Its process id, as this machine knows it.
@@ -107,6 +121,19 @@ pub trait Started {
     /// Where other systems of the same runner reach it, where that is another place than from here.
     fn seen_by_others(&self) -> Option<SocketAddr> {
         None
+    }
+
+    /// The process ids of the further replicas, where it has several.
+    fn others(&self) -> Vec<u32> {
+        vec![]
+    }
+
+    /// Asks for the further replicas that its name says, and waits until each has answered rightly; `None` where it has none.
+    ///
+    /// # Errors
+    /// In words, how many came, and what the others waited for.
+    fn scale_out(&mut self, _: &Asks<'_>, _within: Duration, _stop: &AtomicBool) -> Result<Option<ScaledOut>, String> {
+        Ok(None)
     }
 
     /// How it ended, if it has: `exit 0`, `signal 9`.

@@ -209,6 +209,37 @@ fn limits_hold_and_what_they_cost_is_seen() {
 }
 
 #[test]
+fn replicas_are_followed_until_all_answer_and_end_together() {
+    let Some(cluster) = Cluster::named() else { return };
+    let folder = &cluster.folder;
+    cluster.system("a", &["--cpu", "300us"]);
+    folder.experiment(&["a:replicas-3", "a:replicas-2+cpus-0.5"], "[place]\nrunner = \"kubernetes\"\n");
+    folder.run(&["run", "x", "--blocks", "2", "--out", "r"]);
+    let record = folder.record("r");
+    assert_eq!(record.trials.len(), 4, "{:?}", record.dropped().collect::<Vec<_>>());
+    for trial in &record.trials {
+        assert!(trial.failure.is_none(), "{:?}", trial.failure);
+        assert!(trial.stop.as_ref().is_some_and(|stop| stop.clean), "{:?}", trial.stop);
+        let took = Duration::from_nanos(trial.scaled_out_after_ns.expect("it was scaled out"));
+        assert!(took > Duration::from_millis(50) && took < Duration::from_secs(60), "{took:?}");
+        let replicas = u64::from(trial.contender.share().replicas.unwrap());
+        for measured in &trial.measurements {
+            let usage = &measured.usage;
+            assert!(measured.counts.correct > 0 && usage.threads_max >= replicas && usage.descriptors_max >= 3 * replicas, "{usage:?}");
+            assert_eq!(usage.allowed_cpus, record.header.cpus.contender, "each replica has its CPUs");
+            // All of them are counted, by the processes and by the groups.
+            let group = usage.signs.group.expect("each has a group of its own");
+            assert!(group.cpu_ns.abs_diff(usage.cpu_ns) < usage.cpu_ns / 4 + 40_000_000 * replicas, "{group:?} {}", usage.cpu_ns);
+            let per_request = usage.cpu_ns as f64 / measured.counts.correct as f64;
+            assert!(per_request > 300_000.0, "{per_request} ns of CPU time a request");
+        }
+    }
+    let judged = folder.run(&["judge", "r", "--format", "json"]);
+    assert!(judged.out.contains("\"scale_out\""), "{}", judged.out);
+    cluster.is_clean();
+}
+
+#[test]
 fn what_a_killed_run_leaves_is_removed() {
     let Some(cluster) = Cluster::named() else { return };
     let folder = &cluster.folder;

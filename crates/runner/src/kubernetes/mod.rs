@@ -7,6 +7,7 @@ mod cluster;
 mod notes;
 mod objects;
 mod pod;
+mod replicas;
 mod status;
 
 pub use notes::clear;

@@ -82,6 +82,8 @@ pub(super) struct Runs<'a> {
     pub user: (u32, u32),
     /// How much of a machine it may use.
     pub limits: Limits,
+    /// Whether there will be more of it.
+    pub is_one_of_many: bool,
 }
 
 /// The deployment of one start, of one pod.
@@ -105,6 +107,8 @@ pub(super) fn deployment(runs: &Runs<'_>, run: &str) -> Value {
     if let Some(bytes) = runs.limits.memory_bytes {
         limits.insert("memory".into(), json!(bytes.to_string()));
     }
+    // Many are to be where there is no room for all their limits: they ask for little (Burstable).
+    let requests = if runs.is_one_of_many { json!({"cpu": "5m", "memory": "4Mi"}) } else { json!(limits) };
     let labels = json!({RUN_LABEL: label(run), START_LABEL: runs.name});
     json!({
         "apiVersion": "apps/v1",
@@ -131,13 +135,23 @@ pub(super) fn deployment(runs: &Runs<'_>, run: &str) -> Value {
                         "env": env,
                         "ports": ports,
                         "volumeMounts": mounts,
-                        "resources": {"requests": limits, "limits": limits},
+                        "resources": {"requests": requests, "limits": limits},
                         // As it would run as a process.
                         "securityContext": {"runAsUser": runs.user.0, "runAsGroup": runs.user.1, "allowPrivilegeEscalation": false},
                     }],
                 },
             },
         },
+    })
+}
+
+/// How many pods a deployment shall have.
+pub(super) fn scale(namespace: &str, name: &str, replicas: u32) -> Value {
+    json!({
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"replicas": replicas},
     })
 }
 
@@ -151,12 +165,17 @@ mod tests {
     use super::*;
 
     fn made(limits: Limits, command: &[&str], rendered: &[&str]) -> Value {
+        made_of(1, limits, command, rendered)
+    }
+
+    fn made_of(replicas: u32, limits: Limits, command: &[&str], rendered: &[&str]) -> Value {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<String>>();
         let (command, rendered) = (owned(command), owned(rendered));
         let env = BTreeMap::from([("HOME".to_owned(), "$(PATH)".to_owned())]);
         let (image, ports) = ("faceoff/a:latest-0123456789ab", &[8080_u16][..]);
         let (name, command, env, rendered) = ("start-1", &command[..], &env, &rendered[..]);
-        let runs = Runs { name, image, command, env, ports, rendered, grace_seconds: 10, user: (7, 8), limits };
+        let is_one_of_many = replicas > 1;
+        let runs = Runs { name, image, command, env, ports, rendered, grace_seconds: 10, user: (7, 8), limits, is_one_of_many };
         deployment(&runs, "Bank Of 2026/é")
     }
 
@@ -178,6 +197,16 @@ mod tests {
         assert_eq!(both["limits"], json!({"cpu": "500m", "memory": "67108864"}));
         assert_eq!(both["requests"], both["limits"]);
         assert_eq!(resources(Limits::default())["limits"], json!({}));
+    }
+
+    #[test]
+    fn many_ask_for_less_than_they_may() {
+        let limits = Limits { cpus: Some(0.5), memory_bytes: Some(64 << 20) };
+        let made = made_of(10, limits, &["/app/a"], &[]);
+        let resources = &made["spec"]["template"]["spec"]["containers"][0]["resources"];
+        assert_eq!(*resources, json!({"requests": {"cpu": "5m", "memory": "4Mi"}, "limits": {"cpu": "500m", "memory": "67108864"}}));
+        // All but the first are asked for once that answers.
+        assert_eq!((&made["spec"]["replicas"], &scale("n", "start-1", 10)["spec"]["replicas"]), (&json!(1), &json!(10)));
     }
 
     #[test]

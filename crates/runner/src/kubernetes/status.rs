@@ -2,6 +2,7 @@
 
 use model::units::show_bytes;
 use serde_json::Value;
+use std::net::IpAddr;
 
 /// How far a pod is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +80,11 @@ fn reason(of: &Value) -> Option<String> {
         Some(message) => format!("{reason}: {message}"),
         None => reason.to_owned(),
     })
+}
+
+/// Where a pod is reached within the cluster.
+pub(super) fn address(pod: &Value) -> Option<IpAddr> {
+    pod["status"]["podIP"].as_str()?.parse().ok()
 }
 
 /// Why no node runs anything, in the cluster's words; `None` where one does, or none is known.
