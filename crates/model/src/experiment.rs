@@ -421,12 +421,19 @@ pub enum Network {
     ClusterIp,
     /// A service of the cluster has a port on each node.
     NodePort,
+    /// A service of the cluster is behind an Ingress.
+    Ingress,
 }
 
 impl Network {
     /// As they are written.
-    pub const WORDS: [(&'static str, Network); 4] =
-        [("host", Network::Host), ("bridge", Network::Bridge), ("cluster_ip", Network::ClusterIp), ("node_port", Network::NodePort)];
+    pub const WORDS: [(&'static str, Network); 5] = [
+        ("host", Network::Host),
+        ("bridge", Network::Bridge),
+        ("cluster_ip", Network::ClusterIp),
+        ("node_port", Network::NodePort),
+        ("ingress", Network::Ingress),
+    ];
 
     fn word(self) -> &'static str {
         Network::WORDS.iter().find(|(_, network)| *network == self).map_or("", |(word, _)| *word)
@@ -437,7 +444,7 @@ impl Network {
         match self {
             Network::Host => runner != RunnerKind::Kubernetes,
             Network::Bridge => runner == RunnerKind::Docker,
-            Network::ClusterIp | Network::NodePort => runner == RunnerKind::Kubernetes,
+            Network::ClusterIp | Network::NodePort | Network::Ingress => runner == RunnerKind::Kubernetes,
         }
     }
 }
@@ -462,6 +469,7 @@ impl Place {
             (RunnerKind::Docker, Network::Bridge) => "in Docker containers on a bridge, their ports published on loopback",
             (RunnerKind::Docker, _) => "in Docker containers on the machine's own network",
             (RunnerKind::Kubernetes, Network::NodePort) => "in Kubernetes pods behind services with a port on each node",
+            (RunnerKind::Kubernetes, Network::Ingress) => "in Kubernetes pods behind services with an Ingress",
             (RunnerKind::Kubernetes, _) => "in Kubernetes pods behind services with an address within the cluster",
         };
         let cpus = self.cpu_limit.map(|cpus| format!("{} s of CPU time a second", show_number(cpus)));
@@ -484,7 +492,8 @@ impl Place {
         ];
         let (key, _) = asked.into_iter().find(|(_, is_asked)| *is_asked && self.runner == RunnerKind::Process)?;
         let message = format!("`{key}` of [place] is for containers, and contenders run as processes");
-        let runner = if matches!(self.network, Network::ClusterIp | Network::NodePort) { "kubernetes" } else { "docker" };
+        let is_of_cluster = matches!(self.network, Network::ClusterIp | Network::NodePort | Network::Ingress);
+        let runner = if is_of_cluster { "kubernetes" } else { "docker" };
         Some((message, format!("write `runner = \"{runner}\"`, or leave `{key}` out")))
     }
 }
@@ -898,6 +907,10 @@ fn check(table: &Table<'_>, experiment: &Experiment) {
     }
     if let Some(upstream) = experiment.upstream.as_ref().filter(|upstream| upstream.share().replicas.is_some()) {
         table.problem("upstream", format!("the upstream `{upstream}` has several pods"), "only contenders have; leave `replicas-` out");
+    }
+    if let (Network::Ingress, Some(upstream)) = (experiment.place.network, &experiment.upstream) {
+        let hint = "leave `network` out, and name contenders such as `proxy-gin:in-kubernetes-ingress`";
+        table.problem("place", format!("the upstream `{upstream}` would be behind an Ingress as well"), hint);
     }
     let known = |name: &ContenderName| everybody.contains(&name.to_string());
     let unknown = |key: &str, what: &str, name: &str, all: &mut dyn Iterator<Item = &str>| {

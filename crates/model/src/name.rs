@@ -22,12 +22,13 @@ pub struct ContenderName {
 pub const AA: &str = "aa";
 
 /// Variants that say what a contender runs as, whatever the others of its experiment do; no system may define one.
-pub const PLACES: [(&str, RunnerKind, Network); 5] = [
+pub const PLACES: [(&str, RunnerKind, Network); 6] = [
     ("as-process", RunnerKind::Process, Network::Host),
     ("in-docker", RunnerKind::Docker, Network::Host),
     ("in-docker-bridge", RunnerKind::Docker, Network::Bridge),
     ("in-kubernetes", RunnerKind::Kubernetes, Network::ClusterIp),
     ("in-kubernetes-node-port", RunnerKind::Kubernetes, Network::NodePort),
+    ("in-kubernetes-ingress", RunnerKind::Kubernetes, Network::Ingress),
 ];
 
 /// What a contender is given of the machine, where its name says so by variants such as `cpus-0.5`, `memory-256M` and `replicas-10`; no
@@ -89,6 +90,12 @@ impl ContenderName {
             memory_bytes: one.memory_bytes.or(all.memory_bytes),
             replicas: one.replicas.or(all.replicas),
         })
+    }
+
+    /// The same without what it is given of the machine: what it starts from is the same.
+    pub fn without_share(&self) -> ContenderName {
+        let variants = self.variants.iter().filter(|variant| Share::of(variant).is_none()).cloned().collect();
+        ContenderName { system: self.system.clone(), variants }
     }
 
     /// Why it cannot be given what its name says, and what to do; `usual` is what it runs as where its name says nothing of that.
@@ -260,7 +267,9 @@ mod tests {
         let all = Share { cpus: Some(0.5), memory_bytes: Some(64 << 20), replicas: Some(10) };
         assert_eq!(share("a:quiet+cpus-0.5+in-kubernetes+memory-64M+replicas-10"), all);
         assert_eq!(share("a:cpus-1+cpus-2").cpus, Some(2.0));
-        for own in ["cpus-all", "cpus-0", "cpus-inf", "cpus-NaN", "memory-1K", "memory-lots", "replicas-0", "replicas-1e3", "gomaxprocs-1"] {
+        let name: ContenderName = "a:quiet+cpus-0.5+in-docker".parse().unwrap();
+        assert_eq!(name.without_share().to_string(), "a:quiet+in-docker");
+        for own in ["cpus-all", "cpus-0", "cpus-inf", "cpus-NaN", "memory-1K", "memory-lots", "replicas-0", "replicas-1e3"] {
             assert_eq!((share(&format!("a:{own}")), is_reserved(own)), (Share::default(), false), "{own}");
         }
         assert!(["cpus-0.25", "memory-256M", "replicas-1000", AA, "in-docker"].into_iter().all(is_reserved));

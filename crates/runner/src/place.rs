@@ -168,8 +168,8 @@ impl Limits {
 /// The runner that a `[place]` names, for whoever takes part: some may say themselves what they run as.
 ///
 /// # Errors
-/// An engine that is not there, where `[place]` names it. One that only contenders name is missed when they are provided for. A contender that
-/// cannot be given what its name says.
+/// An engine that is not there, where `[place]` names it. One that only contenders name is missed when they are provided for. A contender
+/// that cannot be given what its name says.
 pub fn runner<'n>(place: &experiment::Place, names: impl IntoIterator<Item = &'n ContenderName>) -> Result<Box<dyn Runner>, Problems> {
     let usual = (place.runner, place.network);
     let names: Vec<&ContenderName> = names.into_iter().collect();

@@ -1,5 +1,6 @@
-//! Killed at random moments, in a way that nobody can hear: faceoff, a contender, the engine. Whoever it was, every finished trial can be judged, an
-//! engine's end is no contender's failure, and nothing is left after `faceoff clean`. A proof that was stopped goes on where it stopped.
+//! Killed at random moments, in a way that nobody can hear: faceoff, a contender, the engine. Whoever it was, every finished trial can be
+//! judged, an engine's end is no contender's failure, and nothing is left after `faceoff clean`. A proof that was stopped goes on where it
+//! stopped.
 
 use crate::folder::{Folder, nothing_is_left};
 use std::fs::File;
@@ -24,7 +25,8 @@ enum Victim {
     Engine,
 }
 
-/// Kills in turn, as often as FACEOFF_KILLS says, in runs of the experiment `x` of a folder; `is_clean` fails where something is left in the engine.
+/// Kills in turn, as often as FACEOFF_KILLS says, in runs of the experiment `x` of a folder; `is_clean` fails where something is left in
+/// the engine.
 pub fn at_random_moments(folder: &Folder, runner: &str, is_clean: &dyn Fn()) {
     let rounds = std::env::var("FACEOFF_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(20);
     let mut victims = vec![Victim::Faceoff, Victim::Contender];
@@ -95,7 +97,8 @@ fn is_judged(folder: &Folder, victim: Victim, out: &str, case: &str) {
     let record = folder.record(out);
     let mut measured = record.trials.iter().flat_map(|trial| &trial.measurements);
     assert!(measured.all(|measured| measured.counts.add_up()), "{case}");
-    let failures: Vec<_> = record.trials.iter().filter_map(|trial| trial.failure.as_ref()).chain(record.dropped().map(|(_, f)| f)).collect();
+    let of_trials = record.trials.iter().filter_map(|trial| trial.failure.as_ref());
+    let failures: Vec<_> = of_trials.chain(record.dropped().map(|(_, failure)| failure)).collect();
     assert!(victim == Victim::Contender || failures.is_empty(), "{case}: {failures:?}");
     let ran = folder.run(&["judge", out]);
     assert!([0, 1, 4].contains(&ran.code), "{case}: {}\n{}\n{}", ran.code, ran.out, ran.err);

@@ -76,6 +76,16 @@ fn kubectl(arguments: &[&str]) -> Result<String, String> {
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
+/// Whether something can stand before a service: a class of the cluster, or nginx of this machine.
+fn has_ingress() -> bool {
+    let is_there = kubectl(&["get", "ingressclasses", "--output=name"]).is_ok_and(|classes| !classes.is_empty())
+        || Command::new("nginx").arg("-v").stderr(Stdio::null()).status().is_ok();
+    if !is_there {
+        let _ = writeln!(std::io::stderr(), "\nSKIPPED: pods behind an Ingress, as the cluster has no class and PATH no nginx");
+    }
+    is_there
+}
+
 /// What carries our label, in all namespaces.
 fn ours(kind: &str) -> String {
     kubectl(&["get", kind, "--all-namespaces", "--selector=faceoff.run", "--output=name"]).unwrap()
@@ -240,6 +250,31 @@ fn replicas_are_followed_until_all_answer_and_end_together() {
 }
 
 #[test]
+fn what_stands_before_a_service_is_its_contenders() {
+    let Some(cluster) = Cluster::named() else { return };
+    if !has_ingress() {
+        return;
+    }
+    let folder = &cluster.folder;
+    cluster.system("a", &["--cpu", "300us"]);
+    folder.experiment(&["a:in-kubernetes", "a:in-kubernetes-ingress"], "");
+    folder.run(&["run", "x", "--blocks", "1", "--out", "r"]);
+    let record = folder.record("r");
+    assert_eq!(record.trials.len(), 2, "{:?}", record.dropped().collect::<Vec<_>>());
+    let of = |name: &str| {
+        let trial = record.trials.iter().find(|trial| trial.contender == name.parse().unwrap()).unwrap();
+        assert!(trial.failure.is_none(), "{:?}", trial.failure);
+        let closed = trial.measurements.iter().find(|measured| measured.cell == "closed").unwrap();
+        assert!(closed.counts.correct > 0 && closed.counts.failed() == 0, "{:?} {:?}", closed.counts, closed.examples);
+        (closed.usage.threads_max, closed.usage.rss_max_bytes)
+    };
+    let (plain, behind) = (of("a:in-kubernetes"), of("a:in-kubernetes-ingress"));
+    let has_class = kubectl(&["get", "ingressclasses", "--output=name"]).is_ok_and(|classes| !classes.is_empty());
+    assert!(has_class || (behind.0 > plain.0 && behind.1 > plain.1), "{plain:?} {behind:?}");
+    cluster.is_clean();
+}
+
+#[test]
 fn what_a_killed_run_leaves_is_removed() {
     let Some(cluster) = Cluster::named() else { return };
     let folder = &cluster.folder;
@@ -288,7 +323,8 @@ fn the_rights_of_the_manifest_are_enough() {
     let own = cluster.folder.path().join("own.kubeconfig");
     std::fs::write(&own, config.to_string()).unwrap();
     cluster.system("a", &[]);
-    let mut command = cluster.folder.faceoff(&["check", "a:in-kubernetes", "a:in-kubernetes-node-port"]);
+    let names = ["a:in-kubernetes", "a:in-kubernetes-node-port", "a:in-kubernetes+replicas-2", "a:in-kubernetes-ingress"];
+    let mut command = cluster.folder.faceoff(&[&["check"][..], &names[..if has_ingress() { 4 } else { 3 }]].concat());
     let ran = Ran::from(command.env("KUBECONFIG", &own).output().unwrap());
     let answer = |verb: &str, what: &str| {
         let asked = kubectl(&["auth", "can-i", verb, what, "--all-namespaces", "--as=system:serviceaccount:faceoff-rights:faceoff"]);
@@ -296,7 +332,7 @@ fn the_rights_of_the_manifest_are_enough() {
     };
     let more: Vec<&str> = ["secrets", "nodes/proxy", "pods/exec"].into_iter().filter(|what| answer("create", what) == "yes").collect();
     kubectl(&["delete", "--filename", manifest, "--wait=false"]).unwrap();
-    ran.expect(0).says("2 right");
+    ran.expect(0).says(if has_ingress() { "4 right" } else { "3 right" });
     assert_eq!(more, Vec::<&str>::new());
     cluster.is_clean();
 }

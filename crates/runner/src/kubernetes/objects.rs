@@ -52,6 +52,20 @@ pub(super) fn service(name: &str, run: &str, ports: &[(String, u16)], network: N
     })
 }
 
+/// What has everything that comes to a class of Ingresses go to the service of a start.
+pub(super) fn ingress(name: &str, run: &str, class: &str, port: u16) -> Value {
+    let backend = json!({"service": {"name": name, "port": {"number": port}}});
+    json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {"name": name, "labels": {RUN_LABEL: label(run), START_LABEL: name}},
+        "spec": {
+            "ingressClassName": class,
+            "rules": [{"http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}],
+        },
+    })
+}
+
 /// The files that were rendered for a start, each under a key of its own: not every name of a file may be one.
 pub(super) fn config_map(name: &str, run: &str, rendered: &[(String, String)]) -> Value {
     let data: BTreeMap<String, &str> = rendered.iter().enumerate().map(|(n, (_, text))| (key(n), text.as_str())).collect();
@@ -234,5 +248,9 @@ mod tests {
         assert_eq!((&made["spec"]["type"], &made["spec"]["selector"]), (&json!("NodePort"), &json!({"faceoff.start": "start-1"})));
         assert_eq!(made["spec"]["ports"][1]["targetPort"], 8081);
         assert_eq!(service("s", "x", &[], Network::ClusterIp)["spec"]["type"], "ClusterIP");
+        let before = ingress("start-1", "x", "nginx", 8080);
+        let backend = &before["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"];
+        assert_eq!(*backend, json!({"name": "start-1", "port": {"number": 8080}}));
+        assert_eq!(before["spec"]["ingressClassName"], "nginx");
     }
 }

@@ -38,6 +38,8 @@ pub(super) struct Spot {
     pub name: String,
     /// The ports on which it listens.
     pub ports: Vec<u16>,
+    /// Whether it has an Ingress of a class of the cluster.
+    pub has_ingress: bool,
 }
 
 /// A pod that was started. Dropping it removes it, with all that was made for it.
@@ -300,6 +302,9 @@ impl Pod {
         // What is gone already is refused: only what can be asked of all at once tells whether it went.
         let _ = self.cluster.ask("DELETE", &self.path("/apis/apps/v1", "deployments", &self.spot.name), Body::Nothing);
         let _ = self.cluster.ask("DELETE", &self.path("/api/v1", "services", &self.spot.name), Body::Nothing);
+        if self.spot.has_ingress {
+            let _ = self.cluster.ask("DELETE", &self.path("/apis/networking.k8s.io/v1", "ingresses", &self.spot.name), Body::Nothing);
+        }
         delete(format!("{}?{of_start}", self.path("/apis/apps/v1", "replicasets", "")));
         delete(format!("{}?gracePeriodSeconds=0&{of_start}", self.path("/api/v1", "pods", "")));
         delete(format!("{}?{of_start}", self.path("/api/v1", "configmaps", "")));

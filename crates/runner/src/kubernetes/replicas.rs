@@ -15,7 +15,8 @@ use std::time::Duration;
 
 /// How much longer they may take for each of them.
 const FOR_EACH: Duration = Duration::from_secs(2);
-/// They are looked for again after this share of the time that has passed, within bounds: it is known to 2 %, and the cluster not kept busy.
+/// They are looked for again after this share of the time that has passed, within bounds: it is known to 2 %, and the cluster is not kept
+/// busy.
 const LOOK_AGAIN_SHARE: f64 = 0.02;
 const LOOK_AGAIN: std::ops::RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_millis(500);
 

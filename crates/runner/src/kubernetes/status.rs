@@ -158,13 +158,13 @@ mod tests {
         let node = |name: &str, status: &str| {
             let conditions = [
                 json!({"type": "MemoryPressure", "status": "False"}),
-                json!({"type": "Ready", "status": status, "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}),
+                json!({"type": "Ready", "status": status, "reason": "NodeStatusUnknown", "message": "Nobody tells."}),
             ];
             json!({"metadata": {"name": name}, "status": {"conditions": conditions}})
         };
         assert_eq!(not_ready(&[node("a", "True"), node("b", "Unknown")]), None);
         let said = not_ready(&[node("b", "Unknown"), node("a", "False")]);
-        assert_eq!(said.as_deref(), Some("its node b is not ready (NodeStatusUnknown: Kubelet stopped posting node status.)"));
+        assert_eq!(said.as_deref(), Some("its node b is not ready (NodeStatusUnknown: Nobody tells.)"));
         assert_eq!(not_ready(&[json!(null), json!({"status": {"conditions": 3}})]), None);
         assert_eq!(not_ready(&[]), None);
     }
