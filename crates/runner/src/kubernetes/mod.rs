@@ -1,6 +1,6 @@
 //! Systems in pods of a Kubernetes cluster.
 //!
-//! Each start has a deployment of one pod and a service, in the one namespace of its run. What a pod uses is read of its processes, so it
+//! Each start has a deployment and a service, in the one namespace of its run. What a pod uses is read of its processes, so it
 //! must run on this machine, as on a cluster of one node.
 
 mod cluster;
