@@ -34,7 +34,7 @@ impl Replica {
         is_running(self.pid, &self.container)
     }
 
-    /// The end of its name that tells it from the others.
+    /// What the cluster calls it.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -43,8 +43,8 @@ impl Replica {
 /// What is known of pods while they come.
 #[derive(Default)]
 struct Coming {
-    /// When each answered, and what its container is called.
-    answered: BTreeMap<String, (u64, String)>,
+    /// When each answered.
+    answered: BTreeMap<String, u64>,
     asked_in_vain: u64,
     /// What one of the others waits for.
     waits_for: String,
@@ -57,21 +57,21 @@ impl Coming {
         if self.answered.contains_key(name) {
             return Ok(());
         }
-        let container = match status::state(pod, memory_bytes) {
-            State::Running(container) => container,
+        match status::state(pod, memory_bytes) {
+            State::Running(_) => {}
             State::Waiting(what) => {
                 self.waits_for = what;
                 return Ok(());
             }
             State::Ended(how) => return Err(format!("a replica ended with {how}")),
             State::Broken(why) => return Err(format!("a replica cannot run: {why}")),
-        };
+        }
         let Some(address) = status::address(pod) else {
             self.waits_for = "its pod has no address".to_owned();
             return Ok(());
         };
         match asks(SocketAddr::from((address, port))) {
-            Ok(at_ns) => drop(self.answered.insert(name.to_owned(), (at_ns, container))),
+            Ok(at_ns) => drop(self.answered.insert(name.to_owned(), at_ns)),
             Err(wrong) => {
                 self.asked_in_vain += u64::from(!matches!(wrong, WrongAnswer::NobodyThere(_)));
                 self.waits_for = wrong.to_string();
@@ -87,6 +87,33 @@ impl Pod {
         if self.replicas < 2 {
             return Ok(None);
         }
+        let scaled = self.await_all(asks, within, stop);
+        // Also where not all came: those that did end with the first.
+        self.adopt();
+        let scaled = scaled?;
+        let missing = (self.replicas as usize).saturating_sub(self.others.len() + 1);
+        if missing > 0 {
+            return Err(format!("{missing} of its replicas have no process on this machine: what they use is read here"));
+        }
+        let pids: Vec<u32> = self.others.iter().map(|replica| replica.pid).collect();
+        self.confine(&pids)?;
+        Ok(Some(scaled))
+    }
+
+    /// Takes up the further pods that run.
+    fn adopt(&mut self) {
+        for pod in self.all().unwrap_or_default() {
+            let name = pod["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+            if let State::Running(container) = status::state(&pod, self.memory_bytes)
+                && name != self.pod
+                && let Some(pid) = root_of(&container)
+            {
+                self.others.push(Replica { name, container, pid });
+            }
+        }
+    }
+
+    fn await_all(&self, asks: &Asks<'_>, within: Duration, stop: &AtomicBool) -> Result<ScaledOut, String> {
         let (within, wanted) = (within + FOR_EACH * self.replicas, self.replicas as usize);
         let port = self.spot.ports.first().copied().ok_or("the system names no port")?;
         let asked_ns = load::clock::now_ns();
@@ -113,17 +140,8 @@ impl Pod {
             }
             std::thread::sleep(passed.mul_f64(LOOK_AGAIN_SHARE).clamp(*LOOK_AGAIN.start(), *LOOK_AGAIN.end()));
         }
-        let last_ns = coming.answered.values().map(|(at_ns, _)| *at_ns).max().unwrap_or(asked_ns);
-        for (name, (_, container)) in coming.answered {
-            if name == self.pod {
-                continue;
-            }
-            let pid = root_of(&container).ok_or_else(|| format!("the replica {name} has no process here"))?;
-            self.others.push(Replica { name, container, pid });
-        }
-        let pids: Vec<u32> = self.others.iter().map(|replica| replica.pid).collect();
-        self.confine(&pids)?;
-        Ok(Some(ScaledOut { after_ns: last_ns.saturating_sub(asked_ns), asked_in_vain: coming.asked_in_vain }))
+        let last_ns = coming.answered.into_values().max().unwrap_or(asked_ns);
+        Ok(ScaledOut { after_ns: last_ns.saturating_sub(asked_ns), asked_in_vain: coming.asked_in_vain })
     }
 
     /// How one of the further pods ended, if one has.
