@@ -106,7 +106,11 @@ impl Container {
                     break "lost: the engine believes that it runs".into();
                 }
                 Ok(_) => std::thread::sleep(Duration::from_millis(5)),
-                Err(trouble) => break format!("lost: {trouble}"),
+                Err(trouble) => {
+                    // Also where it has never heard of the container: that is no end of the contender's.
+                    self.engine.note(&trouble.to_string());
+                    break format!("lost: {trouble}");
+                }
             }
         };
         self.ended = Some(status);

@@ -248,7 +248,10 @@ impl Pod {
                 Ok(State::Ended(how)) => return how,
                 Ok(State::Broken(why)) => return format!("its pod ({why})"),
                 Ok(State::Running(_) | State::Waiting(_)) => {}
-                Err(why) => return format!("lost: {why}{}", self.warnings()),
+                Err(why) => {
+                    self.cluster.note(&why);
+                    return format!("lost: {why}{}", self.warnings());
+                }
             }
             if load::clock::now_ns() > deadline {
                 self.cluster.note("it believes that what has ended runs");
@@ -445,6 +448,9 @@ impl Started for Pod {
             (None, Ok(watch)) => end_told(watch, self.memory_bytes),
             (None, Err(why)) => format!("lost: {why}"),
         };
+        if let Some(why) = status.strip_prefix("lost: ") {
+            self.cluster.note(why);
+        }
         if let Ok(output) = output {
             keep(output, &self.log);
         }
