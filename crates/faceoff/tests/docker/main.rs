@@ -4,6 +4,7 @@
 #[allow(dead_code)]
 mod folder;
 mod kills;
+mod lost;
 
 use folder::{Folder, nothing_is_left};
 use model::experiment::RunnerKind;
