@@ -250,6 +250,23 @@ fn replicas_are_followed_until_all_answer_and_end_together() {
 }
 
 #[test]
+fn a_database_is_reached_by_its_url() {
+    let Some(cluster) = Cluster::named() else { return };
+    let Ok(url) = std::env::var("FACEOFF_KUBE_DATABASE") else {
+        let missing = "FACEOFF_KUBE_DATABASE names no PostgreSQL that pods reach, such as postgres://user:password@10.0.0.7:5432/name";
+        let _ = writeln!(std::io::stderr(), "\nSKIPPED: a bank in a pod, as {missing}");
+        return;
+    };
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let check = |url: &str| {
+        let mut command = cluster.folder.faceoff(&["--dir", root.to_str().unwrap(), "check", "bank-go", "--runner", "kubernetes"]);
+        Ran::from(command.env("FACEOFF_DATABASE", url).output().unwrap())
+    };
+    check(&url).expect(0).says("1 right");
+    cluster.is_clean();
+}
+
+#[test]
 fn what_stands_before_a_service_is_its_contenders() {
     let Some(cluster) = Cluster::named() else { return };
     if !has_ingress() {

@@ -29,7 +29,7 @@ const GONE_WITHIN: Duration = Duration::from_secs(60);
 pub(super) struct Cluster {
     engine: Engine,
     /// Ends when it is dropped.
-    _kubectl: Process,
+    kubectl: RefCell<Option<Process>>,
     socket: PathBuf,
     /// What kubectl calls the cluster and who asks; empty where it has no name.
     context: String,
@@ -50,9 +50,22 @@ impl Cluster {
         static OPENED: AtomicU32 = AtomicU32::new(0);
         let folder = notes::folder()?;
         let name = format!("{}-{}", std::process::id(), OPENED.fetch_add(1, Ordering::Relaxed));
-        let (socket, log) = (folder.join(format!("{name}.api")), folder.join(format!("{name}.log")));
-        let here = std::env::current_dir().unwrap_or_else(|_| folder.clone());
-        let command = ["kubectl".to_owned(), "proxy".to_owned(), format!("--unix-socket={}", socket.display())];
+        let socket = folder.join(format!("{name}.api"));
+        let engine = Engine::at(socket.clone());
+        let mut cluster = Cluster { engine, kubectl: RefCell::default(), socket, context: String::new(), namespace: RefCell::default() };
+        cluster.proxy()?;
+        let context = crate::needs::output_of(&["kubectl", "config", "current-context"].map(str::to_owned)).unwrap_or_default();
+        cluster.context = context.lines().next().unwrap_or_default().trim().to_owned();
+        Ok(cluster)
+    }
+
+    /// Starts `kubectl proxy`, anew where there was one, and waits until the cluster answers behind it.
+    fn proxy(&self) -> Result<(), String> {
+        drop(self.kubectl.borrow_mut().take());
+        let _ = std::fs::remove_file(&self.socket);
+        let log = self.socket.with_extension("log");
+        let here = std::env::current_dir().unwrap_or_else(|_| std::env::temp_dir());
+        let command = ["kubectl".to_owned(), "proxy".to_owned(), format!("--unix-socket={}", self.socket.display())];
         let mut kubectl = Process::start(&Spec {
             command: &command,
             // What KUBECONFIG names may be named as seen from here.
@@ -64,15 +77,12 @@ impl Cluster {
             user: None,
             run: "kubernetes",
         })?;
-        let engine = Engine::at(socket.clone());
-        let listens = listens(&engine, &mut kubectl);
-        // Before it listened it could not answer.
-        let _past = engine.lost();
-        let context = crate::needs::output_of(&["kubectl", "config", "current-context"].map(str::to_owned)).unwrap_or_default();
+        let listens = listens(&self.engine, &mut kubectl);
         let _ = std::fs::remove_file(&log);
-        let context = context.lines().next().unwrap_or_default().trim().to_owned();
-        let cluster = Cluster { engine, _kubectl: kubectl, socket, context, namespace: RefCell::default() };
-        listens.map(|()| cluster)
+        // Before it listened it could not answer.
+        let _past = self.engine.lost();
+        *self.kubectl.borrow_mut() = Some(kubectl);
+        listens
     }
 
     /// Asks something, and reads the answer whole.
@@ -119,7 +129,10 @@ impl Cluster {
 
     /// Removes the namespace with all that is in it, once the cluster answers again; the next start has another.
     pub fn renew(&self) -> Result<(), String> {
-        self.ask("GET", "/version", Body::Nothing)?;
+        if self.ask("GET", "/version", Body::Nothing).is_err() {
+            // What it knew of a cluster that was made anew holds no more.
+            self.proxy()?;
+        }
         if let Some(why) = status::not_ready(&self.nodes()?) {
             return Err(why);
         }
