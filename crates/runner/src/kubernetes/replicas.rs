@@ -120,7 +120,7 @@ impl Pod {
         let path = format!("{}/scale", self.path("/apis/apps/v1", "deployments", &self.spot.name));
         let scale = objects::scale(&self.spot.namespace, &self.spot.name, self.replicas);
         self.cluster.ask("PUT", &path, Body::Json(&scale))?;
-        let mut coming = Coming::default();
+        let mut coming = Coming { waits_for: "its pod is not made".to_owned(), ..Coming::default() };
         loop {
             for pod in self.all()? {
                 let looked = coming.look(&pod, port, asks, self.memory_bytes);
