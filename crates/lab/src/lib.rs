@@ -7,6 +7,7 @@
 
 mod capacity;
 mod clock;
+mod engine;
 pub mod instrument;
 mod keeping;
 mod participants;
@@ -37,15 +38,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use writer::Writer;
 
 /// How often a lost upstream is started again in one session.
 const UPSTREAM_RESTARTS: u32 = 3;
-/// How often an engine may be lost in one session ...
-const ENGINE_LOSSES: u32 = 3;
-/// ... and how long it may take to be there again.
-const ENGINE_WITHIN: Duration = Duration::from_secs(60);
 
 /// What is told while a run goes on.
 #[derive(Debug)]
@@ -353,9 +350,7 @@ impl<'a> Lab<'a> {
             }
             let answers = loop {
                 watch(Progress::Proving(&name));
-                if let Some(why) = self.runner.lost() {
-                    self.await_engine(&why, watch)?;
-                }
+                self.look_at_engine(watch)?;
                 let answers = {
                     let workloads = trial::distinct(self.experiment(), &self.workloads);
                     let work = self.work_folder(&format!("proof-{name}"));
@@ -365,6 +360,8 @@ impl<'a> Lab<'a> {
                 if self.is_stopped() {
                     return Err(LabError::Interrupted);
                 }
+                // Whoever stands before an upstream that the engine took with it has not failed.
+                let _upstream = self.running_upstream.as_mut().and_then(Running::ended);
                 match answers.failure.as_ref().and_then(|_| self.runner.lost()) {
                     None => break answers,
                     Some(why) => self.await_engine(&why, watch)?,
@@ -447,36 +444,6 @@ impl<'a> Lab<'a> {
         if self.is_stopped() { Err(LabError::Interrupted) } else { Ok(()) }
     }
 
-    /// Waits until an engine that was lost is there again, and has it have what it had: whatever ran in it is gone, or ended here.
-    fn await_engine(&mut self, why: &str, watch: &mut Watcher<'_>) -> Result<(), LabError> {
-        watch(Progress::EngineLost(why));
-        self.note(Event::EngineLost)?;
-        self.engine_losses += 1;
-        if self.engine_losses > ENGINE_LOSSES {
-            return Err(LabError::Engine(format!("{} times, the last time: {why}", self.engine_losses)));
-        }
-        let had_upstream = self.running_upstream.take().is_some();
-        let begun = Instant::now();
-        while let Err(still) = self.runner.recover() {
-            if self.is_stopped() {
-                return Err(LabError::Interrupted);
-            }
-            if begun.elapsed() > ENGINE_WITHIN {
-                return Err(LabError::Engine(still));
-            }
-            std::thread::sleep(Duration::from_millis(500));
-        }
-        // What it was in between is over.
-        let _past = self.runner.lost();
-        for ready in self.ready.iter().chain(&self.upstream) {
-            // One that comes back may have forgotten its images.
-            let provided = self.runner.provide(&ready.contender, self.place.cache, self.means());
-            provided.map_err(|failure| if self.is_stopped() { LabError::Interrupted } else { LabError::Engine(failure.cause) })?;
-        }
-        self.note(Event::Resumed)?;
-        if had_upstream { self.start_upstream(watch) } else { Ok(()) }
-    }
-
     /// Runs the next missing trial, or the first of the next spare block. `Ok(false)` when there is none. One that the engine took with it
     /// is not recorded, and so is missing still.
     ///
@@ -489,9 +456,7 @@ impl<'a> Lab<'a> {
         watch(Progress::Begins { name: &name, block, done, total: done + missing.len() });
         let at = self.ready.iter().position(|r| r.contender.name == name).expect("the plan names those who are ready");
         let work = self.work_folder(&format!("block-{block:03}-{name}"));
-        if let Some(why) = self.runner.lost() {
-            self.await_engine(&why, watch)?;
-        }
+        self.look_at_engine(watch)?;
         let trial = {
             let workloads = trial::distinct(self.experiment(), &self.workloads);
             let keeping = self.database.as_ref().map(|source| source.start(&workloads, &self.cpus().upstream, &work, self.means()));
@@ -514,14 +479,15 @@ impl<'a> Lab<'a> {
         if self.is_stopped() {
             return Err(LabError::Interrupted);
         }
-        if let Some(why) = trial.failure.as_ref().and_then(|_| self.runner.lost()) {
+        let mut trial = trial;
+        let lost = self.running_upstream.as_mut().and_then(Running::ended);
+        let has_failed = trial.failure.is_some() || lost.is_some();
+        if let Some(why) = has_failed.then(|| self.runner.lost()).flatten() {
             // Nothing of it is in the log of the one that repeats it.
             let _ = std::fs::remove_dir_all(&work);
             self.await_engine(&why, watch)?;
             return Ok(true);
         }
-        let mut trial = trial;
-        let lost = self.running_upstream.as_mut().and_then(Running::ended);
         if let Some(status) = &lost {
             trial.faults.push(upstream_lost(status));
         }
