@@ -72,8 +72,14 @@ fn one(judge: &Judge<'_>, claim: &Claim, verdicts: &[Judged]) -> ClaimVerdict {
                 let v = &j.verdict;
                 v.contender == claim.contender && v.metric == claim.metric && v.cell.as_deref() == cell && v.margin == margin
             };
-            let known = verdicts.iter().find(same).cloned();
-            let Judged { verdict, p, .. } = known.unwrap_or_else(|| judge.one(&claim.contender, claim.metric, cell, margin));
+            let judged = match claim.value.filter(|_| claim.expects == Expectation::Times) {
+                Some(factor) => judge.times(&claim.contender, claim.metric, cell, margin, factor),
+                None => {
+                    let known = verdicts.iter().find(same).cloned();
+                    known.unwrap_or_else(|| judge.one(&claim.contender, claim.metric, cell, margin))
+                }
+            };
+            let Judged { verdict, p, .. } = judged;
             let outcome = if claim.expects.is_absolute() { of_zero(record, claim, cell) } else { of_comparison(claim, &verdict) };
             (ClaimCell { cell: name, outcome, verdict }, p)
         })
@@ -110,7 +116,7 @@ fn combined(outcome: ClaimOutcome, cells: &[ClaimCell], p_values: &[Option<f64>]
 fn of_comparison(claim: &Claim, verdict: &Verdict) -> ClaimOutcome {
     let lower_is_better = claim.metric.describe().lower_is_better;
     let confirming = match claim.expects {
-        Expectation::Same => Outcome::Equivalent,
+        Expectation::Same | Expectation::Times => Outcome::Equivalent,
         // Better confirms it as well.
         Expectation::NotWorse if verdict.outcome == Outcome::Better => Outcome::Better,
         Expectation::NotWorse => Outcome::Equivalent,

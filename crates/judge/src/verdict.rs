@@ -7,13 +7,16 @@ use model::judgement::{Disqualified, Outcome, Verdict};
 use model::metric::Metric;
 use model::name::ContenderName;
 use model::record::{Fault, Measurement, Record, Trial};
-use stats::smallest_sample;
+use stats::{Interval, smallest_sample};
 use std::collections::BTreeMap;
 
 /// A metric's value in its unit; `None` where the measurement does not support it.
 pub fn value(metric: Metric, trial: &Trial, measurement: Option<&Measurement>) -> Option<f64> {
     if metric == Metric::StartUp {
         return trial.ready_after_ns.map(|ns| ns as f64 / 1e6);
+    }
+    if metric == Metric::ScaleOut {
+        return trial.scaled_out_after_ns.map(|ns| ns as f64 / 1e6);
     }
     let m = measurement?;
     let times = m.times();
@@ -37,7 +40,7 @@ pub fn value(metric: Metric, trial: &Trial, measurement: Option<&Measurement>) -
         Metric::CpuPerRequest => with_samples(m.usage.cpu_ns as f64 / 1e3 / m.counts.correct as f64),
         Metric::Memory => Some(m.usage.rss_max_bytes as f64 / 1e6).filter(|v| *v > 0.0),
         Metric::Threads => Some(m.usage.threads_max as f64).filter(|v| *v > 0.0),
-        Metric::StartUp | Metric::Capacity => None,
+        Metric::StartUp | Metric::ScaleOut | Metric::Capacity => None,
         Metric::FailedShare => Some(100.0 * m.counts.failed() as f64 / m.counts.settled().max(1) as f64),
     }
 }
@@ -156,7 +159,7 @@ impl<'r> Judge<'r> {
             .flat_map(|c| Metric::ALL.into_iter().filter(move |m| m.is_of(c)).map(move |m| (Some(c.name.as_str()), m)))
             .chain(of_trial.map(|m| (None, m)));
         for (cell, metric) in places {
-            for contender in others.iter().filter(|name| !(metric.is_of_process() && self.is_reached(name))) {
+            for contender in others.iter().filter(|name| !(metric.is_of_process() && self.is_reached(name)) && self.has(metric, name)) {
                 verdicts.push(self.one(contender, metric, cell, experiment.design.margin));
             }
         }
@@ -167,6 +170,13 @@ impl<'r> Judge<'r> {
     fn is_reached(&self, contender: &ContenderName) -> bool {
         let header = &self.record.header;
         header.contenders.iter().any(|p| p.reached.is_some() && (p.name == *contender || p.name == header.experiment.baseline))
+    }
+
+    /// Whether a contender and the baseline have a metric that not everybody has.
+    fn has(&self, metric: Metric, contender: &ContenderName) -> bool {
+        let mut both = [contender, &self.record.header.experiment.baseline].into_iter();
+        let has_several = |name: &ContenderName| name.share().replicas.is_some_and(|replicas| replicas > 1);
+        metric != Metric::ScaleOut || both.all(has_several)
     }
 
     /// Compares one contender with the baseline.
@@ -197,16 +207,24 @@ impl<'r> Judge<'r> {
         }
     }
 
+    /// Compares one contender with so many times the baseline; the ratio is that to the baseline itself.
+    pub fn times(&self, contender: &ContenderName, metric: Metric, cell: Option<&str>, margin: f64, factor: f64) -> Judged {
+        let baseline = &self.record.header.experiment.baseline;
+        let mut judged = self.weigh((contender, cell), (baseline, cell), metric, margin, factor);
+        self.restrain(&mut judged);
+        judged
+    }
+
     /// Compares a contender in one cell with itself in another, by the margin of the design.
     pub fn within(&self, name: &ContenderName, metric: Metric, cell: &str, first: &str) -> Verdict {
         let margin = self.record.header.experiment.design.margin;
-        let mut judged = self.weigh((name, Some(cell)), (name, Some(first)), metric, margin);
+        let mut judged = self.weigh((name, Some(cell)), (name, Some(first)), metric, margin, 1.0);
         self.restrain(&mut judged);
         judged.verdict
     }
 
     fn compare(&self, contender: &ContenderName, baseline: &ContenderName, metric: Metric, cell: Option<&str>, margin: f64) -> Judged {
-        let mut judged = self.weigh((contender, cell), (baseline, cell), metric, margin);
+        let mut judged = self.weigh((contender, cell), (baseline, cell), metric, margin, 1.0);
         if !metric.describe().by_difference {
             bar(&mut judged, self.record, cell);
             cell.iter().for_each(|cell| doubt(&mut judged, self.record, cell));
@@ -214,13 +232,14 @@ impl<'r> Judge<'r> {
         judged
     }
 
-    /// What the numbers alone come to: of one contender in a cell against another, or itself, in the same or another.
+    /// What the numbers alone come to: of one contender in a cell against so many times another, or itself, in the same or another.
     fn weigh(
         &self,
         (contender, cell): (&ContenderName, Option<&str>),
         (baseline, its_cell): (&ContenderName, Option<&str>),
         metric: Metric,
         margin: f64,
+        factor: f64,
     ) -> Judged {
         let design = &self.record.header.experiment.design;
         let mut theirs: BTreeMap<u32, Result<Side, bool>> = values(self.record, contender, metric, cell).into_iter().collect();
@@ -229,7 +248,7 @@ impl<'r> Judge<'r> {
         let (mut excluded, mut spoilt) = (0, 0);
         for block in 1..=self.record.header.plan.len() as u32 {
             match (theirs.remove(&block), of_baseline.remove(&block)) {
-                (Some(Ok(contender)), Some(Ok(baseline))) => pairs.push(Pair { contender, baseline }),
+                (Some(Ok(contender)), Some(Ok(baseline))) => pairs.push(Pair { contender: over(contender, factor), baseline }),
                 (None, None) => {}
                 (a, b) => {
                     excluded += 1;
@@ -252,7 +271,10 @@ impl<'r> Judge<'r> {
             by_ratio(&pairs, &question)
         };
         let difference = stats::mean(&values.0).zip(stats::mean(&values.1)).map(|(a, b)| a - b);
-        let of_ratio = |interval| if about.by_difference { None } else { interval };
+        let of_ratio = |interval: Option<Interval>| {
+            let of_baseline = |Interval { low, high }| Interval { low: low * factor, high: high * factor };
+            interval.filter(|_| !about.by_difference).map(of_baseline)
+        };
         let Finding { interval, interval_t, interval_bootstrap, interval_equivalence, .. } = found;
         let verdict = Verdict {
             cell: cell.map(str::to_owned),
@@ -261,7 +283,7 @@ impl<'r> Judge<'r> {
             metric,
             outcome: found.outcome,
             reason: found.reason,
-            ratio: found.ratio,
+            ratio: found.ratio.map(|ratio| ratio * factor),
             interval: of_ratio(interval),
             interval_t: of_ratio(interval_t),
             interval_bootstrap: of_ratio(interval_bootstrap),
@@ -270,7 +292,7 @@ impl<'r> Judge<'r> {
             blocks_needed: found.blocks_needed,
             interval_equivalence: of_ratio(interval_equivalence),
             difference: difference.filter(|_| about.by_difference && pairs.len() > 1),
-            value: typical(&values.0),
+            value: typical(&values.0).map(|value| value * factor),
             baseline_value: typical(&values.1),
             margin,
             used: pairs.len(),
@@ -284,6 +306,12 @@ impl<'r> Judge<'r> {
         }
         judged
     }
+}
+
+/// A value in a unit that is so many times as large.
+fn over(side: Side, factor: f64) -> Side {
+    let seconds = side.seconds.into_iter().map(|second| Second { amount: second.amount / factor, ..second }).collect();
+    Side { value: side.value / factor, seconds }
 }
 
 /// A number of texts that is the same on every machine and release (FNV-1a, 64 bits).

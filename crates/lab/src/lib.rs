@@ -8,6 +8,7 @@
 mod agents;
 mod capacity;
 mod clock;
+mod engine;
 pub mod instrument;
 mod keeping;
 mod participants;
@@ -86,6 +87,8 @@ pub enum Progress<'a> {
     UpstreamLost(&'a str),
     /// An agent is not there: why, with what to do. The others make the load.
     AgentAbsent(&'a str),
+    /// The engine that systems run in was lost, and what was under way with it: it is repeated once the engine is there again.
+    EngineLost(&'a str),
 }
 
 /// Is told of progress.
@@ -106,6 +109,8 @@ pub enum LabError {
     Database(ContenderName, Box<record::Failure>),
     /// An agent is not there before anything is measured, or none is any more: why, with what to do.
     Agents(String),
+    /// The engine that systems run in was lost and is not there again.
+    Engine(String),
     /// It was asked to stop.
     Interrupted,
 }
@@ -133,6 +138,10 @@ impl std::fmt::Display for LabError {
             LabError::Upstream(name, failure) => write_failure(f, "upstream", name, failure),
             LabError::Database(name, failure) => write_failure(f, "database", name, failure),
             LabError::Agents(why) => write!(f, "error: {why}"),
+            LabError::Engine(why) => {
+                let hint = "hint: start it; what was measured is recorded, and `faceoff run --resume` goes on";
+                write!(f, "error: the engine that systems run in was lost: {why}\n{hint}")
+            }
             LabError::Interrupted => f.write_str("interrupted"),
         }
     }
@@ -171,6 +180,7 @@ pub struct Lab<'a> {
     awake: Option<Awake>,
     running_upstream: Option<Running>,
     upstream_restarts: u32,
+    engine_losses: u32,
     seconds: Option<SyncSender<load::Progress>>,
     writer: Writer,
     record: Record,
@@ -291,7 +301,7 @@ impl<'a> Lab<'a> {
         record: Record,
     ) -> Lab<'a> {
         let Gathered { workloads, ready, upstream, database, .. } = gathered;
-        let (running_upstream, upstream_restarts, seconds) = (None, 0, None);
+        let (running_upstream, upstream_restarts, engine_losses, seconds) = (None, 0, 0, None);
         Lab {
             place,
             tools,
@@ -304,6 +314,7 @@ impl<'a> Lab<'a> {
             awake,
             running_upstream,
             upstream_restarts,
+            engine_losses,
             seconds,
             writer,
             record,
@@ -355,14 +366,25 @@ impl<'a> Lab<'a> {
             if self.record.answers.iter().any(|a| a.contender == name) {
                 continue;
             }
-            watch(Progress::Proving(&name));
-            let workloads = trial::distinct(self.experiment(), &self.workloads);
-            let work = self.work_folder(&format!("proof-{name}"));
-            let around = self.around(&work, &self.cpus().contender);
-            let answers = prove(&self.ready[at].contender, &workloads, &around, self.database.as_ref(), &self.cpus().upstream)?;
-            if self.is_stopped() {
-                return Err(LabError::Interrupted);
-            }
+            let answers = loop {
+                watch(Progress::Proving(&name));
+                self.look_at_engine(watch)?;
+                let answers = {
+                    let workloads = trial::distinct(self.experiment(), &self.workloads);
+                    let work = self.work_folder(&format!("proof-{name}"));
+                    let around = self.around(&work, &self.cpus().contender);
+                    prove(&self.ready[at].contender, &workloads, &around, self.database.as_ref(), &self.cpus().upstream)?
+                };
+                if self.is_stopped() {
+                    return Err(LabError::Interrupted);
+                }
+                // Whoever stands before an upstream that the engine took with it has not failed.
+                let _upstream = self.running_upstream.as_mut().and_then(Running::ended);
+                match answers.failure.as_ref().and_then(|_| self.runner.lost()) {
+                    None => break answers,
+                    Some(why) => self.await_engine(&why, watch)?,
+                }
+            };
             self.write(&Line::Answers(answers.clone()))?;
             watch(Progress::Proved(&answers));
             self.record.answers.push(answers);
@@ -417,7 +439,10 @@ impl<'a> Lab<'a> {
         let mut around = self.around(&work, &self.cpus().upstream);
         // The limit of [place] is the contender's.
         (around.upstream, around.descriptors, around.limits) = (None, None, Limits::default());
-        let failed = |failure| LabError::Upstream(name.clone(), failure);
+        let failed = |failure| match self.runner.lost() {
+            Some(why) => LabError::Engine(why),
+            None => LabError::Upstream(name.clone(), failure),
+        };
         let mut running = runner::start::start(&upstream.contender, workload, &around)
             .map_err(|(failure, _)| if self.is_stopped() { LabError::Interrupted } else { failed(failure) })?;
         let given = warmup::Given {
@@ -437,10 +462,11 @@ impl<'a> Lab<'a> {
         if self.is_stopped() { Err(LabError::Interrupted) } else { Ok(()) }
     }
 
-    /// Runs the next missing trial, or the first of the next spare block. `Ok(false)` when there is none.
+    /// Runs the next missing trial, or the first of the next spare block. `Ok(false)` when there is none. One that the engine took with it
+    /// is not recorded, and so is missing still.
     ///
     /// # Errors
-    /// Interrupted; a record that cannot be written; an upstream that does not stay; no agent left.
+    /// Interrupted; a record that cannot be written; an upstream or an engine that does not stay; no agent left.
     pub fn run_trial(&mut self, watch: &mut Watcher<'_>) -> Result<bool, LabError> {
         let missing = self.record.missing_or_spare();
         let Some((block, position, name)) = missing.first().cloned() else { return Ok(false) };
@@ -455,6 +481,7 @@ impl<'a> Lab<'a> {
         watch(Progress::Begins { name: &name, block, done, total: done + missing.len() });
         let at = self.ready.iter().position(|r| r.contender.name == name).expect("the plan names those who are ready");
         let work = self.work_folder(&format!("block-{block:03}-{name}"));
+        self.look_at_engine(watch)?;
         let trial = {
             let workloads = trial::distinct(self.experiment(), &self.workloads);
             let keeping = self.database.as_ref().map(|source| source.start(&workloads, &self.cpus().upstream, &work, self.means()));
@@ -480,6 +507,13 @@ impl<'a> Lab<'a> {
         }
         let mut trial = trial;
         let lost = self.running_upstream.as_mut().and_then(Running::ended);
+        let has_failed = trial.failure.is_some() || lost.is_some();
+        if let Some(why) = has_failed.then(|| self.runner.lost()).flatten() {
+            // Nothing of it is in the log of the one that repeats it.
+            let _ = std::fs::remove_dir_all(&work);
+            self.await_engine(&why, watch)?;
+            return Ok(true);
+        }
         if let Some(status) = &lost {
             trial.faults.push(upstream_lost(status));
         }

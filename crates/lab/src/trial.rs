@@ -65,6 +65,7 @@ pub(crate) fn run(setup: &Setup<'_>, around: &Surroundings<'_>, keeping: Option<
         command: Vec::new(),
         artifact_sha256: Vec::new(),
         ready_after_ns: None,
+        scaled_out_after_ns: None,
         warmed_with: 0,
         warmup: None,
         measurements: Vec::new(),
@@ -126,6 +127,7 @@ fn measure_all(
         }
     };
     trial.ready_after_ns = running.ready_after_ns;
+    trial.scaled_out_after_ns = running.scaled_out_after_ns;
     trial.command = running.command.clone();
     trial.host.start_steal_share = Some(steal_share(begun));
     let given = warmup::Given {
@@ -344,8 +346,9 @@ impl<'a> Watched<'a> {
         let machine = circumstances::Reading::now(&cpus.all(), setup.awake);
         let behind_ns = behind(setup, keeping);
         let database = keeping.borrow().as_ref().and_then(Keeping::pid).map(|pid| sessions::Sampler::start(pid, &cpus.generator));
-        let sampled = |(pid, log)| (signs::Reading::take(pid, log), Sampler::start(pid, &cpus.generator));
-        Watched { machine, behind_ns, database, contender: running.pid().zip(running.log()).map(sampled) }
+        let pids = running.pids();
+        let sampled = |log| (signs::Reading::take(&pids, log), Sampler::start(&pids, &cpus.generator));
+        Watched { machine, behind_ns, database, contender: running.log().map(sampled) }
     }
 
     fn end(self, setup: &Setup<'_>, keeping: &RefCell<Option<Keeping>>) -> Seen {

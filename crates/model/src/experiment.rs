@@ -6,7 +6,7 @@ use crate::capacity::{self, Capacity};
 use crate::data::is_value_name;
 use crate::factorial::{self, Factor, walk_factors};
 use crate::metric::Metric;
-use crate::name::{ContenderName, did_you_mean, is_name};
+use crate::name::{CPU_LIMITS, ContenderName, MEMORY_LIMITS, did_you_mean, is_name};
 use crate::problem::Problems;
 use crate::reader::{Levels, Table, read_file};
 use crate::sweep::{Axis, MOST_CELLS, Swept, TURN, expand};
@@ -429,12 +429,19 @@ pub enum Network {
     ClusterIp,
     /// A service of the cluster has a port on each node.
     NodePort,
+    /// A service of the cluster is behind an Ingress.
+    Ingress,
 }
 
 impl Network {
     /// As they are written.
-    pub const WORDS: [(&'static str, Network); 4] =
-        [("host", Network::Host), ("bridge", Network::Bridge), ("cluster_ip", Network::ClusterIp), ("node_port", Network::NodePort)];
+    pub const WORDS: [(&'static str, Network); 5] = [
+        ("host", Network::Host),
+        ("bridge", Network::Bridge),
+        ("cluster_ip", Network::ClusterIp),
+        ("node_port", Network::NodePort),
+        ("ingress", Network::Ingress),
+    ];
 
     fn word(self) -> &'static str {
         Network::WORDS.iter().find(|(_, network)| *network == self).map_or("", |(word, _)| *word)
@@ -445,7 +452,7 @@ impl Network {
         match self {
             Network::Host => runner != RunnerKind::Kubernetes,
             Network::Bridge => runner == RunnerKind::Docker,
-            Network::ClusterIp | Network::NodePort => runner == RunnerKind::Kubernetes,
+            Network::ClusterIp | Network::NodePort | Network::Ingress => runner == RunnerKind::Kubernetes,
         }
     }
 }
@@ -470,6 +477,7 @@ impl Place {
             (RunnerKind::Docker, Network::Bridge) => "in Docker containers on a bridge, their ports published on loopback",
             (RunnerKind::Docker, _) => "in Docker containers on the machine's own network",
             (RunnerKind::Kubernetes, Network::NodePort) => "in Kubernetes pods behind services with a port on each node",
+            (RunnerKind::Kubernetes, Network::Ingress) => "in Kubernetes pods behind services with an Ingress",
             (RunnerKind::Kubernetes, _) => "in Kubernetes pods behind services with an address within the cluster",
         };
         let cpus = self.cpu_limit.map(|cpus| format!("{} s of CPU time a second", show_number(cpus)));
@@ -499,7 +507,8 @@ impl Place {
         ];
         let (key, _) = asked.into_iter().find(|(_, is_asked)| *is_asked && self.runner == RunnerKind::Process)?;
         let message = format!("`{key}` of [place] is for containers, and contenders run as processes");
-        let runner = if matches!(self.network, Network::ClusterIp | Network::NodePort) { "kubernetes" } else { "docker" };
+        let is_of_cluster = matches!(self.network, Network::ClusterIp | Network::NodePort | Network::Ingress);
+        let runner = if is_of_cluster { "kubernetes" } else { "docker" };
         Some((message, format!("write `runner = \"{runner}\"`, or leave `{key}` out")))
     }
 }
@@ -536,7 +545,7 @@ pub struct Claim {
     pub expects: Expectation,
     /// The margin, where it is not the design's.
     pub margin: Option<f64>,
-    /// The most that may be seen, in the metric's unit; of [`Expectation::AtMost`] alone.
+    /// The most that may be seen, in the metric's unit; of [`Expectation::Times`] how many times the baseline. Of these two alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
     /// The cells it speaks of; all when empty.
@@ -556,6 +565,8 @@ pub enum Expectation {
     Higher,
     /// Within the margin of the baseline.
     Same,
+    /// Within the margin of the claim's value times the baseline.
+    Times,
     /// Better than the baseline, or within the margin of it.
     NotWorse,
     /// Zero in every trial.
@@ -568,10 +579,11 @@ pub enum Expectation {
 
 impl Expectation {
     /// All of them, as files spell them.
-    pub const WORDS: [(&'static str, Expectation); 7] = [
+    pub const WORDS: [(&'static str, Expectation); 8] = [
         ("lower", Expectation::Lower),
         ("higher", Expectation::Higher),
         ("same", Expectation::Same),
+        ("times", Expectation::Times),
         ("not_worse", Expectation::NotWorse),
         ("zero", Expectation::Zero),
         ("above_zero", Expectation::AboveZero),
@@ -585,9 +597,10 @@ impl Expectation {
 }
 
 impl Claim {
-    /// What must be seen, for people: `lower`, `above zero`, `at most 360 ms`.
+    /// What must be seen, for people: `lower`, `above zero`, `0.5 times the baseline`, `at most 360 ms`.
     pub fn expected(&self) -> String {
         match self.value {
+            Some(value) if self.expects == Expectation::Times => format!("{} times the baseline", show_number(value)),
             Some(value) => format!("at most {} {}", show_number(value), self.metric.describe().unit).trim_end().to_owned(),
             None => {
                 let word = Expectation::WORDS.iter().find(|(_, expects)| *expects == self.expects).map_or("", |(word, _)| *word);
@@ -905,6 +918,18 @@ fn check(table: &Table<'_>, experiment: &Experiment) {
             );
         }
     }
+    for name in experiment.everybody().chain(&experiment.upstream) {
+        if let Some((message, hint)) = name.contradiction(experiment.place.runner) {
+            table.problem("contenders", message, hint);
+        }
+    }
+    if let Some(upstream) = experiment.upstream.as_ref().filter(|upstream| upstream.share().replicas.is_some()) {
+        table.problem("upstream", format!("the upstream `{upstream}` has several pods"), "only contenders have; leave `replicas-` out");
+    }
+    if let (Network::Ingress, Some(upstream)) = (experiment.place.network, &experiment.upstream) {
+        let hint = "leave `network` out, and name contenders such as `proxy-gin:in-kubernetes-ingress`";
+        table.problem("place", format!("the upstream `{upstream}` would be behind an Ingress as well"), hint);
+    }
     let known = |name: &ContenderName| everybody.contains(&name.to_string());
     let unknown = |key: &str, what: &str, name: &str, all: &mut dyn Iterator<Item = &str>| {
         let all: Vec<&str> = all.collect();
@@ -923,6 +948,13 @@ fn check(table: &Table<'_>, experiment: &Experiment) {
             table.problem("claim", format!("the claim \"{}\" compares the baseline with itself", claim.text), "name another contender");
         }
         let is_of_zero = matches!(claim.expects, Expectation::Zero | Expectation::AboveZero);
+        if claim.expects == Expectation::Times && claim.metric.describe().by_difference {
+            table.problem(
+                "claim",
+                format!("the claim \"{}\" expects so many times of a metric that can be zero", claim.text),
+                "expect `lower`, `higher` or `same` of it",
+            );
+        }
         if is_of_zero && !claim.metric.describe().by_difference {
             table.problem(
                 "claim",
@@ -1348,8 +1380,7 @@ fn walk_place(table: &Table<'_>) -> Place {
         sets
     });
     let memory_limit = table.string("memory_limit").and_then(|text| {
-        // An engine refuses less.
-        let bytes = crate::units::parse_bytes(&text).ok().filter(|bytes| (6 << 20..=1 << 50).contains(bytes));
+        let bytes = crate::units::parse_bytes(&text).ok().filter(|bytes| MEMORY_LIMITS.contains(bytes));
         if bytes.is_none() {
             table.problem("memory_limit", format!("`{text}` is no limit of memory"), "write how much, such as 256M; 6M at least");
         }
@@ -1362,7 +1393,7 @@ fn walk_place(table: &Table<'_>) -> Place {
         keep_awake: table.flag("keep_awake"),
         runner,
         network: table.choice("network", &Network::WORDS).unwrap_or(runner.usual_network()),
-        cpu_limit: table.number("cpu_limit", 0.01, 1024.0),
+        cpu_limit: table.number("cpu_limit", *CPU_LIMITS.start(), *CPU_LIMITS.end()),
         memory_limit,
         agents: table.strings("agents"),
         address: table.string("address").and_then(|text| {
@@ -1424,15 +1455,19 @@ fn walk_expectation(table: &Table<'_>) -> Expectation {
         );
     }
     let expects = known.map_or(Expectation::Same, |(_, expects)| *expects);
-    let is_of_value = expects == Expectation::AtMost;
-    if is_of_value && !table.has("value") {
+    let is_of_value = matches!(expects, Expectation::AtMost | Expectation::Times);
+    if expects == Expectation::AtMost && !table.has("value") {
         table.problem("expects", "a claim that expects `at_most` does not say how much", "write `value = 360`, in the metric's unit");
     }
-    if is_of_value && table.has("margin") {
+    if expects == Expectation::Times && table.number("value", 1e-6, 1e6).is_none() && !table.has("value") {
+        table.problem("expects", "a claim that expects `times` does not say how many", "write `value = 0.5` for half of the baseline");
+    }
+    if expects == Expectation::AtMost && table.has("margin") {
         table.problem("margin", "a claim that expects `at_most` compares nobody, so it has no margin", "put what is allowed into `value`");
     }
     if !is_of_value && known.is_some() && table.has("value") {
-        table.problem("value", format!("a claim that expects `{word}` has no value"), "leave it out, or write `expects = \"at_most\"`");
+        let hint = "leave it out, or write `expects = \"at_most\"` or `expects = \"times\"`";
+        table.problem("value", format!("a claim that expects `{word}` has no value"), hint);
     }
     expects
 }

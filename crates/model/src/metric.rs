@@ -31,6 +31,8 @@ pub enum Metric {
     Threads,
     /// From the start of the process to its first right answer.
     StartUp,
+    /// From the instant at which several replicas are asked for, where one answers, until all of them have answered rightly.
+    ScaleOut,
     /// Share of the requests made that got no right answer and were not declined.
     FailedShare,
 }
@@ -54,7 +56,7 @@ pub struct Description {
 
 impl Metric {
     /// All, in reading order.
-    pub const ALL: [Metric; 13] = [
+    pub const ALL: [Metric; 14] = [
         Metric::Throughput,
         Metric::Capacity,
         Metric::LatencyMean,
@@ -67,6 +69,7 @@ impl Metric {
         Metric::Memory,
         Metric::Threads,
         Metric::StartUp,
+        Metric::ScaleOut,
         Metric::FailedShare,
     ];
 
@@ -85,6 +88,7 @@ impl Metric {
             Metric::Memory => ("memory", "memory", "MB", true),
             Metric::Threads => ("threads", "OS threads", "", true),
             Metric::StartUp => ("start_up", "start to first right answer", "ms", true),
+            Metric::ScaleOut => ("scale_out", "scale-out until all replicas answer", "ms", true),
             Metric::FailedShare => ("failed_share", "failed requests", "%", true),
         };
         Description {
@@ -92,7 +96,7 @@ impl Metric {
             label,
             unit,
             lower_is_better,
-            of_trial: matches!(self, Metric::StartUp),
+            of_trial: matches!(self, Metric::StartUp | Metric::ScaleOut),
             by_difference: matches!(self, Metric::FailedShare),
         }
     }
@@ -110,7 +114,7 @@ impl Metric {
 
     /// Whether it is of the contender's process, and so not known of one that ran already and was only reached.
     pub fn is_of_process(self) -> bool {
-        matches!(self, Metric::CpuPerRequest | Metric::Memory | Metric::Threads | Metric::StartUp)
+        matches!(self, Metric::CpuPerRequest | Metric::Memory | Metric::Threads | Metric::StartUp | Metric::ScaleOut)
     }
 
     /// Whether it is a latency, and so spoilt by a generator that lags.

@@ -1,8 +1,10 @@
 //! Names: of systems with variants, and the nearest known one to a mistyped one.
 
 use crate::experiment::{Network, RunnerKind};
+use crate::units::parse_bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 /// A system with the variants that make it a contender: `nginx`,
@@ -20,17 +22,57 @@ pub struct ContenderName {
 pub const AA: &str = "aa";
 
 /// Variants that say what a contender runs as, whatever the others of its experiment do; no system may define one.
-pub const PLACES: [(&str, RunnerKind, Network); 5] = [
+pub const PLACES: [(&str, RunnerKind, Network); 6] = [
     ("as-process", RunnerKind::Process, Network::Host),
     ("in-docker", RunnerKind::Docker, Network::Host),
     ("in-docker-bridge", RunnerKind::Docker, Network::Bridge),
     ("in-kubernetes", RunnerKind::Kubernetes, Network::ClusterIp),
     ("in-kubernetes-node-port", RunnerKind::Kubernetes, Network::NodePort),
+    ("in-kubernetes-ingress", RunnerKind::Kubernetes, Network::Ingress),
 ];
+
+/// What a contender is given of the machine, where its name says so by variants such as `cpus-0.5`, `memory-256M` and `replicas-10`; no
+/// system may define one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Share {
+    /// CPU time a second, in seconds.
+    pub cpus: Option<f64>,
+    /// Memory, in bytes.
+    pub memory_bytes: Option<u64>,
+    /// In how many pods it runs.
+    pub replicas: Option<u32>,
+}
+
+/// CPU time a second that can be a limit, in seconds.
+pub(crate) const CPU_LIMITS: RangeInclusive<f64> = 0.01..=1024.0;
+/// Memory that can be a limit, in bytes: an engine refuses less.
+pub(crate) const MEMORY_LIMITS: RangeInclusive<u64> = 6 << 20..=1 << 50;
+/// Most pods of a contender.
+const MOST_REPLICAS: u32 = 1000;
+
+impl Share {
+    /// What a variant says of it; `None` of one that says something else.
+    fn of(variant: &str) -> Option<Share> {
+        let (what, amount) = variant.split_once('-')?;
+        let none = Share::default();
+        match what {
+            "cpus" => amount.parse::<f64>().ok().filter(|cpus| CPU_LIMITS.contains(cpus)).map(|cpus| Share { cpus: Some(cpus), ..none }),
+            "memory" => {
+                let bytes = parse_bytes(amount).ok().filter(|bytes| MEMORY_LIMITS.contains(bytes));
+                bytes.map(|bytes| Share { memory_bytes: Some(bytes), ..none })
+            }
+            "replicas" => {
+                let replicas = amount.parse::<u32>().ok().filter(|replicas| (1..=MOST_REPLICAS).contains(replicas));
+                replicas.map(|replicas| Share { replicas: Some(replicas), ..none })
+            }
+            _ => None,
+        }
+    }
+}
 
 /// Whether a variant is of no system's own.
 pub fn is_reserved(variant: &str) -> bool {
-    variant == AA || PLACES.iter().any(|(name, ..)| *name == variant)
+    variant == AA || PLACES.iter().any(|(name, ..)| *name == variant) || Share::of(variant).is_some()
 }
 
 impl ContenderName {
@@ -38,6 +80,37 @@ impl ContenderName {
     pub fn place(&self) -> Option<(RunnerKind, Network)> {
         let named = |variant: &String| PLACES.iter().find(|(name, ..)| name == variant).map(|(_, runner, network)| (*runner, *network));
         self.variants.iter().rev().find_map(named)
+    }
+
+    /// What it is given of the machine, where its name says so; of two that say the same, the last holds.
+    pub fn share(&self) -> Share {
+        let said = self.variants.iter().filter_map(|variant| Share::of(variant));
+        said.fold(Share::default(), |all, one| Share {
+            cpus: one.cpus.or(all.cpus),
+            memory_bytes: one.memory_bytes.or(all.memory_bytes),
+            replicas: one.replicas.or(all.replicas),
+        })
+    }
+
+    /// The same without what it is given of the machine: what it starts from is the same.
+    pub fn without_share(&self) -> ContenderName {
+        let variants = self.variants.iter().filter(|variant| Share::of(variant).is_none()).cloned().collect();
+        ContenderName { system: self.system.clone(), variants }
+    }
+
+    /// Why it cannot be given what its name says, and what to do; `usual` is what it runs as where its name says nothing of that.
+    pub fn contradiction(&self, usual: RunnerKind) -> Option<(String, String)> {
+        let (share, runner) = (self.share(), self.place().map_or(usual, |(runner, _)| runner));
+        let is_limited = share.cpus.is_some() || share.memory_bytes.is_some();
+        if share.replicas.is_some() && runner != RunnerKind::Kubernetes {
+            let hint = format!("write `runner = \"kubernetes\"` in [place], or name `{self}+in-kubernetes`");
+            return Some((format!("`{self}` has several pods, and runs outside of any cluster"), hint));
+        }
+        if is_limited && runner == RunnerKind::Process {
+            let hint = format!("write `runner = \"docker\"` in [place], or name `{self}+in-docker`");
+            return Some((format!("`{self}` is limited, which containers are, and runs as a process"), hint));
+        }
+        None
     }
 
     /// The same system under a second name.
@@ -186,6 +259,31 @@ mod tests {
         assert_eq!(odd(RunnerKind::Kubernetes, Network::Bridge).as_deref(), Some("a cluster has no network `bridge`"));
         assert_eq!(odd(RunnerKind::Docker, Network::NodePort).as_deref(), Some("Docker has no network `node_port`"));
         assert!(odd(RunnerKind::Process, Network::NodePort).is_some());
+    }
+
+    #[test]
+    fn a_name_says_what_a_contender_is_given() {
+        let share = |text: &str| text.parse::<ContenderName>().unwrap().share();
+        let all = Share { cpus: Some(0.5), memory_bytes: Some(64 << 20), replicas: Some(10) };
+        assert_eq!(share("a:quiet+cpus-0.5+in-kubernetes+memory-64M+replicas-10"), all);
+        assert_eq!(share("a:cpus-1+cpus-2").cpus, Some(2.0));
+        let name: ContenderName = "a:quiet+cpus-0.5+in-docker".parse().unwrap();
+        assert_eq!(name.without_share().to_string(), "a:quiet+in-docker");
+        for own in ["cpus-all", "cpus-0", "cpus-inf", "cpus-NaN", "memory-1K", "memory-lots", "replicas-0", "replicas-1e3"] {
+            assert_eq!((share(&format!("a:{own}")), is_reserved(own)), (Share::default(), false), "{own}");
+        }
+        assert!(["cpus-0.25", "memory-256M", "replicas-1000", AA, "in-docker"].into_iter().all(is_reserved));
+    }
+
+    #[test]
+    fn what_is_given_needs_something_that_can_give_it() {
+        let said = |text: &str, usual| text.parse::<ContenderName>().unwrap().contradiction(usual).map(|(message, _)| message);
+        assert_eq!(said("a:cpus-1", RunnerKind::Docker), None);
+        assert_eq!(said("a:in-docker+memory-64M", RunnerKind::Process), None);
+        assert_eq!(said("a:replicas-2+in-kubernetes-node-port", RunnerKind::Process), None);
+        assert!(said("a:cpus-1", RunnerKind::Process).is_some_and(|said| said.contains("runs as a process")));
+        assert!(said("a:cpus-1+as-process", RunnerKind::Kubernetes).is_some());
+        assert!(said("a:replicas-2", RunnerKind::Docker).is_some_and(|said| said.contains("outside of any cluster")));
     }
 
     #[test]

@@ -224,6 +224,8 @@ pub enum Event {
     Interrupted,
     /// The upstream was lost.
     UpstreamLost,
+    /// The engine that systems run in was lost; the trial that was under way is not recorded.
+    EngineLost,
     /// The budget was used up.
     BudgetSpent,
     /// A planned look found every claim settled: the blocks not begun are not needed.
@@ -249,6 +251,9 @@ pub struct Trial {
     pub artifact_sha256: Vec<String>,
     /// From start to the first right answer; `None` when it never came, and where nothing was started.
     pub ready_after_ns: Option<u64>,
+    /// From when further replicas were asked for until all had answered rightly; `None` where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaled_out_after_ns: Option<u64>,
     /// Requests answered rightly during warm-up.
     pub warmed_with: u64,
     /// How the warm-up went; `None` in older records.
@@ -384,7 +389,7 @@ pub struct Stopped {
 /// A system that failed to build, start, answer rightly, live or stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// When: `start`, `reach`, `ready`, `answers`, `warm-up`, `reset`, `measure`, `stop`.
+    /// When: `start`, `reach`, `ready`, `scale-out`, `answers`, `warm-up`, `reset`, `measure`, `stop`.
     pub stage: String,
     /// What happened.
     pub cause: String,

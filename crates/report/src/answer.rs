@@ -304,6 +304,7 @@ pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
         let how = match record.ended() {
             Some(Event::Interrupted) => "the run was interrupted",
             Some(Event::UpstreamLost) => "the upstream was lost",
+            Some(Event::EngineLost) => "the engine that systems run in was lost",
             Some(Event::BudgetSpent) => "the time budget was used up",
             _ => "the run has not ended",
         };

@@ -10,6 +10,7 @@ use crate::kubernetes::Kubernetes;
 use crate::ports;
 use crate::process::{Process, Spec, Stop};
 use crate::start::Surroundings;
+use load::WrongAnswer;
 use model::experiment::{self, Network, RunnerKind};
 use model::image::Image;
 use model::name::ContenderName;
@@ -19,6 +20,7 @@ use model::system::{Contender, StopSignal};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Where systems run: as processes of this machine, in containers of an engine, in pods of a cluster.
@@ -41,6 +43,20 @@ pub trait Runner {
     /// # Errors
     /// In words, why it does not start.
     fn start(&self, order: &Order<'_>) -> Result<Box<dyn Started>, String>;
+
+    /// Why what failed since this was last asked may have failed by the doing of the engine that it runs in, and not by its own; `None`
+    /// where that is as it was.
+    fn lost(&self) -> Option<String> {
+        None
+    }
+
+    /// Removes whatever a lost engine kept of earlier starts, none of which is needed any more.
+    ///
+    /// # Errors
+    /// In words, why it is not there again.
+    fn recover(&self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// What a contender finds where it starts.
@@ -74,6 +90,26 @@ pub struct Order<'a> {
     pub around: &'a Surroundings<'a>,
 }
 
+impl Order<'_> {
+    /// How much of the machine it may use: what its name says, and where that says nothing, what is said of all.
+    pub fn limits(&self) -> Limits {
+        let (share, usual) = (self.contender.name.share(), self.around.limits);
+        Limits { cpus: share.cpus.or(usual.cpus), memory_bytes: share.memory_bytes.or(usual.memory_bytes) }
+    }
+}
+
+/// Asks a replica at its own address: when it answered rightly (CLOCK_MONOTONIC, ns).
+pub type Asks<'a> = dyn Fn(SocketAddr) -> Result<u64, WrongAnswer> + 'a;
+
+/// Replicas that have all answered rightly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScaledOut {
+    /// How long it took, from when they were asked for.
+    pub after_ns: u64,
+    /// How often they were asked before, and gave no right answer.
+    pub asked_in_vain: u64,
+}
+
 /// A system that was started. Dropping it ends it, and leaves nothing of it.
 pub trait Started {
     /// Its process id, as this machine knows it.
@@ -85,6 +121,19 @@ pub trait Started {
     /// Where other systems of the same runner reach it, where that is another place than from here.
     fn seen_by_others(&self) -> Option<SocketAddr> {
         None
+    }
+
+    /// The process ids of the further replicas, where it has several.
+    fn others(&self) -> Vec<u32> {
+        vec![]
+    }
+
+    /// Asks for the further replicas that its name says, and waits until each has answered rightly; `None` where it has none.
+    ///
+    /// # Errors
+    /// In words, how many came, and what the others waited for.
+    fn scale_out(&mut self, _: &Asks<'_>, _within: Duration, _stop: &AtomicBool) -> Result<Option<ScaledOut>, String> {
+        Ok(None)
     }
 
     /// How it ended, if it has: `exit 0`, `signal 9`.
@@ -119,10 +168,15 @@ impl Limits {
 /// The runner that a `[place]` names, for whoever takes part: some may say themselves what they run as.
 ///
 /// # Errors
-/// An engine that is not there, where `[place]` names it. One that only contenders name is missed when they are provided for.
+/// An engine that is not there, where `[place]` names it. One that only contenders name is missed when they are provided for. A contender
+/// that cannot be given what its name says.
 pub fn runner<'n>(place: &experiment::Place, names: impl IntoIterator<Item = &'n ContenderName>) -> Result<Box<dyn Runner>, Problems> {
     let usual = (place.runner, place.network);
     let listen = place.address.unwrap_or(Ipv4Addr::LOCALHOST);
+    let names: Vec<&ContenderName> = names.into_iter().collect();
+    if let Some((message, hint)) = names.iter().find_map(|name| name.contradiction(place.runner)) {
+        return Err(Problems::plain(message, hint));
+    }
     let usual_runner = open(usual, listen).map_err(|cause| {
         let hint = match place.runner {
             RunnerKind::Kubernetes => "have KUBECONFIG name a cluster, or run contenders as processes with `--runner process`",
@@ -160,6 +214,11 @@ impl Several {
             Some(Err(cause)) => Err(cause.clone()),
         }
     }
+
+    /// Those that could be opened.
+    fn all(&self) -> impl Iterator<Item = &dyn Runner> {
+        std::iter::once(&*self.usual).chain(self.others.values().flatten().map(|other| &**other))
+    }
 }
 
 impl Runner for Several {
@@ -174,6 +233,16 @@ impl Runner for Several {
 
     fn start(&self, order: &Order<'_>) -> Result<Box<dyn Started>, String> {
         self.of(order.contender)?.start(order)
+    }
+
+    fn lost(&self) -> Option<String> {
+        // Each is asked, so that none tells the next time what was before.
+        let all: Vec<Option<String>> = self.all().map(Runner::lost).collect();
+        all.into_iter().flatten().next()
+    }
+
+    fn recover(&self) -> Result<(), String> {
+        self.all().try_for_each(Runner::recover)
     }
 }
 

@@ -189,15 +189,20 @@ pub(crate) fn parents() -> BTreeMap<u32, u32> {
 
 /// All that descend from a process, without itself; nearest first.
 pub(crate) fn descendants(root: u32) -> Vec<u32> {
+    trees(&[root]).split_off(1)
+}
+
+/// Processes with all that descend from them: themselves first.
+pub(crate) fn trees(roots: &[u32]) -> Vec<u32> {
     let parents = parents();
-    let mut found = vec![root];
+    let mut found = roots.to_vec();
     let mut at = 0;
     while at < found.len() {
         let parent = found[at];
         found.extend(parents.iter().filter(|(_, p)| **p == parent).map(|(pid, _)| *pid));
         at += 1;
     }
-    found.split_off(1)
+    found
 }
 
 /// Greatest resident memory of a process since its start, in bytes; `None` when it is gone.

@@ -1,17 +1,17 @@
 //! What hints at causes, read right before a measurement and right after it, so that nothing is read while it lasts.
 
 use crate::cgroup;
-use crate::procfs::{Reader, descendants, threads as threads_of};
+use crate::procfs::{Reader, threads as threads_of, trees};
 use model::record::{GroupUsage, Quota, Signs};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// So many threads are looked at, at most: one file each.
 const THREADS_MAX: usize = 4_096;
 
-/// A reading of a process tree.
+/// A reading of process trees.
 pub struct Reading {
-    root: u32,
+    roots: Vec<u32>,
     at_ns: u64,
     log: PathBuf,
     threads: BTreeMap<(u32, u32), (u64, u64)>,
@@ -22,11 +22,13 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Reads a process and all that descend from it; `log` is where its output goes.
-    pub fn take(root: u32, log: &Path) -> Reading {
+    /// Reads processes and all that descend from them; `log` is where the output of the first goes.
+    pub fn take(roots: &[u32], log: &Path) -> Reading {
         let mut reader = Reader::default();
-        let tree: Vec<u32> = std::iter::once(root).chain(descendants(root)).collect();
-        let quotas = cgroup::stat_files(root).into_iter().filter_map(|file| cgroup::quota(&file).map(|quota| (file, quota))).collect();
+        let tree = trees(roots);
+        let files: BTreeSet<PathBuf> = roots.iter().flat_map(|root| cgroup::stat_files(*root)).collect();
+        let quotas = files.into_iter().filter_map(|file| cgroup::quota(&file).map(|quota| (file, quota))).collect();
+        let groups = roots.iter().map(|root| cgroup::own_usage(*root)).collect::<Option<Vec<GroupUsage>>>();
         let mut threads = BTreeMap::new();
         for pid in &tree {
             for thread in threads_of(*pid).into_iter().take(THREADS_MAX - threads.len()) {
@@ -36,21 +38,21 @@ impl Reading {
             }
         }
         Reading {
-            root,
+            roots: roots.to_vec(),
             at_ns: load::clock::now_ns(),
             log: log.to_owned(),
             threads,
             output_bytes: std::fs::metadata(log).map(|m| m.len()).ok(),
             disk_bytes: tree.iter().filter_map(|pid| Some((*pid, reader.disk_bytes(*pid)?))).collect(),
             quotas,
-            group: cgroup::own_usage(root),
+            group: groups.and_then(|groups| groups.into_iter().reduce(together)),
         }
     }
 
     /// What has changed since.
     pub fn until_now(&self) -> Signs {
         let ended_ns = load::clock::now_ns();
-        let now = Reading::take(self.root, &self.log);
+        let now = Reading::take(&self.roots, &self.log);
         let before = |id| self.threads.get(id).copied().unwrap_or_default();
         let used = now.threads.iter().map(|(id, (ran, waited))| (ran.saturating_sub(before(id).0), waited.saturating_sub(before(id).1)));
         let used: Vec<(u64, u64)> = used.collect();
@@ -84,6 +86,15 @@ impl Reading {
     }
 }
 
+/// What two groups count.
+fn together(one: GroupUsage, other: GroupUsage) -> GroupUsage {
+    GroupUsage {
+        cpu_ns: one.cpu_ns + other.cpu_ns,
+        memory_max_bytes: one.memory_max_bytes.zip(other.memory_max_bytes).map(|(one, other)| one + other),
+        memory_kills: one.memory_kills + other.memory_kills,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,7 +105,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("faceoff-signs-{}", std::process::id()));
         let mut log = std::fs::File::create(&path).unwrap();
         log.write_all(b"before").unwrap();
-        let before = Reading::take(std::process::id(), &path);
+        let before = Reading::take(&[std::process::id()], &path);
         let burnt = 50_000_000;
         let begin = load::clock::thread_cpu_ns();
         while load::clock::thread_cpu_ns() - begin < burnt {
@@ -111,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_process_that_is_not_there_gives_no_signs() {
-        let signs = Reading::take(u32::MAX >> 4, Path::new("/no/such/file")).until_now();
+        let signs = Reading::take(&[u32::MAX >> 4], Path::new("/no/such/file")).until_now();
         assert_eq!(Signs { wall_ns: 0, ..signs }, Signs::default());
     }
 }

@@ -6,7 +6,7 @@ use crate::place::{Inside, Limits, Order, Runner, Started};
 use crate::ports;
 use crate::process::Stop;
 use crate::scrub::Scrub;
-use crate::usage::tree_cpu_ns;
+use crate::usage::trees_cpu_ns;
 use load::tls::TlsOptions;
 use load::url::{self, Access};
 use load::{Address, Protocol as Framing, Target, WrongAnswer, ask};
@@ -27,6 +27,9 @@ use std::time::Duration;
 /// one is not disturbed.
 const ASK_AGAIN_SHARE: f64 = 0.01;
 const ASK_AGAIN: std::ops::RangeInclusive<Duration> = Duration::from_micros(200)..=Duration::from_millis(20);
+
+/// How long one of several replicas may take to answer before the next is asked.
+const ASK_REPLICA: Duration = Duration::from_millis(500);
 
 /// How many lines of a log are kept with a failure.
 const LOG_LINES: usize = 20;
@@ -69,6 +72,8 @@ pub struct Running {
     pub command: Vec<String>,
     /// From its start to the first right answer; `None` where nothing was started.
     pub ready_after_ns: Option<u64>,
+    /// From when further replicas were asked for until all had answered rightly; `None` where there is one.
+    pub scaled_out_after_ns: Option<u64>,
     /// How often it was asked before, and gave no right answer.
     pub asked_in_vain: u64,
     /// What resets it, where that is a command.
@@ -143,10 +148,26 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
         let cause = match ask(address, &target, ready, Duration::from_nanos(left.clamp(1_000_000, 2_000_000_000))) {
             Ok(at_ns) => {
                 let (began_ns, ready_after_ns) = (process.started_ns(), Some(at_ns - process.started_ns()));
+                let asks = |replica: SocketAddr| ask_replica(replica, system.start.protocol, ready);
+                let scaled = process.scale_out(&asks, system.ready_within, around.stop);
+                let scaled = scaled.map_err(|cause| failed(fail("scale-out", cause, process.last_lines(LOG_LINES))))?;
+                asked_in_vain += scaled.map_or(0, |scaled| scaled.asked_in_vain);
+                let scaled_out_after_ns = scaled.map(|scaled| scaled.after_ns);
                 let reset = Command { words: prepared.reset, env: prepared.env };
                 let process = Some(process);
                 let (command, _scrub) = (prepared.command, Some(prepared.scrub));
-                return Ok(Running { process, began_ns, address, target, command, ready_after_ns, asked_in_vain, reset, _scrub });
+                return Ok(Running {
+                    process,
+                    began_ns,
+                    address,
+                    target,
+                    command,
+                    ready_after_ns,
+                    scaled_out_after_ns,
+                    asked_in_vain,
+                    reset,
+                    _scrub,
+                });
             }
             Err(WrongAnswer::NobodyThere(cause)) if address.ip().is_loopback() => cause,
             // Whoever listens on loopback alone is not found at another address.
@@ -202,9 +223,20 @@ fn reach(contender: &Contender, reached: &Reached, ready: &Workload, around: &Su
                 Ok(_) => {
                     let target = Target { addresses: vec![Address::Tcp(*address)], ..found };
                     let (command, reset) = (vec![reached.url.clone()], Command::default());
-                    let (process, ready_after_ns, _scrub) = (None, None, None);
+                    let (process, ready_after_ns, scaled_out_after_ns, _scrub) = (None, None, None, None);
                     let address = *address;
-                    return Ok(Running { process, began_ns, address, target, command, ready_after_ns, asked_in_vain, reset, _scrub });
+                    return Ok(Running {
+                        process,
+                        began_ns,
+                        address,
+                        target,
+                        command,
+                        ready_after_ns,
+                        scaled_out_after_ns,
+                        asked_in_vain,
+                        reset,
+                        _scrub,
+                    });
                 }
                 Err(WrongAnswer::NobodyThere(cause)) => cause,
                 Err(WrongAnswer::NoAnswer(cause) | WrongAnswer::Wrong(cause)) => {
@@ -234,6 +266,12 @@ fn target(address: SocketAddr, protocol: Protocol) -> Result<Target, String> {
     };
     let tls = TlsOptions { insecure: true, http2, ..TlsOptions::default() }.client(&address.ip().to_string())?;
     Ok(Target { protocol: if http2 { Framing::Http2 } else { plain.protocol }, tls: Some(tls), ..plain })
+}
+
+/// Asks one of several replicas for a right answer.
+fn ask_replica(address: SocketAddr, protocol: Protocol, ready: &Workload) -> Result<u64, WrongAnswer> {
+    let target = target(address, protocol).map_err(WrongAnswer::NobodyThere)?;
+    ask(address, &target, ready, ASK_REPLICA)
 }
 
 struct Prepared {
@@ -317,6 +355,11 @@ impl Running {
         self.process.as_ref().map(|process| process.pid())
     }
 
+    /// The process ids of all its replicas.
+    pub fn pids(&self) -> Vec<u32> {
+        self.process.iter().flat_map(|process| std::iter::once(process.pid()).chain(process.others())).collect()
+    }
+
     /// Where other systems of the run reach it.
     pub fn seen_by_others(&self) -> SocketAddr {
         self.process.as_ref().and_then(|process| process.seen_by_others()).unwrap_or(self.address)
@@ -324,7 +367,7 @@ impl Running {
 
     /// CPU time of its processes so far; nothing where they are not ours.
     pub fn cpu_ns(&self) -> u64 {
-        self.pid().map_or(0, tree_cpu_ns)
+        trees_cpu_ns(&self.pids())
     }
 
     /// How its process ended, if it has.

@@ -2,7 +2,7 @@
 
 use crate::circumstances::mhz;
 use crate::cpus::allowed;
-use crate::procfs::{Reader, cpu_ns, descendants, descriptors, threads};
+use crate::procfs::{Reader, cpu_ns, descriptors, threads, trees};
 use model::record::{Descriptors, Usage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -22,12 +22,17 @@ const THREADS_MANY: u64 = 128;
 /// CPU time of a process and all its descendants, in nanoseconds. Of those that have ended it is known in ticks, once their parent has
 /// noticed.
 pub fn tree_cpu_ns(root: u32) -> u64 {
-    let mut reader = Reader::default();
-    let mut of = |pid: u32| cpu_ns(pid).unwrap_or(0) + reader.stat(pid).map_or(0, |stat| stat.reaped_ns);
-    std::iter::once(root).chain(descendants(root)).map(&mut of).sum()
+    trees_cpu_ns(&[root])
 }
 
-/// Samples a process tree from its start until it is stopped, on a thread of its own.
+/// The same of several processes and their descendants.
+pub fn trees_cpu_ns(roots: &[u32]) -> u64 {
+    let mut reader = Reader::default();
+    let mut of = |pid: u32| cpu_ns(pid).unwrap_or(0) + reader.stat(pid).map_or(0, |stat| stat.reaped_ns);
+    trees(roots).into_iter().map(&mut of).sum()
+}
+
+/// Samples processes with their descendants from its start until it is stopped, on a thread of its own.
 pub struct Sampler {
     stop: Sender<()>,
     thread: JoinHandle<Usage>,
@@ -35,10 +40,10 @@ pub struct Sampler {
 
 impl Sampler {
     /// Takes the first reading before it returns. `cpus` is where the sampler may run.
-    pub fn start(root: u32, cpus: &[usize]) -> Sampler {
+    pub fn start(roots: &[u32], cpus: &[usize]) -> Sampler {
         let (stop, stopped) = channel();
         let cpus = cpus.to_vec();
-        let mut watch = Watch::new(root);
+        let mut watch = Watch::new(roots.to_vec());
         let begin = load::clock::now_ns();
         watch.sample(begin, false);
         let thread = std::thread::spawn(move || {
@@ -78,7 +83,7 @@ struct Seen {
 }
 
 struct Watch {
-    root: u32,
+    roots: Vec<u32>,
     reader: Reader,
     alive: Vec<u32>,
     seen: BTreeMap<u32, Seen>,
@@ -90,9 +95,9 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(root: u32) -> Watch {
+    fn new(roots: Vec<u32>) -> Watch {
         let mut watch = Watch {
-            root,
+            roots,
             reader: Reader::default(),
             alive: Vec::new(),
             seen: BTreeMap::new(),
@@ -108,7 +113,7 @@ impl Watch {
     /// Looks for the processes of the tree. One that appears later began within the measurement: from zero.
     fn look(&mut self) {
         let is_first = self.seen.is_empty();
-        self.alive = std::iter::once(self.root).chain(descendants(self.root)).collect();
+        self.alive = trees(&self.roots);
         for pid in &self.alive {
             if !self.seen.contains_key(pid) {
                 let (cpu, system, switches) = if is_first {
@@ -212,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_busy_process_and_its_idle_child_are_sampled_together() {
-        let sampler = Sampler::start(std::process::id(), &crate::cpus::usable());
+        let sampler = Sampler::start(&[std::process::id()], &crate::cpus::usable());
         let mut child = std::process::Command::new("sleep").arg("5").spawn().unwrap();
         let begin = load::clock::thread_cpu_ns();
         while load::clock::thread_cpu_ns() - begin < 300_000_000 {

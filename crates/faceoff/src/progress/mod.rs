@@ -179,6 +179,7 @@ impl Show {
             Progress::AgentAbsent(why) => {
                 self.say(&format!("{}; the other agents make the load", why.lines().next().unwrap_or_default()));
             }
+            Progress::EngineLost(why) => self.say(&format!("the engine was lost, and what was under way is repeated: {why}")),
         }
     }
 

@@ -91,7 +91,8 @@ impl View {
             | Progress::Proving(_)
             | Progress::Proved(_)
             | Progress::UpstreamLost(_)
-            | Progress::AgentAbsent(_) => {}
+            | Progress::AgentAbsent(_)
+            | Progress::EngineLost(_) => {}
         }
     }
 

@@ -3,6 +3,8 @@
 #[path = "../command/folder.rs"]
 #[allow(dead_code)]
 mod folder;
+mod kills;
+mod lost;
 
 use folder::{Folder, nothing_is_left};
 use model::experiment::RunnerKind;
@@ -174,6 +176,27 @@ fn limits_hold_and_what_they_cost_is_seen() {
 }
 
 #[test]
+fn each_contender_has_the_limits_that_its_name_says() {
+    let Some(engine) = Engine::named() else { return };
+    let folder = &engine.folder;
+    folder.system("a", &["--cpu", "2ms"]);
+    folder.experiment(&["a:cpus-0.4", "a:cpus-0.2+memory-64M"], "[place]\nrunner = \"docker\"\n");
+    let written = std::fs::read_to_string(folder.path().join("experiments/x.toml")).unwrap();
+    folder.write("experiments/x.toml", &written.replace("measure = \"150ms\"", "measure = \"1s\""));
+    folder.run(&["run", "x", "--blocks", "1", "--out", "r"]);
+    let record = folder.record("r");
+    let used = |name: &str| {
+        let trial = record.trials.iter().find(|trial| trial.contender == name.parse().unwrap()).unwrap();
+        let closed = trial.measurements.iter().find(|measured| measured.cell == "closed").unwrap();
+        assert!(closed.usage.signs.quota.is_some_and(|quota| quota.throttled_periods > 0), "{:?}", closed.usage.signs.quota);
+        closed.usage.cpu_ns as f64 / closed.usage.wall_ns as f64
+    };
+    let (more, less) = (used("a:cpus-0.4"), used("a:cpus-0.2+memory-64M"));
+    assert!((0.3..0.5).contains(&more) && (0.1..0.3).contains(&less), "{more} and {less} were used");
+    engine.is_clean();
+}
+
+#[test]
 fn what_a_killed_run_leaves_is_removed() {
     let Some(engine) = Engine::named() else { return };
     let folder = &engine.folder;
@@ -207,6 +230,16 @@ fn what_a_killed_run_leaves_is_removed() {
     assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
     assert!(folder.record("r").missing().is_empty());
     engine.is_clean();
+}
+
+#[test]
+#[ignore = "twenty rounds of about half a minute; goes on where it was stopped; FACEOFF_KILLS says how many; part of `make test-all`"]
+fn whoever_is_killed_when_nothing_is_left_and_all_is_judged() {
+    let Some(engine) = Engine::named() else { return };
+    engine.folder.system("a", &[]);
+    engine.folder.system("b", &[]);
+    engine.folder.experiment(&["a", "b"], "");
+    kills::at_random_moments(&engine.folder, "docker", &|| engine.is_clean());
 }
 
 #[test]
@@ -247,6 +280,8 @@ fn without_an_engine_the_hint_says_what_to_do() {
     let mut named = folder.faceoff(&["check", "a:in-docker"]);
     let ran = folder::Ran::from(named.env("DOCKER_HOST", "unix:///no/such/socket").output().unwrap());
     ran.expect(1).says("no container can be made of it: no Docker engine at /no/such/socket");
+    folder.run(&["check", "a:cpus-0.5"]).expect(2).says("`a:cpus-0.5` is limited").says("in-docker");
+    folder.run(&["check", "a:in-docker+replicas-2"]).expect(2).says("runs outside of any cluster");
     at("tcp://elsewhere:2375").expect(2).says("only an engine of this machine is measured");
     folder.run(&["check", "a", "--runner", "dockre"]).expect(2).says("did you mean `docker`?");
     folder.experiment(&["a", "b"], "[place]\ncpu_limit = 0.5\n");

@@ -47,7 +47,7 @@ pub fn spoils(kind: &str, metric: Metric) -> bool {
         "witness" => false,
         "all-tie" => metric == Metric::Throughput,
         "steal" => of_speed || matches!(metric, Metric::StartUp | Metric::CpuPerRequest),
-        "start-steal" => metric == Metric::StartUp,
+        "start-steal" => matches!(metric, Metric::StartUp | Metric::ScaleOut),
         "upstream-binds" | "generator-cpu" | "agent-cpu" | "rate-not-achieved" | "other-cpu" | "backlog" | "retransmits" | "clock-step" => {
             of_speed
         }

@@ -113,6 +113,7 @@ pub fn trial(contender: &str, block: u32, measurement: Measurement) -> Trial {
         command: vec![],
         artifact_sha256: vec![],
         ready_after_ns: Some(500 * MS),
+        scaled_out_after_ns: None,
         warmed_with: 1,
         warmup: None,
         measurements: vec![measurement],

@@ -447,6 +447,23 @@ fn a_claim_of_how_much_has_a_margin_of_its_own() {
     assert_eq!([outcome(30.0), outcome(10.0), outcome(0.04)], [ClaimOutcome::Confirmed, ClaimOutcome::Refuted, ClaimOutcome::Refuted]);
 }
 
+#[test]
+fn so_many_times_the_baseline_is_neither_more_nor_less() {
+    let asked = |ratio: f64, times: f64| {
+        let noisy: Vec<f64> = [0.99, 1.0, 1.01, 1.0, 0.99, 1.01].iter().map(|n| n * ratio).collect();
+        let mut record = record(&noisy);
+        record.header.experiment.claims = vec![Claim { margin: Some(0.1), value: Some(times), ..claim(Expectation::Times) }];
+        judge::judge(&record).claims.remove(0)
+    };
+    let half = asked(0.5, 0.5);
+    assert_eq!((half.outcome, half.claim.expected().as_str()), (ClaimOutcome::Confirmed, "0.5 times the baseline"));
+    let seen = &half.cells[0].verdict;
+    let interval = seen.interval.unwrap();
+    assert!((seen.ratio.unwrap() - 0.5).abs() < 0.005 && interval.low < 0.5 && 0.5 < interval.high, "{seen:?}");
+    assert!((seen.value.unwrap() / seen.baseline_value.unwrap() - 0.5).abs() < 0.005, "{seen:?}");
+    assert_eq!([asked(0.3, 0.5), asked(1.0, 0.5), asked(1.0, 2.0)].map(|asked| asked.outcome), [ClaimOutcome::Refuted; 3]);
+}
+
 /// A claim that `b` needs at most so many µs of CPU time a request, of which it needs 200.2 in the first of six blocks and 1201.2 in the last.
 fn at_most(value: f64, change: impl Fn(&mut Record)) -> model::judgement::ClaimVerdict {
     let mut record = record(&[1.001; 6]);

@@ -67,6 +67,7 @@ fn state(record: &Record) -> &'static str {
         Some(Event::BudgetSpent) => "out of time",
         Some(Event::Interrupted) => "interrupted",
         Some(Event::UpstreamLost) => "lost its upstream",
+        Some(Event::EngineLost) => "lost its engine",
         Some(Event::Resumed) | None => "not ended",
     }
 }

@@ -46,7 +46,7 @@ impl Container {
             pid: 0,
             started_ns: load::clock::now_ns(),
             seen_by_others: None,
-            memory_bytes: order.around.limits.memory_bytes,
+            memory_bytes: order.limits().memory_bytes,
             log: order.log.to_owned(),
             ended: None,
             is_gone: false,
@@ -101,9 +101,16 @@ impl Container {
         let status = loop {
             match self.inspect() {
                 Ok(state) if state["State"]["Running"] == false => break self.status(&state),
-                Ok(_) if load::clock::now_ns() > deadline => break "lost: the engine believes that it runs".into(),
+                Ok(_) if load::clock::now_ns() > deadline => {
+                    self.engine.note("it believes that what has ended runs");
+                    break "lost: the engine believes that it runs".into();
+                }
                 Ok(_) => std::thread::sleep(Duration::from_millis(5)),
-                Err(trouble) => break format!("lost: {trouble}"),
+                Err(trouble) => {
+                    // Also where it has never heard of the container: that is no end of the contender's.
+                    self.engine.note(&trouble.to_string());
+                    break format!("lost: {trouble}");
+                }
             }
         };
         self.ended = Some(status);
@@ -144,7 +151,7 @@ impl Container {
 
 /// What the engine is told of a container.
 fn description(image: &str, network: Network, order: &Order<'_>) -> Value {
-    let (around, limits) = (order.around, order.around.limits);
+    let (around, limits) = (order.around, order.limits());
     let (program, arguments) = order.command.split_first().map_or(("", &[][..]), |(program, rest)| (program.as_str(), rest));
     let env: Vec<String> = order.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let cpus: Vec<String> = around.cpus.iter().map(ToString::to_string).collect();

@@ -143,4 +143,14 @@ impl Runner for Docker {
         let known = known.ok_or_else(|| format!("no image of {} was made", order.contender.name))?;
         Ok(Box::new(Container::start(&self.engine, &known.id, self.network, order)?))
     }
+
+    fn lost(&self) -> Option<String> {
+        self.engine.lost()
+    }
+
+    fn recover(&self) -> Result<(), String> {
+        self.engine.ask("GET", "/version", Body::Nothing, WITHIN).map_err(|trouble| trouble.to_string())?;
+        clear();
+        Ok(())
+    }
 }

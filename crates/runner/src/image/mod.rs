@@ -48,7 +48,9 @@ pub fn has_none(contender: &Contender) -> Option<&'static str> {
 /// The failure: what is missing, cannot be derived, or failed.
 pub fn make(contender: &Contender, store: &Store, cache: &Path, means: Means<'_>) -> Result<Image, Failure> {
     let system = &contender.system;
-    let reference = reference(&system.name, &contender.name.variants, system.revision.as_deref());
+    // However much of the machine it is given, it starts from the same.
+    let name = contender.name.without_share();
+    let reference = reference(&system.name, &name.variants, system.revision.as_deref());
     if let Some(file) = &system.image.dockerfile {
         return dockerfile::build(contender, file, &reference, cache, means);
     }
@@ -56,8 +58,8 @@ pub fn make(contender: &Contender, store: &Store, cache: &Path, means: Means<'_>
     let layers = found.layers.iter().map(|(what, tree)| store.keep_layer(what, tree));
     let layers = layers.collect::<Result<Vec<_>, _>>().map_err(|cause| failed(cause, vec![]))?;
     let labels = [
-        (SYSTEM_LABEL, contender.name.to_string()),
-        ("org.opencontainers.image.title", contender.name.to_string()),
+        (SYSTEM_LABEL, name.to_string()),
+        ("org.opencontainers.image.title", name.to_string()),
         ("org.opencontainers.image.description", contender.summary.clone()),
     ];
     let mut env = environment(&found);

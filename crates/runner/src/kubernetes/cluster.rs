@@ -3,7 +3,7 @@
 //! It is spoken to through `kubectl proxy`, as only that command knows what users have set up to be let in: it listens on a socket of ours,
 //! hangs on a guard as all that we start does, and is idle while a load runs.
 
-use super::{WITHIN, notes, objects};
+use super::{WITHIN, notes, objects, status};
 use crate::build::hex;
 use crate::engine::{Body, Engine, Trouble};
 use crate::process::{Process, Spec};
@@ -22,11 +22,14 @@ const LISTENS_WITHIN: Duration = Duration::from_secs(10);
 /// How long a new namespace may take until pods can be made in it.
 const USABLE_WITHIN: Duration = Duration::from_secs(20);
 
+/// How long a namespace may take to go, with its pods.
+const GONE_WITHIN: Duration = Duration::from_secs(60);
+
 /// A cluster. Dropping it removes what was made.
 pub(super) struct Cluster {
     engine: Engine,
     /// Ends when it is dropped.
-    _kubectl: Process,
+    kubectl: RefCell<Option<Process>>,
     socket: PathBuf,
     /// What kubectl calls the cluster and who asks; empty where it has no name.
     context: String,
@@ -47,9 +50,22 @@ impl Cluster {
         static OPENED: AtomicU32 = AtomicU32::new(0);
         let folder = notes::folder()?;
         let name = format!("{}-{}", std::process::id(), OPENED.fetch_add(1, Ordering::Relaxed));
-        let (socket, log) = (folder.join(format!("{name}.api")), folder.join(format!("{name}.log")));
-        let here = std::env::current_dir().unwrap_or_else(|_| folder.clone());
-        let command = ["kubectl".to_owned(), "proxy".to_owned(), format!("--unix-socket={}", socket.display())];
+        let socket = folder.join(format!("{name}.api"));
+        let engine = Engine::at(socket.clone());
+        let mut cluster = Cluster { engine, kubectl: RefCell::default(), socket, context: String::new(), namespace: RefCell::default() };
+        cluster.proxy()?;
+        let context = crate::needs::output_of(&["kubectl", "config", "current-context"].map(str::to_owned)).unwrap_or_default();
+        cluster.context = context.lines().next().unwrap_or_default().trim().to_owned();
+        Ok(cluster)
+    }
+
+    /// Starts `kubectl proxy`, anew where there was one, and waits until the cluster answers behind it.
+    fn proxy(&self) -> Result<(), String> {
+        drop(self.kubectl.borrow_mut().take());
+        let _ = std::fs::remove_file(&self.socket);
+        let log = self.socket.with_extension("log");
+        let here = std::env::current_dir().unwrap_or_else(|_| std::env::temp_dir());
+        let command = ["kubectl".to_owned(), "proxy".to_owned(), format!("--unix-socket={}", self.socket.display())];
         let mut kubectl = Process::start(&Spec {
             command: &command,
             // What KUBECONFIG names may be named as seen from here.
@@ -61,13 +77,12 @@ impl Cluster {
             user: None,
             run: "kubernetes",
         })?;
-        let engine = Engine::at(socket.clone());
-        let listens = listens(&engine, &mut kubectl);
-        let context = crate::needs::output_of(&["kubectl", "config", "current-context"].map(str::to_owned)).unwrap_or_default();
+        let listens = listens(&self.engine, &mut kubectl);
         let _ = std::fs::remove_file(&log);
-        let context = context.lines().next().unwrap_or_default().trim().to_owned();
-        let cluster = Cluster { engine, _kubectl: kubectl, socket, context, namespace: RefCell::default() };
-        listens.map(|()| cluster)
+        // Before it listened it could not answer.
+        let _past = self.engine.lost();
+        *self.kubectl.borrow_mut() = Some(kubectl);
+        listens
     }
 
     /// Asks something, and reads the answer whole.
@@ -99,6 +114,42 @@ impl Cluster {
             std::thread::sleep(Duration::from_millis(20));
         }
         Ok(name)
+    }
+
+    /// Why what failed since this was last asked may have failed by the cluster's doing.
+    pub fn lost(&self) -> Option<String> {
+        let nodes = self.nodes().unwrap_or_default();
+        self.engine.lost().or_else(|| status::not_ready(&nodes))
+    }
+
+    /// Notes that the cluster failed.
+    pub fn note(&self, how: &str) {
+        self.engine.note(how);
+    }
+
+    /// Removes the namespace with all that is in it, once the cluster answers again; the next start has another.
+    pub fn renew(&self) -> Result<(), String> {
+        if self.ask("GET", "/version", Body::Nothing).is_err() {
+            // What it knew of a cluster that was made anew holds no more.
+            self.proxy()?;
+        }
+        if let Some(why) = status::not_ready(&self.nodes()?) {
+            return Err(why);
+        }
+        let Some(name) = self.namespace.borrow().clone() else { return Ok(()) };
+        let path = format!("/api/v1/namespaces/{name}");
+        // A cluster that was made anew knows of none.
+        let _ = self.ask("DELETE", &path, Body::Nothing);
+        let deadline = load::clock::now_ns() + GONE_WITHIN.as_nanos() as u64;
+        while !matches!(self.engine.ask("GET", &path, Body::Nothing, WITHIN), Err(Trouble::Refused(why)) if why.contains("not found")) {
+            if load::clock::now_ns() > deadline {
+                return Err(format!("the namespace {name} does not go"));
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        notes::forget(&name);
+        self.namespace.borrow_mut().take();
+        Ok(())
     }
 
     /// Nodes, as the cluster lists them.

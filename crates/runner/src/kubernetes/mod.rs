@@ -1,12 +1,14 @@
 //! Systems in pods of a Kubernetes cluster.
 //!
-//! Each start has a deployment of one pod and a service, in the one namespace of its run. What a pod uses is read of its processes, so it
+//! Each start has a deployment and a service, in the one namespace of its run. What a pod uses is read of its processes, so it
 //! must run on this machine, as on a cluster of one node.
 
 mod cluster;
+mod ingress;
 mod notes;
 mod objects;
 mod pod;
+mod replicas;
 mod status;
 
 pub use notes::clear;
@@ -18,6 +20,7 @@ use crate::place::{Inside, Order, Runner, Started};
 use crate::process::{self, NotDone, Spec, last_lines};
 use crate::start::Surroundings;
 use cluster::{Cluster, node_address};
+use ingress::{Before, Behind};
 use model::experiment::Network;
 use model::image::Image;
 use model::name::ContenderName;
@@ -25,7 +28,8 @@ use model::record::Failure;
 use model::reset::ResetStep;
 use model::system::Contender;
 use pod::{Pod, Spot};
-use std::cell::{Cell, RefCell};
+use serde_json::Value;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -47,9 +51,13 @@ pub struct Kubernetes {
     network: Network,
     /// What the cluster calls the images of those who take part.
     images: RefCell<BTreeMap<ContenderName, String>>,
-    /// Services that were made for a start that is yet to come, by where they are reached.
-    spots: RefCell<BTreeMap<SocketAddr, Spot>>,
+    /// Services that were made for a start that is yet to come, by where they are reached, with the nginx of ours before them.
+    spots: RefCell<BTreeMap<SocketAddr, (Spot, Option<Before>)>>,
     starts: Cell<u32>,
+    /// The class of Ingresses, once the cluster was asked for one.
+    class: OnceCell<Option<String>>,
+    /// The nginx of ours, and what the cluster calls its image.
+    nginx: OnceCell<(Contender, String)>,
 }
 
 impl Kubernetes {
@@ -60,7 +68,34 @@ impl Kubernetes {
     pub fn open(network: Network) -> Result<Kubernetes, String> {
         let cluster = Cluster::open().map_err(|why| format!("no Kubernetes cluster: {why}"))?;
         let (images, spots) = (RefCell::default(), RefCell::default());
-        Ok(Kubernetes { cluster: Rc::new(cluster), network, images, spots, starts: Cell::new(0) })
+        let (starts, class, nginx) = (Cell::new(0), OnceCell::new(), OnceCell::new());
+        Ok(Kubernetes { cluster: Rc::new(cluster), network, images, spots, starts, class, nginx })
+    }
+
+    /// The class of Ingresses that the cluster has, if it has one; not asked for where there will be none.
+    fn class(&self) -> Result<Option<&str>, String> {
+        if self.network == Network::Ingress && self.class.get().is_none() {
+            let _ = self.class.set(ingress::class(&self.cluster)?);
+        }
+        Ok(self.class.get().and_then(|class| class.as_deref()))
+    }
+
+    /// Has the cluster have the nginx of ours, where something is to stand behind it.
+    fn provide_ingress(&self, store: &Store, cache: &Path, means: Means<'_>) -> Result<(), Failure> {
+        let failed = |cause: String| Failure { stage: "image".into(), cause, log: vec![] };
+        if self.network != Network::Ingress || self.class().map_err(failed)?.is_some() {
+            return Ok(());
+        }
+        let nginx = ingress::ours(cache).map_err(failed)?;
+        let image = image::make(&nginx, store, cache, means)?;
+        let name = self.load(&image, store, cache, means)?;
+        let _ = self.nginx.set((nginx, name));
+        Ok(())
+    }
+
+    /// Makes a service; as the cluster has it.
+    fn serve(&self, namespace: &str, service: &Value) -> Result<Value, String> {
+        self.cluster.ask("POST", &format!("/api/v1/namespaces/{namespace}/services"), Body::Json(service))
     }
 
     /// Has an image of the store brought to the cluster, unless it is there; what it is called there.
@@ -109,6 +144,12 @@ fn name_of(image: &Image) -> String {
     format!("{repository}:{}-{digest}", tag.chars().take(100).collect::<String>())
 }
 
+/// Where a service is reached within the cluster.
+fn cluster_address(service: &Value) -> Result<SocketAddr, String> {
+    let host = service["spec"]["clusterIP"].as_str().and_then(|text| text.parse::<IpAddr>().ok());
+    Ok(SocketAddr::from((host.ok_or("the cluster gave the service no address")?, PORT)))
+}
+
 /// Whether a host is this machine and nobody else's.
 fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
@@ -129,13 +170,15 @@ impl Runner for Kubernetes {
             return Ok(None);
         }
         let failed = |cause: String| Failure { stage: "image".into(), cause, log: vec![] };
-        if let Some(why) = image::has_none(contender).or_else(|| cannot(contender)) {
+        let cannot_behind = || if self.network == Network::Ingress { ingress::cannot(contender) } else { None };
+        if let Some(why) = image::has_none(contender).or_else(|| cannot(contender)).or_else(cannot_behind) {
             return Err(failed(why.to_owned()));
         }
         let store = Store::open(&cache.join("images")).map_err(failed)?;
         let image = image::make(contender, &store, cache, means)?;
         store.sweep();
         let name = self.load(&image, &store, cache, means)?;
+        self.provide_ingress(&store, cache, means)?;
         self.images.borrow_mut().insert(contender.name.clone(), name);
         Ok(Some(image))
     }
@@ -157,14 +200,13 @@ impl Runner for Kubernetes {
         self.starts.set(self.starts.get() + 1);
         let name = format!("start-{}", self.starts.get());
         let service = objects::service(&name, around.run, &ports, self.network);
-        let made = self.cluster.ask("POST", &format!("/api/v1/namespaces/{namespace}/services"), Body::Json(&service))?;
+        let made = self.serve(&namespace, &service)?;
         let address = if self.network == Network::NodePort {
             let host = node_address(&self.cluster.nodes()?).ok_or("no node of the cluster has an address within it")?;
             let port = made["spec"]["ports"][0]["nodePort"].as_u64().and_then(|port| u16::try_from(port).ok());
             SocketAddr::from((host, port.ok_or("the cluster gave the service no port of its nodes")?))
         } else {
-            let host = made["spec"]["clusterIP"].as_str().and_then(|text| text.parse::<IpAddr>().ok());
-            SocketAddr::from((host.ok_or("the cluster gave the service no address")?, PORT))
+            cluster_address(&made)?
         };
         let mut texts = BTreeMap::new();
         texts.insert("java".into(), format!("{}/bin/java", image::JAVA));
@@ -173,7 +215,21 @@ impl Runner for Kubernetes {
         texts.insert("listen".into(), Ipv4Addr::UNSPECIFIED.to_string());
         texts.extend(ports.iter().map(|(name, port)| (format!("port.{name}"), port.to_string())));
         let ports = ports.into_iter().map(|(_, port)| port).collect();
-        self.spots.borrow_mut().insert(address, Spot { namespace, name, ports });
+        let mut spot = Spot { namespace, name, ports, has_ingress: false };
+        let (address, before) = match (self.network, self.class()?) {
+            (Network::Ingress, Some(class)) => {
+                spot.has_ingress = true;
+                (ingress::of_class(&self.cluster, &spot, class, around.run)?, None)
+            }
+            (Network::Ingress, None) => {
+                let before = Spot { name: format!("{}-ingress", spot.name), ports: vec![PORT], ..spot.clone() };
+                let service = objects::service(&before.name, around.run, &[("http".to_owned(), PORT)], self.network);
+                let made = self.serve(&before.namespace, &service)?;
+                (cluster_address(&made)?, Some(Before { spot: before, service: address }))
+            }
+            _ => (address, None),
+        };
+        self.spots.borrow_mut().insert(address, (spot, before));
         Ok(Inside { texts, address, published: vec![] })
     }
 
@@ -181,8 +237,19 @@ impl Runner for Kubernetes {
         let image = self.images.borrow().get(&order.contender.name).cloned();
         let image = image.ok_or_else(|| format!("no image of {} was made", order.contender.name))?;
         let spot = self.spots.borrow_mut().remove(&order.inside.address);
-        let spot = spot.ok_or_else(|| format!("no service was made at {}", order.inside.address))?;
-        Ok(Box::new(Pod::start(&self.cluster, &image, spot, order)?))
+        let (spot, before) = spot.ok_or_else(|| format!("no service was made at {}", order.inside.address))?;
+        let Some(before) = before else { return Ok(Box::new(Pod::start(&self.cluster, &image, spot, order)?)) };
+        let (nginx, of_nginx) = self.nginx.get().ok_or("no image of the nginx before it was made")?;
+        Ok(Box::new(Behind::start(&self.cluster, [&image, of_nginx], spot, before, nginx, order)?))
+    }
+
+    fn lost(&self) -> Option<String> {
+        self.cluster.lost()
+    }
+
+    fn recover(&self) -> Result<(), String> {
+        self.spots.borrow_mut().clear();
+        self.cluster.renew()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the cluster is told to make.
 
 use crate::image::WORK;
-use crate::start::Surroundings;
+use crate::place::Limits;
 use model::experiment::Network;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -52,6 +52,20 @@ pub(super) fn service(name: &str, run: &str, ports: &[(String, u16)], network: N
     })
 }
 
+/// What has everything that comes to a class of Ingresses go to the service of a start.
+pub(super) fn ingress(name: &str, run: &str, class: &str, port: u16) -> Value {
+    let backend = json!({"service": {"name": name, "port": {"number": port}}});
+    json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {"name": name, "labels": {RUN_LABEL: label(run), START_LABEL: name}},
+        "spec": {
+            "ingressClassName": class,
+            "rules": [{"http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}],
+        },
+    })
+}
+
 /// The files that were rendered for a start, each under a key of its own: not every name of a file may be one.
 pub(super) fn config_map(name: &str, run: &str, rendered: &[(String, String)]) -> Value {
     let data: BTreeMap<String, &str> = rendered.iter().enumerate().map(|(n, (_, text))| (key(n), text.as_str())).collect();
@@ -80,10 +94,14 @@ pub(super) struct Runs<'a> {
     pub grace_seconds: u64,
     /// Who runs it: user and group.
     pub user: (u32, u32),
+    /// How much of a machine it may use.
+    pub limits: Limits,
+    /// Whether there will be more of it.
+    pub is_one_of_many: bool,
 }
 
 /// The deployment of one start, of one pod.
-pub(super) fn deployment(runs: &Runs<'_>, around: &Surroundings<'_>) -> Value {
+pub(super) fn deployment(runs: &Runs<'_>, run: &str) -> Value {
     let (program, arguments) = runs.command.split_first().map_or(("", &[][..]), |(program, rest)| (program.as_str(), rest));
     let arguments: Vec<String> = arguments.iter().map(|argument| literal(argument)).collect();
     let env: Vec<Value> = runs.env.iter().map(|(name, value)| json!({"name": name, "value": literal(value)})).collect();
@@ -97,13 +115,15 @@ pub(super) fn deployment(runs: &Runs<'_>, around: &Surroundings<'_>) -> Value {
         mounts.push(json!({"name": "rendered", "mountPath": format!("{WORK}/{file}"), "subPath": key(n)}));
     }
     let mut limits = serde_json::Map::new();
-    if let Some(cpus) = around.limits.cpus {
+    if let Some(cpus) = runs.limits.cpus {
         limits.insert("cpu".into(), json!(format!("{}m", (cpus * 1000.0).round().max(1.0) as u64)));
     }
-    if let Some(bytes) = around.limits.memory_bytes {
+    if let Some(bytes) = runs.limits.memory_bytes {
         limits.insert("memory".into(), json!(bytes.to_string()));
     }
-    let labels = json!({RUN_LABEL: label(around.run), START_LABEL: runs.name});
+    // Many are to be where there is no room for all their limits: they ask for little (Burstable).
+    let requests = if runs.is_one_of_many { json!({"cpu": "5m", "memory": "4Mi"}) } else { json!(limits) };
+    let labels = json!({RUN_LABEL: label(run), START_LABEL: runs.name});
     json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -129,13 +149,23 @@ pub(super) fn deployment(runs: &Runs<'_>, around: &Surroundings<'_>) -> Value {
                         "env": env,
                         "ports": ports,
                         "volumeMounts": mounts,
-                        "resources": {"requests": limits, "limits": limits},
+                        "resources": {"requests": requests, "limits": limits},
                         // As it would run as a process.
                         "securityContext": {"runAsUser": runs.user.0, "runAsGroup": runs.user.1, "allowPrivilegeEscalation": false},
                     }],
                 },
             },
         },
+    })
+}
+
+/// How many pods a deployment shall have.
+pub(super) fn scale(namespace: &str, name: &str, replicas: u32) -> Value {
+    json!({
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"replicas": replicas},
     })
 }
 
@@ -147,32 +177,20 @@ fn literal(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::needs::Tools;
-    use crate::place::{Limits, Processes};
-    use std::path::Path;
-    use std::sync::atomic::AtomicBool;
 
     fn made(limits: Limits, command: &[&str], rendered: &[&str]) -> Value {
-        let (tools, stop) = (Tools::default(), AtomicBool::new(false));
-        let around = Surroundings {
-            tools: &tools,
-            runner: &Processes::ON_LOOPBACK,
-            limits,
-            upstream: None,
-            database: None,
-            cpus: &[],
-            descriptors: None,
-            work: Path::new("/nowhere"),
-            run: "Bank Of 2026/é",
-            stop: &stop,
-        };
+        made_of(1, limits, command, rendered)
+    }
+
+    fn made_of(replicas: u32, limits: Limits, command: &[&str], rendered: &[&str]) -> Value {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<String>>();
         let (command, rendered) = (owned(command), owned(rendered));
         let env = BTreeMap::from([("HOME".to_owned(), "$(PATH)".to_owned())]);
         let (image, ports) = ("faceoff/a:latest-0123456789ab", &[8080_u16][..]);
-        let runs =
-            Runs { name: "start-1", image, command: &command, env: &env, ports, rendered: &rendered, grace_seconds: 10, user: (7, 8) };
-        deployment(&runs, &around)
+        let (name, command, env, rendered) = ("start-1", &command[..], &env, &rendered[..]);
+        let is_one_of_many = replicas > 1;
+        let runs = Runs { name, image, command, env, ports, rendered, grace_seconds: 10, user: (7, 8), limits, is_one_of_many };
+        deployment(&runs, "Bank Of 2026/é")
     }
 
     #[test]
@@ -193,6 +211,16 @@ mod tests {
         assert_eq!(both["limits"], json!({"cpu": "500m", "memory": "67108864"}));
         assert_eq!(both["requests"], both["limits"]);
         assert_eq!(resources(Limits::default())["limits"], json!({}));
+    }
+
+    #[test]
+    fn many_ask_for_less_than_they_may() {
+        let limits = Limits { cpus: Some(0.5), memory_bytes: Some(64 << 20) };
+        let made = made_of(10, limits, &["/app/a"], &[]);
+        let resources = &made["spec"]["template"]["spec"]["containers"][0]["resources"];
+        assert_eq!(*resources, json!({"requests": {"cpu": "5m", "memory": "4Mi"}, "limits": {"cpu": "500m", "memory": "67108864"}}));
+        // All but the first are asked for once that answers.
+        assert_eq!((&made["spec"]["replicas"], &scale("n", "start-1", 10)["spec"]["replicas"]), (&json!(1), &json!(10)));
     }
 
     #[test]
@@ -220,5 +248,9 @@ mod tests {
         assert_eq!((&made["spec"]["type"], &made["spec"]["selector"]), (&json!("NodePort"), &json!({"faceoff.start": "start-1"})));
         assert_eq!(made["spec"]["ports"][1]["targetPort"], 8081);
         assert_eq!(service("s", "x", &[], Network::ClusterIp)["spec"]["type"], "ClusterIP");
+        let before = ingress("start-1", "x", "nginx", 8080);
+        let backend = &before["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"];
+        assert_eq!(*backend, json!({"name": "start-1", "port": {"number": 8080}}));
+        assert_eq!(before["spec"]["ingressClassName"], "nginx");
     }
 }

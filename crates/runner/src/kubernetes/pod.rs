@@ -1,15 +1,16 @@
-//! The pod of one start: made through a deployment, followed, stopped, removed.
+//! The pod of one start, the first where there are several: made through a deployment, followed, stopped, removed.
 
 use super::WITHIN;
 use super::cluster::Cluster;
 use super::objects::{self, Runs, START_LABEL};
+use super::replicas::Replica;
 use super::status::{self, State};
 use crate::cgroup;
 use crate::cpus::set_of;
 use crate::engine::{Body, escaped};
-use crate::place::{Order, Started};
+use crate::place::{Asks, Order, ScaledOut, Started};
 use crate::process::{Ended, Stop, last_lines, without_colours};
-use crate::procfs::{descendants, is_alive, parents, threads};
+use crate::procfs::{is_alive, parents, threads, trees};
 use model::system::StopSignal;
 use model::units::show_duration;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
@@ -19,7 +20,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How long the cluster may take to say that what has ended has ended.
@@ -37,22 +38,38 @@ pub(super) struct Spot {
     pub name: String,
     /// The ports on which it listens.
     pub ports: Vec<u16>,
+    /// Whether it has an Ingress of a class of the cluster.
+    pub has_ingress: bool,
 }
 
 /// A pod that was started. Dropping it removes it, with all that was made for it.
 pub(super) struct Pod {
-    cluster: Rc<Cluster>,
-    spot: Spot,
+    pub(super) cluster: Rc<Cluster>,
+    pub(super) spot: Spot,
     /// What the cluster calls it.
-    pod: String,
+    pub(super) pod: String,
     /// What its container is called.
     container: String,
     pid: u32,
+    /// How many of it there shall be.
+    pub(super) replicas: u32,
+    /// Those besides the first that have answered.
+    pub(super) others: Vec<Replica>,
     started_ns: u64,
-    memory_bytes: Option<u64>,
+    pub(super) memory_bytes: Option<u64>,
+    cpus: Vec<usize>,
+    descriptors: Descriptors,
     log: PathBuf,
     ended: Option<String>,
     is_gone: bool,
+}
+
+/// The most descriptors of a process.
+#[derive(Clone, Copy)]
+struct Descriptors {
+    most: u64,
+    /// Whether somebody said so.
+    is_asked: bool,
 }
 
 impl Pod {
@@ -64,6 +81,7 @@ impl Pod {
             Ok((file.clone(), text))
         };
         let rendered = start.render.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let replicas = order.contender.name.share().replicas.unwrap_or(1);
         let runs = Runs {
             name: &spot.name,
             image,
@@ -73,8 +91,10 @@ impl Pod {
             rendered: &start.render,
             grace_seconds: grace_seconds(stop.within),
             user: (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw()),
+            limits: order.limits(),
+            is_one_of_many: replicas > 1,
         };
-        let deployment = objects::deployment(&runs, order.around);
+        let deployment = objects::deployment(&runs, order.around.run);
         // From here on it is removed, however this ends.
         let mut pod = Pod {
             cluster: Rc::clone(cluster),
@@ -82,8 +102,12 @@ impl Pod {
             pod: String::new(),
             container: String::new(),
             pid: 0,
+            replicas,
+            others: vec![],
             started_ns: 0,
-            memory_bytes: order.around.limits.memory_bytes,
+            memory_bytes: order.limits().memory_bytes,
+            cpus: order.around.cpus.to_vec(),
+            descriptors: Descriptors { most: order.descriptors, is_asked: order.around.descriptors.or(start.descriptors).is_some() },
             log: order.log.to_owned(),
             ended: None,
             is_gone: false,
@@ -96,31 +120,31 @@ impl Pod {
         cluster.ask("POST", &pod.path("/apis/apps/v1", "deployments", ""), Body::Json(&deployment))?;
         pod.container = pod.await_running(order)?;
         pod.pid = pod.find()?;
-        pod.confine(order)?;
+        pod.confine(&[pod.pid])?;
         Ok(pod)
     }
 
     /// The path of something of its namespace, or of all that belongs to its start.
-    fn path(&self, group: &str, kind: &str, name: &str) -> String {
+    pub(super) fn path(&self, group: &str, kind: &str, name: &str) -> String {
         let name = if name.is_empty() { String::new() } else { format!("/{name}") };
         format!("{group}/namespaces/{}/{kind}{name}", self.spot.namespace)
     }
 
     /// What a list or a removal is of: what carries the label of its start.
-    fn of_start(&self) -> String {
+    pub(super) fn of_start(&self) -> String {
         format!("labelSelector={}", escaped(&format!("{START_LABEL}={}", self.spot.name)))
     }
 
-    /// Its pod as the cluster has it now.
-    fn look(&self) -> Result<Option<Value>, String> {
+    /// Its pods as the cluster has them now.
+    pub(super) fn all(&self) -> Result<Vec<Value>, String> {
         let path = format!("{}?{}", self.path("/api/v1", "pods", ""), self.of_start());
         let all = self.cluster.ask("GET", &path, Body::Nothing)?;
-        Ok(all["items"].as_array().and_then(|items| items.first().cloned()))
+        Ok(all["items"].as_array().cloned().unwrap_or_default())
     }
 
-    /// Its pod, once it has one.
-    fn own(&self) -> Result<Value, String> {
-        self.cluster.ask("GET", &self.path("/api/v1", "pods", &self.pod), Body::Nothing)
+    /// A pod of its, by name.
+    fn own(&self, pod: &str) -> Result<Value, String> {
+        self.cluster.ask("GET", &self.path("/api/v1", "pods", pod), Body::Nothing)
     }
 
     fn ended_at_once(&self, how: &str) -> String {
@@ -130,7 +154,7 @@ impl Pod {
     }
 
     /// What the cluster warned of, for a failure.
-    fn warnings(&self) -> String {
+    pub(super) fn warnings(&self) -> String {
         let path = format!("{}?fieldSelector=type%3DWarning", self.path("/api/v1", "events", ""));
         let events = self.cluster.ask("GET", &path, Body::Nothing).unwrap_or_default();
         status::warnings(&events, &self.spot.name).iter().map(|warning| format!("; {warning}")).collect()
@@ -142,7 +166,7 @@ impl Pod {
         let deadline = self.started_ns + within.as_nanos() as u64;
         let mut waits_for = "no pod was made of it".to_owned();
         loop {
-            if let Some(pod) = self.look()? {
+            if let Some(pod) = self.all()?.into_iter().next() {
                 self.pod = pod["metadata"]["name"].as_str().unwrap_or_default().to_owned();
                 match status::state(&pod, self.memory_bytes) {
                     State::Running(container) => return Ok(container),
@@ -167,7 +191,7 @@ impl Pod {
             return Ok(pid);
         }
         // It may have ended meanwhile.
-        let pod = self.own()?;
+        let pod = self.own(&self.pod)?;
         if let Some(how) = status::ended(&pod, self.memory_bytes) {
             return Err(self.ended_at_once(&how));
         }
@@ -175,39 +199,39 @@ impl Pod {
         Err(format!("its pod runs on the node {node}, which is not this machine: what a pod uses is read here, where its processes are"))
     }
 
-    /// Gives its processes the CPUs and the limit of descriptors that it has as a process; a pod's description has no words for either.
-    fn confine(&self, order: &Order<'_>) -> Result<(), String> {
-        let tree: Vec<u32> = std::iter::once(self.pid).chain(descendants(self.pid)).collect();
-        let cpus = set_of(order.around.cpus);
-        if !order.around.cpus.is_empty() {
+    /// Gives processes and all that descend from them the CPUs and the limit of descriptors that they have outside of a cluster; a pod's
+    /// description has no words for either.
+    pub(super) fn confine(&self, roots: &[u32]) -> Result<(), String> {
+        let tree = trees(roots);
+        let cpus = set_of(&self.cpus);
+        if !self.cpus.is_empty() {
             for thread in tree.iter().flat_map(|pid| threads(*pid)) {
                 // Where the kubelet gives it others, the check of its CPUs says so.
                 let _ = sched_setaffinity(Pid::from_raw(thread as i32), &cpus);
             }
         }
-        let limit = Some(order.descriptors);
-        let is_asked = order.around.descriptors.or(order.contender.system.start.descriptors).is_some();
+        let Descriptors { most, is_asked } = self.descriptors;
         for pid in tree {
-            let set = prlimit(Pid::from_raw(pid as i32), Resource::Nofile, Rlimit { current: limit, maximum: limit });
+            let set = prlimit(Pid::from_raw(pid as i32), Resource::Nofile, Rlimit { current: Some(most), maximum: Some(most) });
             if let Err(error) = set
                 && is_asked
                 && is_alive(pid)
             {
-                return Err(format!("its limit of {} descriptors cannot be set: {error}", order.descriptors));
+                return Err(format!("its limit of {most} descriptors cannot be set: {error}"));
             }
         }
         Ok(())
     }
 
-    /// Whether its first process runs; another that has got the same number is none of ours.
+    /// Whether its first process runs.
     fn runs(&self) -> bool {
-        let groups = || std::fs::read_to_string(format!("/proc/{}/cgroup", self.pid)).unwrap_or_default();
-        self.pid != 0 && is_alive(self.pid) && groups().contains(&self.container)
+        is_running(self.pid, &self.container)
     }
 
+    /// Waits until neither it nor any further replica runs.
     fn await_end(&self, most: Duration) -> bool {
         let deadline = load::clock::now_ns() + most.as_nanos() as u64;
-        while self.runs() {
+        while self.runs() || self.others.iter().any(Replica::runs) {
             if load::clock::now_ns() >= deadline {
                 return false;
             }
@@ -217,16 +241,20 @@ impl Pod {
     }
 
     /// Asks the cluster until it has noticed the end.
-    fn learn_end(&self) -> String {
+    pub(super) fn learn_end(&self, pod: &str) -> String {
         let deadline = load::clock::now_ns() + NOTICES_WITHIN.as_nanos() as u64;
         loop {
-            match self.own().map(|pod| status::state(&pod, self.memory_bytes)) {
+            match self.own(pod).map(|pod| status::state(&pod, self.memory_bytes)) {
                 Ok(State::Ended(how)) => return how,
                 Ok(State::Broken(why)) => return format!("its pod ({why})"),
                 Ok(State::Running(_) | State::Waiting(_)) => {}
-                Err(why) => return format!("lost: {why}{}", self.warnings()),
+                Err(why) => {
+                    self.cluster.note(&why);
+                    return format!("lost: {why}{}", self.warnings());
+                }
             }
             if load::clock::now_ns() > deadline {
+                self.cluster.note("it believes that what has ended runs");
                 return "lost: the cluster believes that it runs".into();
             }
             std::thread::sleep(ASK_AGAIN);
@@ -277,6 +305,9 @@ impl Pod {
         // What is gone already is refused: only what can be asked of all at once tells whether it went.
         let _ = self.cluster.ask("DELETE", &self.path("/apis/apps/v1", "deployments", &self.spot.name), Body::Nothing);
         let _ = self.cluster.ask("DELETE", &self.path("/api/v1", "services", &self.spot.name), Body::Nothing);
+        if self.spot.has_ingress {
+            let _ = self.cluster.ask("DELETE", &self.path("/apis/networking.k8s.io/v1", "ingresses", &self.spot.name), Body::Nothing);
+        }
         delete(format!("{}?{of_start}", self.path("/apis/apps/v1", "replicasets", "")));
         delete(format!("{}?gracePeriodSeconds=0&{of_start}", self.path("/api/v1", "pods", "")));
         delete(format!("{}?{of_start}", self.path("/api/v1", "configmaps", "")));
@@ -287,9 +318,20 @@ impl Pod {
         self.is_gone = went;
     }
 
+    /// Sends a signal to those that run; whether all got it.
     fn signal(&self, signal: Signal) -> bool {
-        self.runs() && Pid::from_raw(self.pid as i32).is_some_and(|pid| kill_process(pid, signal).is_ok())
+        let first = self.runs().then_some(self.pid);
+        let pids = first.into_iter().chain(self.others.iter().filter(|replica| replica.runs()).map(|replica| replica.pid));
+        // Each gets it, whatever became of the one before.
+        let went: Vec<bool> = pids.map(|pid| Pid::from_raw(pid as i32).is_some_and(|pid| kill_process(pid, signal).is_ok())).collect();
+        went.into_iter().all(|went| went)
     }
+}
+
+/// Whether the first process of a container runs; another that has got the same number is none of ours.
+pub(super) fn is_running(pid: u32, container: &str) -> bool {
+    let groups = || std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    pid != 0 && is_alive(pid) && groups().contains(container)
 }
 
 /// Whole seconds, as a cluster counts, and one at least: with none it would not be asked to end, but killed.
@@ -298,7 +340,7 @@ fn grace_seconds(within: Duration) -> u64 {
 }
 
 /// The first process of a container: the one in its control group whose parent is not.
-fn root_of(container: &str) -> Option<u32> {
+pub(super) fn root_of(container: &str) -> Option<u32> {
     // Anything less could be part of another's name.
     if container.len() < 12 {
         return None;
@@ -342,10 +384,18 @@ impl Started for Pod {
     }
 
     fn ended(&mut self) -> Option<String> {
-        if self.ended.is_none() && !self.runs() {
-            self.ended = Some(self.learn_end());
+        if self.ended.is_none() {
+            self.ended = if self.runs() { self.ended_of_others() } else { Some(self.learn_end(&self.pod)) };
         }
         self.ended.clone()
+    }
+
+    fn others(&self) -> Vec<u32> {
+        self.others.iter().map(|replica| replica.pid).collect()
+    }
+
+    fn scale_out(&mut self, asks: &Asks<'_>, within: Duration, stop: &AtomicBool) -> Result<Option<ScaledOut>, String> {
+        self.ask_for_all(asks, within, stop)
     }
 
     fn log(&self) -> &Path {
@@ -366,8 +416,10 @@ impl Started for Pod {
 
     fn stop(mut self: Box<Self>, signal: StopSignal, within: Duration) -> Stop {
         // Its group goes with its first process.
-        let memory_kills = cgroup::own_usage(self.pid).map_or(0, |usage| usage.memory_kills);
+        let pids = std::iter::once(self.pid).chain(self.others());
+        let memory_kills: u64 = pids.filter_map(cgroup::own_usage).map(|usage| usage.memory_kills).sum();
         self.orphan();
+        self.dismiss_others(grace_seconds(within));
         // How it ended and what it wrote are known only as long as the pod is.
         // From whatever state the cluster has at hand (0): the newest is waited for in vain where pods alone have not changed since.
         let of_it = format!("watch=1&resourceVersion=0&fieldSelector=metadata.name%3D{}", self.pod);
@@ -381,9 +433,7 @@ impl Started for Pod {
             StopSignal::Quit => Signal::QUIT,
             StopSignal::Usr1 => Signal::USR1,
         };
-        if self.ended.is_none() {
-            self.signal(asked);
-        }
+        self.signal(asked);
         let mut killed = false;
         if !self.await_end(within) {
             killed = true;
@@ -398,6 +448,9 @@ impl Started for Pod {
             (None, Ok(watch)) => end_told(watch, self.memory_bytes),
             (None, Err(why)) => format!("lost: {why}"),
         };
+        if let Some(why) = status.strip_prefix("lost: ") {
+            self.cluster.note(why);
+        }
         if let Ok(output) = output {
             keep(output, &self.log);
         }

@@ -2,6 +2,7 @@
 
 use model::units::show_bytes;
 use serde_json::Value;
+use std::net::IpAddr;
 
 /// How far a pod is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +82,22 @@ fn reason(of: &Value) -> Option<String> {
     })
 }
 
+/// Where a pod is reached within the cluster.
+pub(super) fn address(pod: &Value) -> Option<IpAddr> {
+    pod["status"]["podIP"].as_str()?.parse().ok()
+}
+
+/// Why no node runs anything, in the cluster's words; `None` where one does, or none is known.
+pub(super) fn not_ready(nodes: &[Value]) -> Option<String> {
+    let why = |node: &Value| {
+        let mut conditions = node["status"]["conditions"].as_array().into_iter().flatten();
+        let ready = conditions.find(|condition| condition["type"] == "Ready" && condition["status"] != "True")?;
+        let name = node["metadata"]["name"].as_str().unwrap_or("unknown");
+        Some(format!("its node {name} is not ready{}", reason(ready).map(|reason| format!(" ({reason})")).unwrap_or_default()))
+    };
+    nodes.iter().map(why).collect::<Option<Vec<String>>>()?.into_iter().next()
+}
+
 /// The last warnings about what belongs to a start, each once, as the cluster words them.
 pub(super) fn warnings(events: &Value, start: &str) -> Vec<String> {
     let is_of_start = |event: &&Value| {
@@ -134,6 +151,22 @@ mod tests {
     fn an_eviction_says_why() {
         let text = json!({"status": {"phase": "Failed", "reason": "Evicted", "message": "The node was low on memory."}});
         assert_eq!(state(&text, None), State::Broken("Evicted: The node was low on memory.".into()));
+    }
+
+    #[test]
+    fn where_no_node_is_ready_the_first_is_named() {
+        let node = |name: &str, status: &str| {
+            let conditions = [
+                json!({"type": "MemoryPressure", "status": "False"}),
+                json!({"type": "Ready", "status": status, "reason": "NodeStatusUnknown", "message": "Nobody tells."}),
+            ];
+            json!({"metadata": {"name": name}, "status": {"conditions": conditions}})
+        };
+        assert_eq!(not_ready(&[node("a", "True"), node("b", "Unknown")]), None);
+        let said = not_ready(&[node("b", "Unknown"), node("a", "False")]);
+        assert_eq!(said.as_deref(), Some("its node b is not ready (NodeStatusUnknown: Nobody tells.)"));
+        assert_eq!(not_ready(&[json!(null), json!({"status": {"conditions": 3}})]), None);
+        assert_eq!(not_ready(&[]), None);
     }
 
     #[test]

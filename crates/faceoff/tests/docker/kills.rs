@@ -1,0 +1,137 @@
+//! Killed at random moments, in a way that nobody can hear: faceoff, a contender, the engine. Whoever it was, every finished trial can be
+//! judged, an engine's end is no contender's failure, and nothing is left after `faceoff clean`. A proof that was stopped goes on where it
+//! stopped.
+
+use crate::folder::{Folder, nothing_is_left};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How long a run may take to come to its end, whomever it lost.
+const ENDS_WITHIN: Duration = Duration::from_secs(400);
+/// The last moment at which somebody is killed.
+const LATEST_MS: u64 = 15_000;
+/// Names the command of a shell that kills the engine.
+const KILL: &str = "FACEOFF_ENGINE_KILL";
+/// Names the one that brings it up again.
+const UP: &str = "FACEOFF_ENGINE_UP";
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Victim {
+    Faceoff,
+    Contender,
+    Engine,
+}
+
+/// Kills in turn, as often as FACEOFF_KILLS says, in runs of the experiment `x` of a folder; `is_clean` fails where something is left in
+/// the engine.
+pub fn at_random_moments(folder: &Folder, runner: &str, is_clean: &dyn Fn()) {
+    let rounds = std::env::var("FACEOFF_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(20);
+    let mut victims = vec![Victim::Faceoff, Victim::Contender];
+    if [KILL, UP].iter().all(|name| std::env::var_os(name).is_some()) {
+        victims.push(Victim::Engine);
+    } else {
+        let _ = writeln!(std::io::stderr(), "\nSKIPPED: kills of the engine, as {KILL} and {UP} do not say how");
+    }
+    let done = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kills-{runner}.txt"));
+    let before = std::fs::read_to_string(&done).unwrap_or_default().lines().count();
+    let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos();
+    println!("seed {seed}; {before} of {rounds} rounds are done, which stand in {}", done.display());
+    let mut random = u64::from(seed);
+    for round in before..rounds {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let after = Duration::from_millis((random >> 33) % LATEST_MS);
+        let victim = victims[round % victims.len()];
+        one(folder, runner, victim, after, &format!("r{round}"));
+        folder.run(&["clean"]).expect(0);
+        is_clean();
+        nothing_is_left(folder);
+        let mut file = File::options().append(true).create(true).open(&done).unwrap();
+        writeln!(file, "{victim:?} after {after:?}").unwrap();
+    }
+    std::fs::remove_file(&done).unwrap();
+}
+
+fn one(folder: &Folder, runner: &str, victim: Victim, after: Duration, out: &str) {
+    let case = format!("{victim:?} after {after:?}");
+    let log = folder.path().join(format!("{out}.err"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
+    command.current_dir(folder.path()).env("TMPDIR", folder.path()).env("XDG_CACHE_HOME", folder.path().join("cache"));
+    command.args(["run", "x", "--runner", runner, "--out", out]).stdout(Stdio::null()).stderr(File::create(&log).unwrap());
+    let mut run = command.spawn().unwrap();
+    std::thread::sleep(after);
+    match victim {
+        Victim::Faceoff => run.kill().unwrap(),
+        Victim::Contender => kill_contender(&mut run),
+        Victim::Engine => {
+            shell(KILL);
+            std::thread::sleep(Duration::from_secs(1));
+            shell(UP);
+        }
+    }
+    let begun = Instant::now();
+    while run.try_wait().unwrap().is_none() {
+        if begun.elapsed() > ENDS_WITHIN {
+            let _ = run.kill();
+            panic!("{case}: it does not end\n{}", std::fs::read_to_string(&log).unwrap_or_default());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    if !folder.path().join(out).join("record.jsonl").exists() {
+        println!("{case}: before there was a record");
+        return;
+    }
+    is_judged(folder, victim, out, &case);
+    if victim != Victim::Contender {
+        let ran = folder.run(&["run", "--resume", out]);
+        assert!([0, 1, 4].contains(&ran.code), "{case}: {}\n{}\n{}", ran.code, ran.out, ran.err);
+        assert!(folder.record(out).missing().is_empty(), "{case}\n{}", ran.err);
+        is_judged(folder, victim, out, &case);
+    }
+}
+
+/// The record is read and judged, and whoever lost its engine has not failed.
+fn is_judged(folder: &Folder, victim: Victim, out: &str, case: &str) {
+    let record = folder.record(out);
+    let mut measured = record.trials.iter().flat_map(|trial| &trial.measurements);
+    assert!(measured.all(|measured| measured.counts.add_up()), "{case}");
+    let of_trials = record.trials.iter().filter_map(|trial| trial.failure.as_ref());
+    let failures: Vec<_> = of_trials.chain(record.dropped().map(|(_, failure)| failure)).collect();
+    assert!(victim == Victim::Contender || failures.is_empty(), "{case}: {failures:?}");
+    let ran = folder.run(&["judge", out]);
+    assert!([0, 1, 4].contains(&ran.code), "{case}: {}\n{}\n{}", ran.code, ran.out, ran.err);
+    println!("{case}: {} trials, {} failures", record.trials.len(), failures.len());
+}
+
+/// Kills one that runs in a control group of its own, as soon as there is one.
+fn kill_contender(run: &mut Child) {
+    let begun = Instant::now();
+    while run.try_wait().unwrap().is_none() && begun.elapsed() < Duration::from_secs(120) {
+        if let Some(pid) = contender() {
+            let _ = Command::new("kill").args(["-KILL", &pid]).status();
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The process id of a `control` in a container.
+fn contender() -> Option<String> {
+    let read = |pid: &str, file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let ours = read("self", "cgroup");
+    let mut pids = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let is_it = |pid: &String| {
+        let group = read(pid, "cgroup");
+        pid.bytes().all(|b| b.is_ascii_digit()) && read(pid, "comm").trim() == "control" && !group.is_empty() && group != ours
+    };
+    pids.find(is_it)
+}
+
+/// Runs what a variable names.
+fn shell(name: &str) {
+    let command = std::env::var(name).unwrap();
+    let done = Command::new("sh").args(["-c", &command]).stdout(Stdio::null()).status().unwrap();
+    assert!(done.success(), "{name}: `{command}` ended with {done}");
+}
