@@ -202,7 +202,7 @@ func (c *Config) upstreams(t table) map[string]int {
 		if all.of[key.Value] != all.node.Content[i+1] {
 			continue // it stands twice, which was told
 		}
-		u := all.table(key.Value, "servers", "balance", "share", "requests", "queue", "wait", "host", "timeouts", "keep", "retries", "eject", "health", "tls")
+		u := all.table(key.Value, "servers", "balance", "share", "requests", "queue", "wait", "host", "timeouts", "keep", "retries", "eject", "health", "tls", "http2")
 		tables = append(tables, u)
 		names[key.Value] = len(c.Upstreams)
 		c.Upstreams = append(c.Upstreams, c.upstream(u, key))
@@ -247,6 +247,7 @@ func (c *Config) upstream(u table, key *yaml.Node) proxy.UpstreamSettings {
 		Slow:     eject.duration("slow", 0, 0, longest),
 		Retries:  0.2,
 		Health:   u.health(),
+		Framed:   u.boolean("http2", false),
 	}
 	if retries, ok := u.share("retries", 0); ok {
 		s.Retries = retries

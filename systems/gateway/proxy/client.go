@@ -46,6 +46,7 @@ type client struct {
 	listed  bool          // in the worker's list of those to look at
 	fresh   bool          // nothing has come that could not begin HTTP/2
 	session *session      // nil while it speaks HTTP/1.1
+	stream  *stream       // of another client's session, where it is one request there
 
 	account account
 	mark    *mark.Mark // what the request was given, where its route gives anything

@@ -61,6 +61,8 @@ func (c *client) dispatch() {
 	} else if err := c.encode(&c.body, &c.in, c.chunked); err != nil {
 		c.refuse(err)
 		return
+	} else if u.Framed && c.body.Done() {
+		c.repeat = append(c.repeat[:0], w.out...) // a server may say that it did nothing about it
 	}
 	if m := c.route.Mirror; m != nil && c.body.Done() && !c.upgrade && (m.Upto == route.Whole || uint64(rand.Uint32())*route.Whole>>32 < uint64(m.Upto)) {
 		w.mirror(c.table.Upstreams[m.Upstream], w.out, c.kind)
@@ -94,6 +96,8 @@ func (c *client) attach(s *server, request []byte) bool {
 			c.fail(502, unreachable)
 			return false
 		}
+	}
+	if l.connecting {
 		l.queue(request)
 		w.wheel.start(&c.timer, c.upstream.Connect)
 	} else {

@@ -439,7 +439,8 @@ func TestStreamsAndWindowsAreBounded(t *testing.T) {
 func TestBytesThatComeOneByOneTakeNoMoreRoom(t *testing.T) {
 	c := &client{}
 	c.w = &worker{}
-	st := &stream{client: c, session: &session{client: c}, left: -1}
+	st := &stream{client: c, session: &session{client: c}}
+	st.flow = flow{conn: &c.conn, end: st, left: -1}
 	for range h2.Window {
 		st.add([]byte{'x'})
 	}

@@ -59,7 +59,7 @@ type worker struct {
 	date   []byte // as fields have it
 	second int64  // of date
 
-	sessions []*session // have something to send
+	framings []*framing // have something to send
 
 	ready []*client // have a place, or more to do
 	turn  []*client // those of them that are looked at
@@ -107,7 +107,7 @@ func (w *worker) run() error {
 	w.listen()
 	var look time.Duration // when the door was last looked at
 	for {
-		w.writeSessions()
+		w.writeFramings()
 		patience := -1
 		switch {
 		case len(w.ready) > 0:
