@@ -21,7 +21,7 @@ type Reader struct {
 	plain                           bool   // a field has come that is none
 	fields                          []byte // as lines
 	cookie                          []byte
-	te                              bool
+	te, trailers                    bool
 	length                          int64
 	size                            int
 	malformed                       string
@@ -145,6 +145,9 @@ func (r *Reader) take(f hpack.HeaderField) {
 			r.malformed = "Content-Length is not one number of bytes"
 		}
 		r.length = length
+	case "trailer":
+		r.trailers = true
+		r.line(f.Name, f.Value)
 	default:
 		r.line(f.Name, f.Value)
 	}
@@ -262,6 +265,9 @@ func (r *Reader) writeAnswer(bare, end bool) int64 {
 	}
 	if r.malformed != "" {
 		return 0
+	}
+	if r.trailers && !bare && !end {
+		r.length = -1 // only chunks have trailers in HTTP/1.1
 	}
 	to := append(r.text, "HTTP/1.1 "...)
 	to = appendDecimal(to, int64(r.status))

@@ -81,7 +81,7 @@ func (l *link) rest() {
 	l.client = nil
 	l.used = true
 	l.in.keep(w)
-	if u.kept[w.id] >= u.Keep || w.stopping || u.over() || l.hung || len(l.in.data) > 0 {
+	if u.kept[w.id] >= u.Keep || w.stopping || u.over() || l.hung || (len(l.in.data) > 0 && l.trunk == nil) {
 		l.close()
 		return
 	}

@@ -241,10 +241,10 @@ func (t *trunk) end() {
 	t.frames, t.block = nil, nil
 }
 
-// doubt has a connection carry no further request over which nothing came for as long as an answer may take, although one was
-// waited for since.
+// doubt has a connection carry no further request over which nothing came for half as long as an answer may take, although one
+// was waited for since.
 func (t *trunk) doubt(since time.Duration) {
-	if l := t.link; l.w.wheel.now-max(since, t.heard) >= l.upstream.Answer {
+	if l := t.link; l.w.wheel.now-max(since, t.heard) >= l.upstream.Answer/2 {
 		t.leaving = true
 	}
 }
