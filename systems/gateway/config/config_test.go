@@ -175,7 +175,7 @@ func TestTheOwnFilesAreRight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rendered := strings.NewReplacer("{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081", "{upstream.port}", "8081", "{work}", "/tmp").Replace(string(text))
+		rendered := strings.NewReplacer("{listen}", "127.0.0.1", "{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081", "{upstream.port}", "8081", "{work}", "/tmp").Replace(string(text))
 		c, err := parse(name, []byte(rendered), 1000, 1, known)
 		if err != nil {
 			t.Error(err)
@@ -188,6 +188,10 @@ func TestTheOwnFilesAreRight(t *testing.T) {
 		if err != nil || c.Upstreams[1].Retries == 0 || c.Upstreams[1].Failures == 0 || bare.Upstreams[1].Retries != 0 || bare.Upstreams[1].Failures != 0 {
 			t.Errorf("%v", err)
 		}
+		framed, err := parse(name, []byte(rendered), 1000, 1, known, "upstreams.orders.http2=true", "upstreams.reviews.http2=true")
+		if err != nil || !framed.Upstreams[0].Framed || !framed.Upstreams[1].Framed || c.Upstreams[0].Framed {
+			t.Errorf("%v", err)
+		}
 	}
 }
 
@@ -196,7 +200,7 @@ func TestTheSettingsOfVariantsAreRight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rendered := strings.NewReplacer("{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081").Replace(string(text))
+	rendered := strings.NewReplacer("{listen}", "127.0.0.1", "{port.http}", "8080", "{cores}", "2", "{upstream.address}", "127.0.0.1:8081").Replace(string(text))
 	here := known
 	here.read = func(name string) ([]byte, error) { return os.ReadFile("../" + name) }
 	c, err := parse("f", []byte(rendered), 1000, 1, here,
