@@ -38,8 +38,10 @@ func (a *Writer) AppendRequest(to []byte, stream uint32, text []byte, secure, fo
 	}
 	a.to = append(a.to, 4)
 	a.text(target)
-	a.to = append(a.to, 1)
-	a.text(host)
+	if len(host) > 0 { // HTTP/1.0 may name none
+		a.to = append(a.to, 1)
+		a.text(host)
+	}
 	asked := Asked{Bare: string(name) == "HEAD"}
 	for {
 		line, rest, _ = bytes.Cut(rest, lineEnd)

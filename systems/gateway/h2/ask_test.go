@@ -24,6 +24,7 @@ func TestRequestsAsServersAreAsked(t *testing.T) {
 		{lines("PATCH /x HTTP/1.1", "Host: a", "X: ", "Connection: TE", "TE: trailers", "Transfer-Encoding: chunked") + "0\r\n\r\n",
 			":method: PATCH|:scheme: http|:path: /x|:authority: a|x: |te: trailers", wire.Body{Kind: wire.Chunked}, false},
 		{lines("HEAD /x HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: websocket"), ":method: HEAD|:scheme: http|:path: /x|:authority: a", wire.Body{}, true},
+		{lines("GET /x HTTP/1.1", "Host: "), ":method: GET|:scheme: http|:path: /x", wire.Body{}, false},
 		{lines("OPTIONS * HTTP/1.1", "Host: a"), ":method: OPTIONS|:scheme: http|:path: *|:authority: a", wire.Body{}, false},
 	} {
 		for _, forget := range []bool{false, true} {
