@@ -285,6 +285,8 @@ func TestWhatIsWrongIsToldWithLineAndCure(t *testing.T) {
 		{"mirror: {products: 10%}", "mirror: {products: 10}", "`routes[2].mirror.products` is \"10\""},
 		{"retries: 10%", "retries: 10", "gateway.yaml:20: `upstreams.products.retries` is \"10\""},
 		{"retries: 10%", "http2: yes", "gateway.yaml:20: `upstreams.products.http2` is \"yes\"\n  hint: write `true` or `false`"},
+		{"body: 1MB", "compress: {types: [text]}", "gateway.yaml:35: `routes[2].compress.types` has \"text\""},
+		{"body: 1MB", "compress: {types: [\"*/*\"]}", "`routes[2].compress.types` has \"*/*\""},
 		{"path: /well", "path: well", "gateway.yaml:22: `path` is \"well\""},
 		{"key: shop.key", "key: x", "gateway.yaml:44: no certificate of `shop.pem` and `x`: no such file"},
 		{"  listen: 127.0.0.1:8443\n", "", "`tls.listen` is missing"},

@@ -10,6 +10,7 @@ import (
 
 	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/mark"
+	"faceoff/systems/gateway/press"
 	"faceoff/systems/gateway/wire"
 )
 
@@ -251,6 +252,9 @@ func (c *client) begin(n int) {
 		c.skipHead()
 		c.fail(404, "not found")
 		return
+	}
+	if c.route.Press != nil {
+		c.presses = press.Accepts(r.Only("accept-encoding"))
 	}
 	if rules := c.route.Marks; rules != nil {
 		if c.mark == nil {

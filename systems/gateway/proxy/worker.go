@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"faceoff/systems/gateway/press"
 	"faceoff/systems/gateway/wire"
 )
 
@@ -60,6 +61,11 @@ type worker struct {
 	second int64  // of date
 
 	framings []*framing // have something to send
+
+	presses  []*press.Press // that nobody uses
+	pressing int            // answers that are compressed now
+	added    []byte         // fields of an answer in addition, of the event under way
+	drop     []string       // names of those that do not go on
 
 	ready []*client // have a place, or more to do
 	turn  []*client // those of them that are looked at
