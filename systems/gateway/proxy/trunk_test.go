@@ -290,6 +290,7 @@ func TestAnswersInHTTP2ThatCannotBePassedOn(t *testing.T) {
 		"a body before":         func(_ *served, stream uint32) []byte { return frame(h2.Data, 0, stream, []byte("x")) },
 		"an end before":         func(_ *served, stream uint32) []byte { return frame(h2.Data, h2.EndStream, stream, nil) },
 		"too long a head":       func(s *served, stream uint32) []byte { return head(s, 0, stream, ":status", "200", "x", strings.Repeat("y", 9<<10), "z", strings.Repeat("y", 9<<10)) },
+		"too long a field":      func(s *served, stream uint32) []byte { return head(s, 0, stream, ":status", "200", "x", strings.Repeat("a", 20000)) },
 		"too many fields":       func(s *served, stream uint32) []byte { return head(s, 0, stream, append([]string{":status", "200"}, slices.Repeat([]string{"x", "y"}, 200)...)...) },
 		"6.6 PUSH_PROMISE":      func(_ *served, stream uint32) []byte { return frame(h2.PushPromise, h2.EndHeaders, stream, make([]byte, 4)) },
 		"5.1 HEADERS when idle": func(s *served, stream uint32) []byte { return head(s, 0, stream+2, ":status", "200") },
