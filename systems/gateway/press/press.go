@@ -51,8 +51,7 @@ func trim(text []byte) []byte { return bytes.Trim(text, " \t") }
 // Fits reports whether an answer is one that is compressed where the client takes it so. Its representation then depends on what the client
 // takes, whether it takes this or not.
 func (rules *Rules) Fits(r *wire.Response) bool {
-	switch {
-	case r.Status != 200, r.Body.Kind == wire.None, r.Body.Kind == wire.Sized && r.Body.Length < rules.Above:
+	if r.Status != 200 || r.Body.Kind == wire.None || (r.Body.Kind == wire.Sized && r.Body.Length < rules.Above) {
 		return false
 	}
 	typed := false
@@ -64,14 +63,22 @@ func (rules *Rules) Fits(r *wire.Response) bool {
 			if typed = rules.typed(field.Value); !typed {
 				return false
 			}
-		case wire.Equal(field.Name, "content-encoding"), wire.Equal(field.Name, "content-range"), wire.Equal(field.Name, "content-digest"),
-			wire.Equal(field.Name, "content-md5"):
-			return false // of what it is a part, or what was made of it, would be wrong
+		case named(field.Name, "content-encoding", "content-range", "content-digest", "repr-digest", "digest", "content-md5"):
+			return false // it would no longer be true
 		case wire.Equal(field.Name, "cache-control") && wire.HasOption(field.Value, "no-transform"):
 			return false
 		}
 	}
 	return typed
+}
+
+func named(name []byte, names ...string) bool {
+	for _, one := range names {
+		if wire.Equal(name, one) {
+			return true
+		}
+	}
+	return false
 }
 
 // typed reports whether a type is one of those that are compressed.
