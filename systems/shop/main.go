@@ -53,7 +53,7 @@ func parse(args []string, usage io.Writer) (netip.AddrPort, error) {
 	}
 	first, err := netip.ParseAddrPort(*listen)
 	if err != nil || !first.Addr().Is4() || !first.Addr().IsLoopback() || first.Port() == 0 {
-		return netip.AddrPort{}, fmt.Errorf("-listen: %q is not a port of 127.0.0.0/8\n  hint: write for example 127.0.0.1:8080", *listen)
+		return netip.AddrPort{}, fmt.Errorf("-listen: %q is not a port of 127.0.0.0/8\n  hint: write for example 127.0.0.1:8080; in a container, have it use the machine's own network", *listen)
 	}
 	return first, nil
 }
@@ -68,6 +68,9 @@ func run(ctx context.Context, first netip.AddrPort) error {
 			server.Close()
 		}
 	}()
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true) // of whoever begins with it
 	handlers := services(first, ending)
 	failed := make(chan error, len(handlers))
 	address := first.Addr()
@@ -76,7 +79,7 @@ func run(ctx context.Context, first netip.AddrPort) error {
 		if err != nil {
 			return err
 		}
-		server := &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout}
+		server := &http.Server{Handler: handler, Protocols: protocols, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout}
 		servers = append(servers, server)
 		go func() { failed <- server.Serve(listener) }()
 		address = address.Next()

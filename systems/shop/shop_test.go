@@ -134,6 +134,15 @@ func TestEachServiceHasAnAddress(t *testing.T) {
 		}
 	}
 	want(t, at("127.0.0.1", "/orders/5"), 200, `{"order":5,"stock":{"article":5}}`)
+	framed := new(http.Protocols)
+	framed.SetUnencryptedHTTP2(true)
+	response, err := (&http.Client{Timeout: patience, Transport: &http.Transport{Protocols: framed, DisableKeepAlives: true}}).Get(at("127.0.0.1", "/orders/5"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.Body.Close(); response.StatusCode != 200 || response.ProtoMajor != 2 {
+		t.Errorf("%s over %s", response.Status, response.Proto)
+	}
 	want(t, at("127.0.0.2", "/stock/5"), 200, `{"article":5}`)
 	want(t, at("127.0.0.3", "/reviews/breaks-off/100"), 200, `{"review":100}`)
 	if status, _ := get(t, at("127.0.0.4", "/reviews/breaks-off/100")); status != 0 {

@@ -202,7 +202,7 @@ func (c *Config) upstreams(t table) map[string]int {
 		if all.of[key.Value] != all.node.Content[i+1] {
 			continue // it stands twice, which was told
 		}
-		u := all.table(key.Value, "servers", "balance", "share", "requests", "queue", "wait", "host", "timeouts", "keep", "retries", "eject", "health", "tls")
+		u := all.table(key.Value, "servers", "balance", "share", "requests", "queue", "wait", "host", "timeouts", "keep", "retries", "eject", "health", "tls", "http2")
 		tables = append(tables, u)
 		names[key.Value] = len(c.Upstreams)
 		c.Upstreams = append(c.Upstreams, c.upstream(u, key))
@@ -247,6 +247,7 @@ func (c *Config) upstream(u table, key *yaml.Node) proxy.UpstreamSettings {
 		Slow:     eject.duration("slow", 0, 0, longest),
 		Retries:  0.2,
 		Health:   u.health(),
+		Framed:   u.boolean("http2", false),
 	}
 	if retries, ok := u.share("retries", 0); ok {
 		s.Retries = retries
@@ -338,7 +339,7 @@ func (c *Config) routes(t table, upstreams map[string]int) {
 	}
 	for i, node := range t.list("routes") {
 		r := t.reader.table(node, fmt.Sprintf("routes[%d]", i), "name", "path", "exact", "host", "methods", "headers", "replace", "access", "mirror", "upstream",
-			"allow", "deny", "body", "rate", "token", "id", "trace", "request", "answer", "cors", "fault")
+			"allow", "deny", "body", "rate", "token", "id", "trace", "request", "answer", "cors", "fault", "compress")
 		one := &route.Route{Path: r.text("path", "/", "/api"), Exact: r.boolean("exact", false), Methods: r.texts("methods"), Quiet: !r.boolean("access", true)}
 		one.Name = r.text("name", one.Path, "api")
 		for _, host := range r.texts("host") {
@@ -366,7 +367,7 @@ func (c *Config) routes(t table, upstreams map[string]int) {
 		}
 		r.target(one, upstreams)
 		r.mirror(one, upstreams)
-		one.Guard, one.Marks, one.Fault = r.guard(), r.marks(), r.fault()
+		one.Guard, one.Marks, one.Fault, one.Press = r.guard(), r.marks(), r.fault(), r.press()
 		c.Routes = append(c.Routes, one)
 	}
 }

@@ -188,6 +188,10 @@ func TestTheOwnFilesAreRight(t *testing.T) {
 		if err != nil || c.Upstreams[1].Retries == 0 || c.Upstreams[1].Failures == 0 || bare.Upstreams[1].Retries != 0 || bare.Upstreams[1].Failures != 0 {
 			t.Errorf("%v", err)
 		}
+		framed, err := parse(name, []byte(rendered), 1000, 1, known, "upstreams.orders.http2=true", "upstreams.reviews.http2=true")
+		if err != nil || !framed.Upstreams[0].Framed || !framed.Upstreams[1].Framed || c.Upstreams[0].Framed {
+			t.Errorf("%v", err)
+		}
 	}
 }
 
@@ -280,6 +284,9 @@ func TestWhatIsWrongIsToldWithLineAndCure(t *testing.T) {
 		{"mirror: {products: 10%}", "mirror: {products: 10%, others: 10%}", "`mirror` names 2 upstreams"},
 		{"mirror: {products: 10%}", "mirror: {products: 10}", "`routes[2].mirror.products` is \"10\""},
 		{"retries: 10%", "retries: 10", "gateway.yaml:20: `upstreams.products.retries` is \"10\""},
+		{"retries: 10%", "http2: yes", "gateway.yaml:20: `upstreams.products.http2` is \"yes\"\n  hint: write `true` or `false`"},
+		{"body: 1MB", "compress: {types: [text]}", "gateway.yaml:35: `routes[2].compress.types` has \"text\""},
+		{"body: 1MB", "compress: {types: [\"*/*\"]}", "`routes[2].compress.types` has \"*/*\""},
 		{"path: /well", "path: well", "gateway.yaml:22: `path` is \"well\""},
 		{"key: shop.key", "key: x", "gateway.yaml:44: no certificate of `shop.pem` and `x`: no such file"},
 		{"  listen: 127.0.0.1:8443\n", "", "`tls.listen` is missing"},

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"faceoff/systems/gateway/mark"
+	"faceoff/systems/gateway/press"
 	"faceoff/systems/gateway/wire"
 )
 
@@ -87,6 +89,30 @@ func (r table) cors() *mark.Cors {
 		t.problem(t.at("credentials"), "name the origins: browsers take no credentials with `*`", "`%s` lets every origin send credentials", t.path)
 	case rules.Any && len(rules.Origins) > 0:
 		t.problem(t.at("origins"), "leave the others out", "`*` is every origin already")
+	}
+	return rules
+}
+
+// kind is a type of content, of whose letters some may be left open.
+var kind = regexp.MustCompile(`^[A-Za-z0-9!#$&^_.+*-]+/[A-Za-z0-9!#$&^_.+*-]+$`)
+
+// press reads `compress: {above: 1KB, types: [application/json, text/*]}`.
+func (r table) press() *press.Rules {
+	if !r.has("compress") {
+		return nil
+	}
+	t := r.table("compress", "above", "types")
+	rules := &press.Rules{Above: int64(t.size("above", 1<<10, 1, math.MaxInt)), Types: press.Types()}
+	if !t.has("types") {
+		return rules
+	}
+	rules.Types = nil
+	for _, one := range t.texts("types") {
+		if !kind.MatchString(one) || strings.Count(one, "*") > 1 {
+			t.problem(t.at("types"), "write types such as `types: [application/json, text/*]`", "`%s` has %q", t.join("types"), one)
+			continue
+		}
+		rules.Types = append(rules.Types, strings.ToLower(one))
 	}
 	return rules
 }

@@ -87,6 +87,7 @@ func TestTheSchemaKnowsWhatTheReaderKnows(t *testing.T) {
 		{"routes: [{token: {KEY: 1}}]", []string{"routes", "*", "token"}},
 		{"routes: [{cors: {KEY: 1}}]", []string{"routes", "*", "cors"}},
 		{"routes: [{fault: {KEY: 1}}]", []string{"routes", "*", "fault"}},
+		{"routes: [{compress: {KEY: 1}}]", []string{"routes", "*", "compress"}},
 	} {
 		_, err := parse("f", []byte(strings.Replace(c.file, "KEY", "qqqqqqqqqq", 1)), 1000, 1, known)
 		_, after, found := strings.Cut(err.Error(), "`qqqqqqqqqq` is not known")

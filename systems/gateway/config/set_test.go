@@ -8,7 +8,7 @@ import (
 
 func TestTheCommandLineSetsWhatStandsInTheFile(t *testing.T) {
 	c, err := parse("f", []byte(whole), 1000, 1, known,
-		"upstreams.products.retries=0%", "upstreams.products.eject={after: 0}", "upstreams.others.timeouts.answer=7s", "routes.0.path=/else", "via=", "workers=3")
+		"upstreams.products.retries=0%", "upstreams.products.eject={after: 0}", "upstreams.others.timeouts.answer=7s", "upstreams.others.http2=true", "routes.0.path=/else", "routes.0.compress={above: 2KB}", "routes.1.compress={types: [Text/*]}", "via=", "workers=3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -16,7 +16,10 @@ func TestTheCommandLineSetsWhatStandsInTheFile(t *testing.T) {
 	if products.Retries != 0 || products.Failures != 0 || products.Shed || products.Queue != 7 {
 		t.Errorf("%+v", products)
 	}
-	if others.Answer != 7*time.Second || others.Connect != 10*time.Second || c.Routes[0].Path != "/else" || c.Server.Via != "" || c.Server.Workers != 3 {
+	if one, other := c.Routes[0].Press, c.Routes[1].Press; one.Above != 2<<10 || len(one.Types) < 2 || other.Above != 1<<10 || len(other.Types) != 1 || other.Types[0] != "text/*" || c.Routes[2].Press != nil {
+		t.Errorf("%+v, %+v", one, other)
+	}
+	if !others.Framed || products.Framed || others.Answer != 7*time.Second || others.Connect != 10*time.Second || c.Routes[0].Path != "/else" || c.Server.Via != "" || c.Server.Workers != 3 {
 		t.Errorf("%+v, %+v", others, c)
 	}
 }

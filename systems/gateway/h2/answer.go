@@ -6,22 +6,18 @@ import (
 	"faceoff/systems/gateway/wire"
 )
 
-// Answer is a head on its way to a client. Fields are written out each time, by their place in the table that both sides
+// Writer writes heads, of answers to clients and of requests to servers. Fields are written out each time, by their place in the table that both sides
 // have from the start where they are there (RFC 7541, A), and no other table is kept: that costs some bytes and saves the
 // work and the memory.
-type Answer struct {
+type Writer struct {
 	to    []byte
 	begin int // of the frame
 	name  [64]byte
 }
 
-// Begin begins a head behind what is there. A client that wants a smaller table is told once that none is used.
-func (a *Answer) Begin(to []byte, status int, forget bool) {
-	a.begin = len(to)
-	a.to = append(to, make([]byte, FrameHead)...)
-	if forget {
-		a.to = append(a.to, 0x20) // RFC 7541, 6.3
-	}
+// Begin begins the head of an answer behind what is there. A client that wants a smaller table is told once that none is used.
+func (a *Writer) Begin(to []byte, status int, forget bool) {
+	a.start(to, forget)
 	switch status {
 	case 200:
 		a.to = append(a.to, 0x80|8)
@@ -42,8 +38,17 @@ func (a *Answer) Begin(to []byte, status int, forget bool) {
 	}
 }
 
+// start leaves room for the head of the frame.
+func (a *Writer) start(to []byte, forget bool) {
+	a.begin = len(to)
+	a.to = append(to, make([]byte, FrameHead)...)
+	if forget {
+		a.to = append(a.to, 0x20) // RFC 7541, 6.3
+	}
+}
+
 // Field adds a field, whose name may be spelt as HTTP/1.1 has it.
-func (a *Answer) Field(name, value []byte) {
+func (a *Writer) Field(name, value []byte) {
 	lowered := append(a.name[:0], name...)
 	for i, b := range lowered {
 		if 'A' <= b && b <= 'Z' {
@@ -63,7 +68,7 @@ func (a *Answer) Field(name, value []byte) {
 }
 
 // text writes a string as it is (RFC 7541, 5.2).
-func (a *Answer) text(text []byte) {
+func (a *Writer) text(text []byte) {
 	n := len(text)
 	if n < 127 {
 		a.to = append(a.to, byte(n))
@@ -78,7 +83,7 @@ func (a *Answer) text(text []byte) {
 }
 
 // End finishes the head, in as many frames as it needs.
-func (a *Answer) End(stream uint32, last bool) []byte {
+func (a *Writer) End(stream uint32, last bool) []byte {
 	to := a.to
 	a.to = nil
 	flags := uint8(0)
@@ -106,7 +111,7 @@ func (a *Answer) End(stream uint32, last bool) []byte {
 }
 
 // AppendAnswer writes the head of an answer as it goes to a client. last tells that there is no body.
-func (a *Answer) AppendAnswer(to []byte, stream uint32, r *wire.Response, o *wire.Inbound, forget, last bool) []byte {
+func (a *Writer) AppendAnswer(to []byte, stream uint32, r *wire.Response, o *wire.Inbound, forget, last bool) []byte {
 	a.Begin(to, r.Status, forget)
 	for i := range r.List {
 		if field := &r.List[i]; r.GoesOn(field, r.Body.Kind, o.Drop) {
@@ -127,15 +132,14 @@ func (a *Answer) AppendAnswer(to []byte, stream uint32, r *wire.Response, o *wir
 }
 
 // AppendTrailers writes the fields after a body, which end the stream. lines are as HTTP/1.1 has them.
-func (a *Answer) AppendTrailers(to []byte, stream uint32, lines []byte) []byte {
-	a.begin = len(to)
-	a.to = append(to, make([]byte, FrameHead)...)
+func (a *Writer) AppendTrailers(to []byte, stream uint32, lines []byte) []byte {
+	a.start(to, false)
 	a.Lines(lines)
 	return a.End(stream, true)
 }
 
 // Lines adds fields that are written as HTTP/1.1 has them.
-func (a *Answer) Lines(lines []byte) {
+func (a *Writer) Lines(lines []byte) {
 	for len(lines) > 2 {
 		line, rest, _ := bytes.Cut(lines, []byte("\r\n"))
 		name, value, _ := bytes.Cut(line, []byte(": "))
@@ -146,8 +150,10 @@ func (a *Answer) Lines(lines []byte) {
 
 // places are those of fields' names in the table that both sides have from the start (RFC 7541, A).
 var places = map[string]byte{
-	"accept-ranges": 18, "access-control-allow-origin": 20, "age": 21, "allow": 22, "cache-control": 24, "content-disposition": 25,
-	"content-encoding": 26, "content-language": 27, "content-length": 28, "content-location": 29, "content-range": 30, "content-type": 31,
-	"date": 33, "etag": 34, "expires": 36, "last-modified": 44, "link": 45, "location": 46, "proxy-authenticate": 48, "refresh": 52,
-	"retry-after": 53, "server": 54, "set-cookie": 55, "strict-transport-security": 56, "vary": 59, "via": 60, "www-authenticate": 61,
+	"accept-charset": 15, "accept-encoding": 16, "accept-language": 17, "accept-ranges": 18, "accept": 19, "access-control-allow-origin": 20,
+	"age": 21, "allow": 22, "authorization": 23, "cache-control": 24, "content-disposition": 25, "content-encoding": 26, "content-language": 27,
+	"content-length": 28, "content-location": 29, "content-range": 30, "content-type": 31, "cookie": 32, "date": 33, "etag": 34, "expect": 35,
+	"expires": 36, "from": 37, "if-match": 39, "if-modified-since": 40, "if-none-match": 41, "if-range": 42, "if-unmodified-since": 43,
+	"last-modified": 44, "link": 45, "location": 46, "max-forwards": 47, "proxy-authenticate": 48, "range": 50, "referer": 51, "refresh": 52,
+	"retry-after": 53, "server": 54, "set-cookie": 55, "strict-transport-security": 56, "user-agent": 58, "vary": 59, "via": 60, "www-authenticate": 61,
 }

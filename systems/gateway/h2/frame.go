@@ -1,5 +1,5 @@
-// Package h2 reads and writes HTTP/2: its frames, and its heads. A request's head becomes the same text that HTTP/1.1 has
-// for it, so that one strict reader decides what is let in, whichever way it came. The package does no I/O and keeps
+// Package h2 reads and writes HTTP/2: its frames, and its heads. The head of a request or an answer becomes the same text that
+// HTTP/1.1 has for it, so that one strict reader decides what is let in, whichever way it came. The package does no I/O and keeps
 // nothing between calls but the table of fields that a connection has.
 //
 // Sections in comments are those of RFC 9113.

@@ -12,15 +12,16 @@ type Reader struct {
 	most    int
 	text    []byte // what the last head became
 
-	// The head under way.
-	request                         bool // not trailers
+	// The head under way. It is one of trailers where it is neither.
+	request, answer                 bool
+	status                          int
 	method, path, scheme, authority string
 	host                            string
 	pseudo                          uint8  // which have come
 	plain                           bool   // a field has come that is none
 	fields                          []byte // as lines
 	cookie                          []byte
-	te                              bool
+	te, trailers                    bool
 	length                          int64
 	size                            int
 	malformed                       string
@@ -30,29 +31,26 @@ type Reader struct {
 func NewReader(most int) *Reader {
 	r := &Reader{most: most}
 	r.decoder = hpack.NewDecoder(TableSize, r.take)
-	r.decoder.SetMaxStringLength(most)
+	r.decoder.SetMaxStringLength(2 * (most + MaxFrame)) // more than a block can hold: one field that is too long is no reason to end all streams
 	return r
 }
 
 // Head is what a block of fields says.
 type Head struct {
-	Text      []byte // a request as HTTP/1.1 has it, or the trailers with their empty line; until the next call
-	Length    int64  // that of the body, as it is told; -1 where it is not
-	Malformed string // why the request cannot be understood; its stream ends
+	Text      []byte // a request or an answer as HTTP/1.1 has it, or the trailers with their empty line; until the next call
+	Status    int    // of an answer
+	Length    int64  // that of the body, as it is told, or of an answer without one zero; -1 where it is not told
+	Malformed string // why it cannot be understood; its stream ends
 	Large     bool   // there is more than is let in
 }
 
 // Read reads a block of fields: a request, whose body is over where end, or the trailers after one. An error is a *Fault,
 // as both sides no longer have the same table.
 func (r *Reader) Read(block []byte, request, end bool) (Head, error) {
-	*r = Reader{
-		decoder: r.decoder, most: r.most, text: r.text[:0], fields: r.fields[:0], cookie: r.cookie[:0], request: request, length: -1,
-	}
-	if _, err := r.decoder.Write(block); err != nil {
-		return Head{}, &Fault{CompressionError, err.Error()}
-	}
-	if err := r.decoder.Close(); err != nil {
-		return Head{}, &Fault{CompressionError, err.Error()}
+	r.begin()
+	r.request = request
+	if err := r.decode(block); err != nil {
+		return Head{}, err
 	}
 	head := Head{Length: r.length, Large: r.size > r.most}
 	switch {
@@ -66,11 +64,43 @@ func (r *Reader) Read(block []byte, request, end bool) (Head, error) {
 	return head, nil
 }
 
+// ReadAnswer reads the head of an answer, which may be an informational one. bare tells that the request was one whose answer has
+// no body, and end that nothing follows. An error is a *Fault, as with Read.
+func (r *Reader) ReadAnswer(block []byte, bare, end bool) (Head, error) {
+	r.begin()
+	r.answer = true
+	if err := r.decode(block); err != nil {
+		return Head{}, err
+	}
+	head := Head{Large: r.size > r.most}
+	if !head.Large {
+		head.Length = r.writeAnswer(bare, end)
+	}
+	head.Text, head.Status, head.Malformed = r.text, r.status, r.malformed
+	return head, nil
+}
+
+func (r *Reader) begin() {
+	*r = Reader{decoder: r.decoder, most: r.most, text: r.text[:0], fields: r.fields[:0], cookie: r.cookie[:0], length: -1}
+}
+
+func (r *Reader) decode(block []byte) error {
+	_, err := r.decoder.Write(block)
+	if err == nil {
+		err = r.decoder.Close()
+	}
+	if err != nil {
+		return &Fault{CompressionError, err.Error()}
+	}
+	return nil
+}
+
 const (
 	method = 1 << iota
 	path
 	scheme
 	authority
+	status
 )
 
 // take is told each field.
@@ -115,6 +145,9 @@ func (r *Reader) take(f hpack.HeaderField) {
 			r.malformed = "Content-Length is not one number of bytes"
 		}
 		r.length = length
+	case "trailer":
+		r.trailers = true
+		r.line(f.Name, f.Value)
 	default:
 		r.line(f.Name, f.Value)
 	}
@@ -127,9 +160,10 @@ func (r *Reader) line(name, value string) {
 	r.fields = append(r.fields, "\r\n"...)
 }
 
-// takePseudo takes what HTTP/1.1 has in its request line (8.3).
+// takePseudo takes what HTTP/1.1 has in its request line, or its status line (8.3).
 func (r *Reader) takePseudo(f hpack.HeaderField) {
 	var which uint8
+	known := r.request
 	switch f.Name {
 	case ":method":
 		which, r.method = method, f.Value
@@ -139,9 +173,16 @@ func (r *Reader) takePseudo(f hpack.HeaderField) {
 		which, r.scheme = scheme, f.Value
 	case ":authority":
 		which, r.authority = authority, f.Value
+	case ":status":
+		code, number := decimal(f.Value)
+		if len(f.Value) != 3 || !number || code < 100 {
+			r.malformed = "a status that is no number of three digits"
+			return
+		}
+		which, known, r.status = status, r.answer, int(code)
 	}
 	switch {
-	case which == 0 || !r.request:
+	case which == 0 || !known:
 		r.malformed = "a pseudo field that is not known here"
 	case r.plain:
 		r.malformed = "a pseudo field after others"
@@ -206,4 +247,46 @@ func (r *Reader) write(end bool) {
 		to = append(to, "Content-Length: 0\r\n"...) // RFC 9110, 8.6
 	}
 	r.text = append(to, "\r\n"...)
+}
+
+// writeAnswer writes the answer as HTTP/1.1 has it, and returns how long its body is; -1 where that is not told.
+func (r *Reader) writeAnswer(bare, end bool) int64 {
+	bare = bare || r.status < 200 || r.status == 204 || r.status == 304
+	switch {
+	case r.malformed != "":
+	case r.pseudo&status == 0:
+		r.malformed = "an answer without a status"
+	case r.status == 101:
+		r.malformed = "no protocol is switched to in HTTP/2" // 8.6
+	case r.status < 200 && end:
+		r.malformed = "an informational answer ends its stream"
+	case end && !bare && r.length > 0:
+		r.malformed = "the body is over before it began"
+	}
+	if r.malformed != "" {
+		return 0
+	}
+	if r.trailers && !bare && !end {
+		r.length = -1 // only chunks have trailers in HTTP/1.1
+	}
+	to := append(r.text, "HTTP/1.1 "...)
+	to = appendDecimal(to, int64(r.status))
+	to = append(to, " \r\n"...)
+	to = append(to, r.fields...)
+	switch {
+	case r.length >= 0:
+		to = append(to, "Content-Length: "...)
+		to = appendDecimal(to, r.length)
+		to = append(to, "\r\n"...)
+	case bare:
+	case end:
+		to = append(to, "Content-Length: 0\r\n"...)
+	default:
+		to = append(to, "Transfer-Encoding: chunked\r\n"...)
+	}
+	r.text = append(to, "\r\n"...)
+	if bare || end {
+		return 0
+	}
+	return r.length
 }

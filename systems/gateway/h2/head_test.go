@@ -136,7 +136,7 @@ func understood(t *testing.T, text []byte) (fields []string, flags []uint8) {
 }
 
 func TestAnswers(t *testing.T) {
-	var a Answer
+	var a Writer
 	for _, c := range []struct{ given, want string }{
 		{lines("HTTP/1.1 200 OK", "Content-Type: a/b", "Connection: X-Hop", "X-Hop: 1", "X-Kept: "+strings.Repeat("v", 300), "Content-Length: 12"),
 			":status: 200|content-type: a/b|x-kept: " + strings.Repeat("v", 300) + "|date: now|content-length: 12"},

@@ -10,6 +10,7 @@ import (
 
 	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/mark"
+	"faceoff/systems/gateway/press"
 	"faceoff/systems/gateway/wire"
 )
 
@@ -46,6 +47,7 @@ type client struct {
 	listed  bool          // in the worker's list of those to look at
 	fresh   bool          // nothing has come that could not begin HTTP/2
 	session *session      // nil while it speaks HTTP/1.1
+	stream  *stream       // of another client's session, where it is one request there
 
 	account account
 	mark    *mark.Mark // what the request was given, where its route gives anything
@@ -250,6 +252,9 @@ func (c *client) begin(n int) {
 		c.skipHead()
 		c.fail(404, "not found")
 		return
+	}
+	if c.route.Press != nil {
+		c.presses = press.Accepts(r.Only("accept-encoding"))
 	}
 	if rules := c.route.Marks; rules != nil {
 		if c.mark == nil {

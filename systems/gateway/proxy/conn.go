@@ -22,7 +22,14 @@ type conn struct {
 	timer      timer
 	side       side
 	secure     *tls.Conn // nil in the clear
-	stream     *stream   // in place of a descriptor
+	carried    carried   // in place of a descriptor
+}
+
+// carried is a stream of HTTP/2, as the connection of its own that it takes the place of.
+type carried interface {
+	fill(in *intake) state
+	push(bytes []byte) []byte
+	flush() state
 }
 
 // side is what a connection is to the worker: a client or an upstream connection.
@@ -59,8 +66,8 @@ func (c *conn) fill(scratch []byte, most int) state {
 	if !c.readable {
 		return later
 	}
-	if c.stream != nil {
-		return c.stream.fill(&c.in)
+	if c.carried != nil {
+		return c.carried.fill(&c.in)
 	}
 	room := c.in.room(c.w, scratch, most)
 	if c.secure != nil {
@@ -87,8 +94,8 @@ func (c *conn) fill(scratch []byte, most int) state {
 // send writes bytes, and keeps what the kernel does not take. Nothing may be given while pending.
 func (c *conn) send(bytes []byte) state {
 	switch {
-	case c.stream != nil:
-		c.queue(c.stream.push(bytes))
+	case c.carried != nil:
+		c.queue(c.carried.push(bytes))
 	case c.secure != nil:
 		if _, err := c.secure.Write(bytes); err != nil {
 			return broken
@@ -137,8 +144,8 @@ func (c *conn) pending() bool { return c.out != nil }
 
 // flush writes what was kept.
 func (c *conn) flush() state {
-	if c.stream != nil {
-		return c.stream.flush()
+	if c.carried != nil {
+		return c.carried.flush()
 	}
 	for c.out != nil {
 		if !c.writable {

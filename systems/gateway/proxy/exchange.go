@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"faceoff/systems/gateway/guard"
+	"faceoff/systems/gateway/press"
 	"faceoff/systems/gateway/route"
 	"faceoff/systems/gateway/wire"
 )
@@ -31,8 +32,12 @@ type exchange struct {
 	answering bool // the head of the final answer is on its way
 	answered  bool // all of it is here
 	framing   wire.Framing
-	spent     bool // the link cannot be used again
-	last      bool // the client's connection ends after this
+	presses   bool         // the client takes compressed answers
+	varies    bool         // the answer depends on that
+	shrunk    bool         // it is compressed,
+	press     *press.Press // by this, until it is whole
+	spent     bool         // the link cannot be used again
+	last      bool         // the client's connection ends after this
 	pace      pace
 	moved     int64 // bytes of bodies that came from the client, and of answers that went to it
 	given     int64 // bytes that the request's body has, as far as it is here
@@ -61,6 +66,8 @@ func (c *client) dispatch() {
 	} else if err := c.encode(&c.body, &c.in, c.chunked); err != nil {
 		c.refuse(err)
 		return
+	} else if u.Framed && c.body.Done() {
+		c.repeat = append(c.repeat[:0], w.out...) // a server may say that it did nothing about it
 	}
 	if m := c.route.Mirror; m != nil && c.body.Done() && !c.upgrade && (m.Upto == route.Whole || uint64(rand.Uint32())*route.Whole>>32 < uint64(m.Upto)) {
 		w.mirror(c.table.Upstreams[m.Upstream], w.out, c.kind)
@@ -94,6 +101,8 @@ func (c *client) attach(s *server, request []byte) bool {
 			c.fail(502, unreachable)
 			return false
 		}
+	}
+	if l.connecting {
 		l.queue(request)
 		w.wheel.start(&c.timer, c.upstream.Connect)
 	} else {
@@ -120,6 +129,9 @@ func (c *client) detach(whole bool) {
 			l.client = nil
 			l.close()
 		}
+	}
+	if c.press != nil {
+		c.putBack()
 	}
 	if c.holds {
 		c.holds = false
@@ -279,8 +291,11 @@ func (c *client) pumpAnswer() {
 				return
 			}
 			w.out = w.out[:0]
-			if c.framing == wire.Chunked {
-				w.out, _ = wire.AppendLastChunk(w.out, nil, &w.trailers) // without trailers it cannot fail
+			switch {
+			case c.press != nil:
+				_ = c.endPressed(nil) // without trailers it cannot fail
+			case c.framing == wire.Chunked:
+				w.out, _ = wire.AppendLastChunk(w.out, nil, &w.trailers) // the same
 			}
 			c.spent = true
 			c.answered = true
@@ -339,13 +354,16 @@ func (c *client) encodeAnswer() bool {
 			w.later(c) // what the client has sent since is for the tunnel
 			break
 		}
+		c.answer.Start(r.Body)
+		if rules := c.route.Press; rules != nil {
+			c.choose(rules, r)
+		}
 		c.spent = r.Close
 		c.framing = wire.AnswerBody(r.Body, c.minor)
 		if c.stream != nil {
 			c.framing = wire.UntilEnd // frames tell where it is
 		}
 		c.last = c.last || c.framing == wire.UntilEnd || !c.body.Done() || w.server.stopping.Load() || w.server.crowded.Load()
-		c.answer.Start(r.Body)
 		if c.stream == nil {
 			w.out = wire.AppendResponse(w.out, r, c.inbound())
 		}
@@ -353,7 +371,13 @@ func (c *client) encodeAnswer() bool {
 	if !c.answering {
 		return true
 	}
-	if err := c.encode(&c.answer, &l.in, c.framing == wire.Chunked); err != nil {
+	var err error
+	if c.press == nil {
+		err = c.encode(&c.answer, &l.in, c.framing == wire.Chunked)
+	} else {
+		err = c.encodePressed()
+	}
+	if err != nil {
 		c.answering = !unsaid // nothing of it has left yet
 		c.misspoke(err)
 		return false
@@ -371,6 +395,9 @@ func (c *client) encodeAnswer() bool {
 func (c *client) inbound() *wire.Inbound {
 	fields := &c.marked().Answer
 	c.w.inbound = wire.Inbound{Minor: c.minor, Close: c.last, Date: c.w.now(), Drop: fields.Drop, Lines: fields.Lines}
+	if c.varies {
+		c.pressed(&c.w.inbound, &c.w.response)
+	}
 	return &c.w.inbound
 }
 

@@ -32,7 +32,12 @@ func (u *Upstream) watch(log func(format string, args ...any)) {
 // ask forms an opinion of one server. It begins with a good one.
 func (u *Upstream) ask(s *server, log func(format string, args ...any)) {
 	h := u.Health
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(!u.Framed)
+	protocols.SetHTTP2(u.Framed)
+	protocols.SetUnencryptedHTTP2(u.Framed)
 	transport := &http.Transport{
+		Protocols:         protocols,
 		DisableKeepAlives: true, // it is asked whether it lets anybody in, too
 		TLSClientConfig:   u.secure.Clone(),
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {

@@ -1,8 +1,11 @@
 package proxy
 
-// link is a connection to a server. It serves one client at a time.
+// link is a connection to a server, which serves one client at a time; or in HTTP/2 one request over such a connection, or the
+// connection, which serves those.
 type link struct {
 	conn
+	trunk      *trunk // of the connection
+	lane       *lane  // of the request
 	upstream   *Upstream
 	server     *server
 	client     *client // nil while it is idle
@@ -13,8 +16,15 @@ type link struct {
 	used       bool // it has carried a request before
 }
 
-// idle gives the connection to a server that was used last, nil without one.
+// idle gives the connection to a server that was used last, nil without one. In HTTP/2 it is one with room for a request.
 func (w *worker) idle(u *Upstream, s *server) *link {
+	if u.Framed {
+		for _, t := range s.trunks[w.id] {
+			if t.takes() {
+				return t.open()
+			}
+		}
+	}
 	spare := s.idle[w.id]
 	if len(spare) == 0 {
 		return nil
@@ -24,6 +34,9 @@ func (w *worker) idle(u *Upstream, s *server) *link {
 	s.idle[w.id] = spare[:len(spare)-1]
 	u.kept[w.id]--
 	w.wheel.stop(&l.timer)
+	if l.trunk != nil {
+		return l.trunk.open()
+	}
 	return l
 }
 
@@ -43,6 +56,9 @@ func (w *worker) connect(u *Upstream, s *server) (*link, error) {
 	}
 	u.places.connections.Add(1)
 	w.metrics.connects.Add(1)
+	if u.Framed {
+		return l.carry().open(), nil
+	}
 	return l, nil
 }
 
@@ -57,11 +73,15 @@ func (w *worker) makeRoom(u *Upstream) {
 
 // rest keeps a connection for later, unless there are enough.
 func (l *link) rest() {
+	if l.lane != nil {
+		l.close()
+		return
+	}
 	w, u := l.w, l.upstream
 	l.client = nil
 	l.used = true
 	l.in.keep(w)
-	if u.kept[w.id] >= u.Keep || w.stopping || u.over() || l.hung || len(l.in.data) > 0 {
+	if u.kept[w.id] >= u.Keep || w.stopping || u.over() || l.hung || (len(l.in.data) > 0 && l.trunk == nil) {
 		l.close()
 		return
 	}
@@ -80,6 +100,10 @@ func (l *link) ready() {
 		l.follow()
 		return
 	}
+	if l.trunk != nil {
+		l.trunk.ready()
+		return
+	}
 	if l.readable || l.hung { // a server says nothing unasked but farewell
 		if l.secure != nil && !l.hung && l.fill(l.w.upScratch, readSize) == later {
 			l.in.drop(l.w) // but TLS does
@@ -93,6 +117,8 @@ func (l *link) expired() {
 	switch {
 	case l.shadow != nil:
 		l.endShadow(false)
+	case l.trunk != nil && l.connecting:
+		l.trunk.unreachable("no answer in time")
 	case l.client == nil:
 		l.retire()
 	}
@@ -117,7 +143,7 @@ func (w *worker) dropKept() {
 		if c == nil {
 			continue
 		}
-		if l, ok := c.side.(*link); ok && l.client == nil && l.shadow == nil && l.upstream.over() {
+		if l, ok := c.side.(*link); ok && l.client == nil && l.shadow == nil && (l.trunk == nil || len(l.trunk.lanes) == 0) && l.upstream.over() {
 			l.retire()
 		}
 	}
@@ -125,6 +151,13 @@ func (w *worker) dropKept() {
 
 // close ends the connection. It may be called twice.
 func (l *link) close() {
+	if l.lane != nil {
+		l.lane.close()
+		return
+	}
+	if l.trunk != nil {
+		l.trunk.end()
+	}
 	if l.shaking && !l.dropped {
 		l.dropped = true
 		l.upstream.places.connections.Add(-1)

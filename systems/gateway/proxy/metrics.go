@@ -5,7 +5,7 @@ import "sync/atomic"
 // Metrics are a worker's counts. It alone writes them; anybody may read.
 type Metrics struct {
 	accepted, sessions, requests, answers1xx, answers2xx, answers3xx, answers4xx, answers5xx,
-	shed, denied, faults, refused, abandoned, connects, unreachable, brokeOff, misspoke, stalled, repeated, mirrored, unmirrored atomic.Int64
+	shed, denied, faults, refused, abandoned, connects, unreachable, brokeOff, misspoke, stalled, repeated, mirrored, unmirrored, pressed, unpressed atomic.Int64
 }
 
 // answer counts a final answer by the class of its status.
@@ -60,6 +60,8 @@ func (s *Server) Counts() []Count {
 		{"gateway_repeated_total", "", "Requests sent again as their connection had ended before a byte of an answer, or could not be made.", sum(func(m *Metrics) *atomic.Int64 { return &m.repeated }), false},
 		{"gateway_mirrored_total", "", "Copies of requests that were sent to another upstream.", sum(func(m *Metrics) *atomic.Int64 { return &m.mirrored }), false},
 		{"gateway_unmirrored_total", "", "Copies of requests for which there was no place or no server.", sum(func(m *Metrics) *atomic.Int64 { return &m.unmirrored }), false},
+		{"gateway_compressed_total", "", "Answers that were compressed.", sum(func(m *Metrics) *atomic.Int64 { return &m.pressed }), false},
+		{"gateway_uncompressed_total", "", "Answers that were not, as too many others were at that time.", sum(func(m *Metrics) *atomic.Int64 { return &m.unpressed }), false},
 		{"gateway_upstream_connections_total", "", "Connections made to upstreams.", sum(func(m *Metrics) *atomic.Int64 { return &m.connects }), false},
 		{upstream, `cause="unreachable"`, upstreamHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.unreachable }), false},
 		{upstream, `cause="broke_off"`, upstreamHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.brokeOff }), false},

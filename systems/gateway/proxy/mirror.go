@@ -32,6 +32,8 @@ func (w *worker) mirror(u *Upstream, request []byte, kind wire.Method) {
 			u.places.release(w)
 			return
 		}
+	}
+	if l.connecting {
 		l.queue(request)
 	}
 	s.inFlight.Add(1)

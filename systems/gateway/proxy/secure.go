@@ -146,7 +146,7 @@ func (s *Server) greet(accepted *net.TCPConn) {
 	}
 	address, _ := netip.ParseAddrPort(accepted.RemoteAddr().String()) // a TCP address is one
 	s.leastLoaded(s.workers[0]).send(newcomer{fd: fd, address: address.Addr().Unmap(), secure: secure, below: below,
-		framed: secure.ConnectionState().NegotiatedProtocol == "h2"})
+		framed: secure.ConnectionState().NegotiatedProtocol == protocolHTTP2})
 }
 
 // duplicate is another descriptor for a connection, which the Go runtime knows nothing of.

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"errors"
-	"time"
 
 	"faceoff/systems/gateway/h2"
 )
@@ -10,54 +9,24 @@ import (
 // session is what a client has whose connection carries HTTP/2. Each request on it is a client of its own, whose bytes
 // come from and go to frames instead of a socket.
 type session struct {
-	client   *client // the connection
-	reader   *h2.Reader
-	answer   h2.Answer
-	streams  map[uint32]*client
-	last     uint32 // the highest stream that was served
-	highest  uint32 // the highest that was opened
-	greeted  bool   // the preface was read
-	agreed   bool   // the client's first settings as well
-	leaving  bool   // no further stream is served
-	over     bool
-	forget   bool // the client wants to hear that no table is kept
-	blocked  []*client
-	frames   []byte // to be sent before the worker sleeps
-	listed   bool   // among the worker's sessions that have any
-	held     bool   // nothing is read, as too much is to be sent
-	window   int64  // bytes of bodies that may be sent
-	initial  int64  // the same, of a stream that begins
-	room     int64  // bytes of bodies that the client may send
-	owed     int64  // bytes that it may send in addition, which it was not told yet
-	trouble  int    // what a client does rarely, within a second
-	counted  time.Duration
-	block    []byte // fields whose end has not come yet
-	blockOf  uint32 // the stream that they are of; zero for none
-	blockEnd bool   // it ends with them
-	pieces   int    // that they came in
+	framing
+	client  *client // the connection
+	last    uint32  // the highest stream that was served
+	highest uint32  // the highest that was opened
+	greeted bool    // the preface was read
+	leaving bool    // no further stream is served
 }
 
-const (
-	// sessionRoom is how much of bodies a client may send over a connection before any of it is on its way to upstreams.
-	// Each of its streams has h2.Window, and as much on its way.
-	sessionRoom = 4 * h2.Window
-
-	// mostFrames is how much may wait to be sent before nothing more is read, from the client or for it.
-	mostFrames = 64 << 10
-
-	// mostTrouble is how many requests a second a client may take back, and how often it may say what nothing follows from:
-	// each costs work, and it pays nothing.
-	mostTrouble = 200
-
-	// mostPieces is how many frames a head may come in.
-	mostPieces = 16
-)
+// mostTrouble is how many requests a second a client may take back, and how often it may say what nothing follows from: each
+// costs work, and it pays nothing.
+const mostTrouble = 200
 
 // frame goes on in HTTP/2 over a connection.
 func (c *client) frame() {
 	settings := &c.w.server.settings
-	s := &session{
-		client: c, reader: h2.NewReader(settings.MaxHead), streams: map[uint32]*client{},
+	s := &session{client: c}
+	s.framing = framing{
+		conn: &c.conn, party: s, reader: h2.NewReader(settings.MaxHead), streams: map[uint32]*flow{}, bearable: mostTrouble,
 		window: h2.Window, initial: h2.Window, room: sessionRoom,
 	}
 	c.session, c.phase, c.fresh = s, framed, false
@@ -69,47 +38,16 @@ func (c *client) frame() {
 	c.w.later(c)
 }
 
-// begin makes a place for frames, which are sent before the worker sleeps.
-func (s *session) begin() {
-	if s.frames == nil {
-		s.frames = s.client.w.buffers.take(readSize)
-	}
-	if !s.listed {
-		s.listed = true
-		s.client.w.sessions = append(s.client.w.sessions, s)
-	}
-}
-
-// full reports whether nothing more should be written now.
-func (s *session) full() bool { return s.client.pending() || len(s.frames) >= mostFrames }
-
-// writeSessions sends what the event has left.
-func (w *worker) writeSessions() {
-	for i := 0; i < len(w.sessions); i++ {
-		s := w.sessions[i]
-		s.listed = false
-		if s.client.open {
-			s.write()
-		}
-	}
-	clear(w.sessions)
-	w.sessions = w.sessions[:0]
-}
-
 func (s *session) write() {
 	c := s.client
-	if c.phase == framed && !c.pending() && len(s.frames) > 0 {
-		frames := s.frames
-		s.frames = nil
-		c.moved += int64(len(frames))
-		state := c.send(frames)
-		c.w.buffers.give(frames)
-		if state == broken {
-			c.close()
-			return
-		}
-	}
 	if c.phase != framed {
+		return
+	}
+	if !c.pending() {
+		c.moved += int64(len(s.frames))
+	}
+	if s.emit() == broken {
+		c.close()
 		return
 	}
 	if !c.pending() {
@@ -124,21 +62,6 @@ func (s *session) write() {
 		}
 	}
 	s.limit()
-}
-
-// resume has those streams looked at that could not send.
-func (s *session) resume() {
-	if s.full() || s.window <= 0 {
-		return
-	}
-	for _, c := range s.blocked {
-		c.stream.blocked = false
-		if c.open {
-			c.w.later(c)
-		}
-	}
-	clear(s.blocked)
-	s.blocked = s.blocked[:0]
 }
 
 // limit sets the time limit that is the connection's: while it is to take something, or has no request.
@@ -191,9 +114,8 @@ func (s *session) end() {
 		return
 	}
 	s.over = true
-	for _, c := range s.streams {
-		c.stream.gone = true
-		c.abandon()
+	for _, st := range s.streams {
+		st.end.quit(h2.Cancel)
 	}
 	s.client.w.buffers.give(s.frames)
 	s.frames, s.block = nil, nil
@@ -267,7 +189,7 @@ func (s *session) fail(err error) {
 	c.goodbye()
 }
 
-// understand takes the frames that are there.
+// understand takes the frames that are there, and the preface before them.
 func (s *session) understand() error {
 	in := &s.client.in
 	if !s.greeted {
@@ -280,16 +202,59 @@ func (s *session) understand() error {
 		in.took(len(h2.Preface))
 		s.greeted = true
 	}
-	for s.client.open && s.client.phase == framed {
-		f, n, err := h2.Cut(in.data)
-		if err != nil || n == 0 {
-			return err
-		}
-		in.took(n)
-		if err := s.take(&f); err != nil {
-			return err
-		}
+	return s.framing.understand()
+}
+
+// unopened reports whether a stream was never opened.
+func (s *session) unopened(stream uint32) bool { return stream > s.highest || stream%2 == 0 }
+
+// late is told of bytes on a stream that is over: on their way, perhaps, when it was.
+func (s *session) late(stream uint32) error {
+	s.reset(stream, h2.StreamClosed)
+	return nil
+}
+
+// farewell is told that the client asks for nothing more.
+func (s *session) farewell(uint32) { s.leave() }
+
+// takeHead takes the fields of a request, or those after one.
+func (s *session) takeHead(stream uint32, end bool, block []byte) error {
+	st := s.streams[stream]
+	fresh := st == nil && stream > s.highest
+	// All are read, whatever becomes of them, as the next ones build on them.
+	head, err := s.reader.Read(block, fresh, end)
+	if err != nil {
+		return err
 	}
+	switch {
+	case fresh:
+		s.highest = stream
+		if s.leaving {
+			return s.troubled() // it was told so, and will see it
+		}
+		s.last = stream
+		switch {
+		case head.Malformed != "":
+			s.client.w.metrics.refused.Add(1)
+			s.reset(stream, h2.ProtocolError)
+			return s.troubled()
+		case len(s.streams) >= s.client.w.server.settings.Streams:
+			s.reset(stream, h2.RefusedStream)
+			return s.troubled()
+		}
+		s.open(stream, &head, end)
+		return nil
+	case st == nil: // of one that is over; on its way, perhaps, when it was
+		s.reset(stream, h2.StreamClosed)
+		return s.troubled()
+	case st.ended:
+		st.end.fail(h2.StreamClosed)
+		return s.troubled()
+	case !end || head.Malformed != "" || head.Large || st.left > 0:
+		st.end.fail(h2.ProtocolError)
+		return s.troubled()
+	}
+	st.finishBody(head.Text)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"net"
 	"net/netip"
 	"syscall"
@@ -16,19 +17,25 @@ type UpstreamTLS struct {
 	Roots []byte // who may issue them, as PEM; nil: whom the system believes
 }
 
-// config is what connections are made with; nil in the clear.
-func (s *UpstreamTLS) config() *tls.Config {
+// config is what connections are made with, which carry HTTP/2 where framed; nil in the clear.
+func (s *UpstreamTLS) config(framed bool) *tls.Config {
 	if s == nil {
 		return nil
 	}
 	// Of earlier sessions, some are taken up again, which saves most of a handshake.
 	c := &tls.Config{ServerName: s.Name, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, ClientSessionCache: tls.NewLRUClientSessionCache(64)}
+	if framed {
+		c.NextProtos = []string{protocolHTTP2}
+	}
 	if s.Roots != nil {
 		c.RootCAs = x509.NewCertPool()
 		c.RootCAs.AppendCertsFromPEM(s.Roots)
 	}
 	return c
 }
+
+// protocolHTTP2 is what HTTP/2 is called in handshakes (RFC 9113, 3.2).
+const protocolHTTP2 = "h2"
 
 // arrival is what came of a handshake with a server.
 type arrival struct {
@@ -63,6 +70,9 @@ func (a *arrival) make(to netip.AddrPort, config *tls.Config, limit time.Duratio
 	a.secure = tls.Client(a.below, config)
 	if err := a.secure.HandshakeContext(ctx); err != nil {
 		return err
+	}
+	if config.NextProtos[0] == protocolHTTP2 && a.secure.ConnectionState().NegotiatedProtocol != protocolHTTP2 {
+		return errors.New("it does not speak HTTP/2")
 	}
 	a.fd, err = duplicate(made.(*net.TCPConn))
 	return err
@@ -101,9 +111,12 @@ func (w *worker) arrive(a arrival) {
 		}
 	}
 	if a.err != nil {
-		if l.client != nil {
+		switch {
+		case l.trunk != nil:
+			l.trunk.unreachable(a.err.Error())
+		case l.client != nil:
 			l.client.unreachable(a.err.Error())
-		} else {
+		default:
 			l.upstream.failed(l.server)
 			l.endShadow(false)
 		}

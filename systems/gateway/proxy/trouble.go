@@ -26,26 +26,31 @@ func (c *client) unreachable(why string) {
 // part closes the link, and keeps the place.
 func (c *client) part() {
 	l := c.link
-	c.link, l.client = nil, nil
+	c.link, l.client, c.deaf = nil, nil, false
 	l.server.inFlight.Add(-1)
 	l.close()
 }
 
 // brokeOff is told that the upstream ended its connection before its answer was whole.
 func (c *client) brokeOff() {
-	w, l := c.w, c.link
+	w, l, n := c.w, c.link, c.link.lane
+	if n != nil && n.fault != "" {
+		c.misspoke(&wire.Refusal{Reason: n.fault})
+		return
+	}
 	unheard := !c.answering && len(l.in.data) == 0
+	refused := n != nil && n.refused // whatever was asked, nothing came of it
 	// A kept connection may end just as a request comes, which is nobody's fault (RFC 9112, 9.5).
-	stale := unheard && l.used
+	stale := unheard && (l.used || refused)
 	server := l.server
 	if !stale {
 		c.upstream.failed(server)
 		server = c.upstream.pick(server)
 	}
-	if unheard && len(c.repeat) > 0 && c.tries <= 2 && server != nil && (stale || server != l.server) && c.upstream.places.again() {
+	if unheard && len(c.repeat) > 0 && (refused || c.kind.Repeatable()) && c.tries <= 2 && server != nil && (stale || server != l.server) && c.upstream.places.again() {
 		w.metrics.repeated.Add(1)
 		c.part()
-		if stale {
+		if stale && n == nil {
 			for spare := w.idle(c.upstream, server); spare != nil; spare = w.idle(c.upstream, server) {
 				spare.close() // most likely closed as well
 			}

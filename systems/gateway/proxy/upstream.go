@@ -41,6 +41,7 @@ type UpstreamSettings struct {
 	Slow        time.Duration // in which a server that comes back gets its full share again
 	Health      *Health       // nil asks servers nothing
 	TLS         *UpstreamTLS  // nil speaks in the clear
+	Framed      bool          // HTTP/2 is spoken, and no other
 }
 
 // ServerSettings are one server's.
@@ -67,13 +68,14 @@ type server struct {
 	until    atomic.Int64 // it is left alone, and comes back then; in Unix nanoseconds
 	down     atomic.Bool  // it does not answer when asked how it is
 	idle     [][]*link    // by worker; the last was used last
+	trunks   [][]*trunk   // by worker; those that carry requests, in HTTP/2
 }
 
 // NewUpstream makes an upstream for a number of workers.
 func NewUpstream(settings UpstreamSettings, workers int) *Upstream {
-	u := &Upstream{UpstreamSettings: settings, places: newPlaces(settings), secure: settings.TLS.config(), kept: make([]int, workers), ended: make(chan struct{})}
+	u := &Upstream{UpstreamSettings: settings, places: newPlaces(settings), secure: settings.TLS.config(settings.Framed), kept: make([]int, workers), ended: make(chan struct{})}
 	for _, s := range settings.Servers {
-		one := &server{address: s.Address, weight: int64(max(s.Weight, 1)), idle: make([][]*link, workers)}
+		one := &server{address: s.Address, weight: int64(max(s.Weight, 1)), idle: make([][]*link, workers), trunks: make([][]*trunk, workers)}
 		for range one.weight {
 			u.servers = append(u.servers, one)
 		}

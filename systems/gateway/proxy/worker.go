@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"faceoff/systems/gateway/press"
 	"faceoff/systems/gateway/wire"
 )
 
@@ -59,7 +60,12 @@ type worker struct {
 	date   []byte // as fields have it
 	second int64  // of date
 
-	sessions []*session // have something to send
+	framings []*framing // have something to send
+
+	presses  []*press.Press // that nobody uses
+	pressing int            // answers that are compressed now
+	added    []byte         // fields of an answer in addition, of the event under way
+	drop     []string       // names of those that do not go on
 
 	ready []*client // have a place, or more to do
 	turn  []*client // those of them that are looked at
@@ -107,7 +113,7 @@ func (w *worker) run() error {
 	w.listen()
 	var look time.Duration // when the door was last looked at
 	for {
-		w.writeSessions()
+		w.writeFramings()
 		patience := -1
 		switch {
 		case len(w.ready) > 0:

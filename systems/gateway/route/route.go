@@ -8,6 +8,7 @@ import (
 
 	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/mark"
+	"faceoff/systems/gateway/press"
 	"faceoff/systems/gateway/wire"
 )
 
@@ -27,6 +28,7 @@ type Route struct {
 	Guard    *guard.Guard // what is asked of a request before, nil for nothing
 	Marks    *mark.Rules  // what it is given on its way, nil for nothing
 	Fault    *guard.Fault // what is done to a part of them on purpose, nil for nothing
+	Press    *press.Rules // which of its answers are compressed, nil for none
 }
 
 // Part is how much of a route goes to an upstream.
