@@ -9,6 +9,7 @@ mod made_up;
 #[path = "../../src/commands/import/xml.rs"]
 mod xml;
 
+mod charts;
 mod formats;
 mod hostile;
 mod metrics;
