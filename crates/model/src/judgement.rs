@@ -287,15 +287,20 @@ impl Verdict {
         Some((unit, [ratio, interval.low, interval.high].map(|r| unit.show(r))))
     }
 
+    /// Whose the other figure is.
+    fn whose(&self) -> &'static str {
+        if self.contender == self.baseline { "its own at first" } else { "the baseline's" }
+    }
+
     /// The verdict in a few words: `31 % of the baseline's (29 % to 33 %)`, `2.4 × the baseline's (2.1 × to 2.7 ×)`.
     pub fn phrase(&self) -> String {
         let Some((unit, [ratio, low, high])) = self.ratio_shown() else {
             return match self.difference.and(self.value.zip(self.baseline_value)) {
-                Some((value, baseline)) => format!("{} % against the baseline's {} %", show_number(value), show_number(baseline)),
+                Some((value, baseline)) => format!("{} % against {} {} %", show_number(value), self.whose(), show_number(baseline)),
                 None => self.reason.clone(),
             };
         };
-        format!("{ratio} {}the baseline's ({low} to {high})", unit.preposition())
+        format!("{ratio} {}{} ({low} to {high})", unit.preposition(), self.whose())
     }
 }
 

@@ -75,6 +75,7 @@ fn record(cell: &str, claim: &str) -> Record {
             value: None,
             cells: vec![],
             contender_cpus: None,
+            beside: None,
         },
         Claim {
             text: "b is as quick".to_owned(),
@@ -85,6 +86,7 @@ fn record(cell: &str, claim: &str) -> Record {
             value: None,
             cells: vec![],
             contender_cpus: None,
+            beside: None,
         },
     ];
     record
