@@ -55,7 +55,7 @@ fn judged(record: &Record) -> Vec<ClaimVerdict> {
 fn the_steady_state_stands_beside_the_first_second() {
     let cold = |contender: &str, expects| claim(contender, expects, Beside::Cold);
     let record = record(vec![cold("a", Expectation::Lower), cold("b", Expectation::Same), cold("b", Expectation::Lower)]);
-    let [of_a, same, lower] = judged(&record).try_into().unwrap();
+    let [of_a, same, lower]: [ClaimVerdict; 3] = judged(&record).try_into().unwrap();
     assert_eq!([of_a.outcome, same.outcome, lower.outcome], [ClaimOutcome::Confirmed, ClaimOutcome::Confirmed, ClaimOutcome::Refuted]);
     let cell = &of_a.cells[0];
     let ratio = cell.verdict.ratio.unwrap();
@@ -71,7 +71,7 @@ fn starts_that_never_were_steady_tell_nothing() {
         let warmup = trial.warmup.as_mut().unwrap();
         (warmup.class, warmup.steady_after_ns) = (WarmUpClass::NeverSteady, None);
     }
-    let [of_a] = judged(&record).try_into().unwrap();
+    let [of_a]: [ClaimVerdict; 1] = judged(&record).try_into().unwrap();
     let verdict = &of_a.cells[0].verdict;
     assert_eq!((of_a.outcome, verdict.used, verdict.excluded), (ClaimOutcome::Undecided, 4, 2));
 }
@@ -94,7 +94,7 @@ fn the_last_turn_stands_beside_the_first() {
             trial.measurements.push(measured);
         }
     }
-    let [higher, lower] = judged(&record).try_into().unwrap();
+    let [higher, lower]: [ClaimVerdict; 2] = judged(&record).try_into().unwrap();
     assert_eq!([higher.outcome, lower.outcome], [ClaimOutcome::Confirmed, ClaimOutcome::Refuted]);
     let [cell] = higher.cells.as_slice() else { panic!("of the last turn alone: {:?}", higher.cells) };
     assert!(cell.cell == "c-turn-2" && (cell.verdict.ratio.unwrap() - 2.0).abs() < 0.02, "{cell:?}");
