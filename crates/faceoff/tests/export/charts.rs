@@ -151,10 +151,12 @@ fn every_chart_has_axes_units_and_a_key() {
         (Chart::Effects, ["CPU per request, µs", "line and token", "effect, with its interval"]),
         (Chart::Starts, ["ms, log scale", "Starts", "500"]),
         (Chart::WarmUp, ["CPU per right answer, µs, log scale", "longest service time, ms, log scale", "Warm-up"]),
+        (Chart::Trials, ["median, ms, log scale", "first right answer", "b, block 6"]),
         (Chart::Rate, ["right answers, /s", "s from the start of the measurement", "c"]),
         (Chart::LatencyP50, ["median latency, ms, log scale", "s from the start of the measurement", "Which?"]),
         (Chart::LatencyP99, ["99th percentile of latency, ms, log scale", "s from the start of the measurement", "c"]),
         (Chart::LatencyMax, ["longest latency, ms, log scale", "s from the start of the measurement", "c"]),
+        (Chart::Heat, ["99th percentile of latency, ms, log scale", "s from the start of the measurement", "Latency by second and trial"]),
         (Chart::Cpu, ["CPU, % of one", "s from the start of the measurement", "60"]),
         (Chart::Memory, ["resident memory, MB", "s from the start of the measurement", "40"]),
         (Chart::Threads, ["threads", "s from the start of the measurement", "c"]),
@@ -163,11 +165,13 @@ fn every_chart_has_axes_units_and_a_key() {
     ] {
         let drawn = export::svg(&whole, chart).unwrap_or_else(|e| panic!("{}: {e}", chart.name()));
         let texts = texts(&drawn);
-        let who: &[&str] = if matches!(chart, Chart::Effects | Chart::Symptoms) { &[] } else { &["a", "b"] };
+        let is_of_all = !matches!(chart, Chart::Effects | Chart::Symptoms | Chart::Trials);
+        let who: &[&str] = if is_of_all { &["a", "b"] } else { &[] };
         for text in said.iter().chain(who) {
             assert!(texts.iter().any(|there| there == text), "{}: {text} in {texts:?}", chart.name());
         }
-        assert!(drawn.contains("<path d=\"M") && drawn.contains("transform=\"translate("), "{}: lines and marks", chart.name());
+        assert!(drawn.contains("<path d=\"M"), "{}: what is drawn", chart.name());
+        assert!(chart == Chart::Heat || drawn.contains("transform=\"translate("), "{}: marks", chart.name());
     }
 }
 
@@ -176,7 +180,7 @@ fn pictures_stay_what_they_are() {
     let mut record = record("c", "b is slower");
     let judgement = with_everything(&mut record, "c");
     let whole = Source::whole(&record, &judgement);
-    for chart in [Chart::Sweeps, Chart::Capacities, Chart::Effects, Chart::LatencyP99] {
+    for chart in [Chart::Sweeps, Chart::Capacities, Chart::Effects, Chart::LatencyP99, Chart::Heat] {
         insta::assert_snapshot!(chart.name(), export::svg(&whole, chart).unwrap());
     }
 }
@@ -187,7 +191,7 @@ fn a_chart_that_there_is_not_says_which_there_are() {
     let judgement = judge::judge(&record);
     let whole = Source::whole(&record, &judgement);
     let said = export::svg(&whole, Chart::Sweeps).unwrap_err().to_string();
-    assert!(said.contains("no sweeps") && said.contains("verdicts, quantiles, starts, rate, latency-p50, latency-p99, latency-max"), "{said}");
+    assert!(said.contains("no sweeps") && said.contains("verdicts, quantiles, starts, trials, rate, latency-p50, latency-p99, latency-max, heat"), "{said}");
     let nobody = ["d".to_owned()];
     assert!(export::svg(&Source { cells: &nobody, ..whole }, Chart::Quantiles).is_err());
 }

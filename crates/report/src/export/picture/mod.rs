@@ -2,6 +2,7 @@
 
 mod canvas;
 mod curves;
+mod heat;
 mod over_time;
 mod panel;
 mod verdicts;
@@ -32,6 +33,8 @@ pub enum Chart {
     Starts,
     /// How each start warmed up.
     WarmUp,
+    /// Each trial from the start of its process to its end.
+    Trials,
     /// Right answers by second.
     Rate,
     /// Median latency by second.
@@ -40,6 +43,8 @@ pub enum Chart {
     LatencyP99,
     /// Longest latency by second.
     LatencyMax,
+    /// Latency by second and trial, as steps from light to dark.
+    Heat,
     /// CPU time over time.
     Cpu,
     /// Memory over time.
@@ -54,7 +59,7 @@ pub enum Chart {
 
 impl Chart {
     /// All of them.
-    pub const ALL: [Chart; 16] = [
+    pub const ALL: [Chart; 18] = [
         Chart::Verdicts,
         Chart::Sweeps,
         Chart::Capacities,
@@ -62,10 +67,12 @@ impl Chart {
         Chart::Effects,
         Chart::Starts,
         Chart::WarmUp,
+        Chart::Trials,
         Chart::Rate,
         Chart::LatencyP50,
         Chart::LatencyP99,
         Chart::LatencyMax,
+        Chart::Heat,
         Chart::Cpu,
         Chart::Memory,
         Chart::Threads,
@@ -83,10 +90,12 @@ impl Chart {
             Chart::Effects => "effects",
             Chart::Starts => "starts",
             Chart::WarmUp => "warm-up",
+            Chart::Trials => "trials",
             Chart::Rate => "rate",
             Chart::LatencyP50 => "latency-p50",
             Chart::LatencyP99 => "latency-p99",
             Chart::LatencyMax => "latency-max",
+            Chart::Heat => "heat",
             Chart::Cpu => "cpu",
             Chart::Memory => "memory",
             Chart::Threads => "threads",
@@ -114,10 +123,12 @@ impl Chart {
             Chart::Effects => "What each factor adds",
             Chart::Starts => "Starts",
             Chart::WarmUp => "Warm-up",
+            Chart::Trials => "Each trial, from the start of its process",
             Chart::Rate => "Right answers over time",
             Chart::LatencyP50 => "Median latency over time",
             Chart::LatencyP99 => "99th percentile of latency over time",
             Chart::LatencyMax => "Longest latency over time",
+            Chart::Heat => "Latency by second and trial",
             Chart::Cpu => "CPU over time",
             Chart::Memory => "Memory over time",
             Chart::Threads => "Threads over time",
@@ -129,7 +140,8 @@ impl Chart {
     /// How it is read.
     fn note(self) -> &'static str {
         match self {
-            Chart::Verdicts | Chart::Symptoms => "",
+            Chart::Verdicts | Chart::Symptoms | Chart::Heat => "",
+            Chart::Trials => "Medians: of windows of the warm-up, then of each second of each cell. ",
             Chart::Sweeps => "Bars: intervals over blocks, each by itself. A dashed upright: lines cross there, and that is sure. ",
             Chart::Capacities => "At 50 %: capacities with their intervals over blocks. Small: probes, above where kept, below where not. ",
             Chart::Quantiles => "Over all trials that verdicts use. ",
@@ -142,13 +154,14 @@ impl Chart {
     fn panels(self, source: &Source<'_>) -> Vec<Panel> {
         let reading = |reading| over_time::readings(source, reading);
         match self {
-            Chart::Verdicts => Vec::new(),
+            Chart::Verdicts | Chart::Heat => Vec::new(),
             Chart::Sweeps => curves::sweeps(source),
             Chart::Capacities => curves::capacities(source),
             Chart::Quantiles => curves::quantiles(source),
             Chart::Effects => curves::effects(source),
             Chart::Starts => over_time::starts(source),
             Chart::WarmUp => over_time::warm_ups(source),
+            Chart::Trials => over_time::trials(source),
             Chart::Rate => reading(Reading::Rate),
             Chart::LatencyP50 => reading(Reading::P50),
             Chart::LatencyP99 => reading(Reading::P99),
@@ -167,34 +180,45 @@ impl Chart {
 /// # Errors
 /// The record has nothing of it; which pictures there are is said.
 pub fn svg(source: &Source<'_>, chart: Chart) -> Result<String, Problems> {
-    if chart == Chart::Verdicts {
-        return Ok(verdicts::svg(source));
-    }
-    let panels = chart.panels(source);
-    if panels.is_empty() {
-        let is_there = |other: &Chart| *other == Chart::Verdicts || !other.panels(source).is_empty();
-        let others: Vec<&str> = Chart::ALL.into_iter().filter(is_there).map(Chart::name).collect();
+    drawn(source, chart).ok_or_else(|| {
+        let others: Vec<&str> = Chart::ALL.into_iter().filter(|other| drawn(source, *other).is_some()).map(Chart::name).collect();
         let hint = format!("of what was chosen there is {}; a longer run, or another experiment, has more", others.join(", "));
-        return Err(Problems::plain(format!("there is nothing to draw: no {}", chart.name()), hint));
-    }
-    Ok(drawn(source, chart, &panels))
+        Problems::plain(format!("there is nothing to draw: no {}", chart.name()), hint)
+    })
 }
 
-fn drawn(source: &Source<'_>, chart: Chart, all: &[Panel]) -> String {
+fn drawn(source: &Source<'_>, chart: Chart) -> Option<String> {
+    match chart {
+        Chart::Verdicts => Some(verdicts::svg(source)),
+        Chart::Heat => heat::svg(source),
+        _ => {
+            let panels = chart.panels(source);
+            (!panels.is_empty()).then(|| of_panels(source, chart, &panels))
+        }
+    }
+}
+
+/// A picture that begins with what was asked, and what it shows.
+fn head(source: &Source<'_>, title: &str) -> Canvas {
+    let mut canvas = Canvas::new();
+    canvas.paragraph(EDGE, 110, &format!("font-size=\"14\" fill=\"{MUTED}\""), &source.record.header.experiment.question);
+    canvas.y += 4.0;
+    canvas.paragraph(EDGE, 100, &format!("font-size=\"16\" font-weight=\"600\" fill=\"{INK}\""), title);
+    canvas.y += 8.0;
+    canvas
+}
+
+fn of_panels(source: &Source<'_>, chart: Chart, all: &[Panel]) -> String {
     let panels = &all[..all.len().min(PANELS)];
-    // What a symptom's lines are called is no contender.
+    // Lines of these are called otherwise than contenders.
     let names = panels.iter().flat_map(|panel| &panel.series).map(|series| series.who.clone());
     let contenders = source.record.header.contenders.iter().map(|p| p.name.to_string());
     let baseline = source.judgement.baseline.to_string();
     let looks = match chart {
-        Chart::Symptoms | Chart::Effects => Looks::of(names, None),
+        Chart::Symptoms | Chart::Effects | Chart::Trials => Looks::of(names, None),
         _ => Looks::of(contenders.chain(names), Some(&baseline)),
     };
-    let mut canvas = Canvas::new();
-    canvas.paragraph(EDGE, 110, &format!("font-size=\"14\" fill=\"{MUTED}\""), &source.record.header.experiment.question);
-    canvas.y += 4.0;
-    canvas.paragraph(EDGE, 100, &format!("font-size=\"16\" font-weight=\"600\" fill=\"{INK}\""), chart.title());
-    canvas.y += 8.0;
+    let mut canvas = head(source, chart.title());
     let is_cut = panel::draw(&mut canvas, panels, &looks);
     canvas.y += LINE;
     let cut = if is_cut { "Of what is too long or too much, the peaks and the first are drawn. " } else { "" };

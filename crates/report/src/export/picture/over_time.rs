@@ -140,6 +140,31 @@ pub fn warm_ups(source: &Source<'_>) -> Vec<Panel> {
     panels.into_iter().filter(|panel| !panel.series.is_empty()).collect()
 }
 
+/// Each trial on one axis: its warm-up and its cells, and when it first answered rightly and was steady. Older records do not say when a cell began:
+/// there the cells are missing.
+pub fn trials(source: &Source<'_>) -> Vec<Panel> {
+    source.trials().filter_map(|(trial, excluded)| whole(source, trial, excluded.is_some())).collect()
+}
+
+fn whole(source: &Source<'_>, trial: &Trial, is_unused: bool) -> Option<Panel> {
+    let ready_s = trial.ready_after_ns? as f64 / 1e9;
+    let windows = trial.warmup.iter().flat_map(|warmup| &warmup.windows);
+    let warming = windows.filter_map(|w| Some((ready_s + w.at_ns as f64 / 1e9, w.p50_ns? as f64 / 1e6)));
+    let mut series = vec![Series { who: "warm-up".into(), line: warming.collect(), is_unused, ..Series::default() }];
+    for m in trial.measurements.iter().filter(|m| source.has_cell(Some(&m.cell)) && m.began_after_ns > 0) {
+        let began_s = m.began_after_ns as f64 / 1e9;
+        let line = Reading::P50.of(m).into_iter().map(|(t, ms)| (began_s + t, ms)).collect();
+        series.push(Series { who: m.cell.clone(), line, is_unused, ..Series::default() });
+    }
+    series.iter_mut().for_each(|s| s.line.retain(|(_, ms)| is_drawable(*ms)));
+    series.retain(|s| !s.line.is_empty());
+    let steady = trial.warmup.as_ref().and_then(|warmup| warmup.steady_after_ns).map(|ns| (ready_s + ns as f64 / 1e9, "steady".to_owned()));
+    let title = format!("{}, block {}{}", trial.contender, trial.block, if is_unused { ", which no verdict uses" } else { "" });
+    let panel = over(&title, "s from the start of the process", "median, ms, log scale".into(), true, series);
+    let pointers = std::iter::once((ready_s, "first right answer".to_owned())).chain(steady).collect();
+    (!panel.series.is_empty()).then_some(Panel { pointers, ..panel })
+}
+
 /// When each start first answered rightly, and, small, when it was steady.
 pub fn starts(source: &Source<'_>) -> Vec<Panel> {
     let mut names: Vec<String> = Vec::new();

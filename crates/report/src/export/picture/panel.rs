@@ -10,9 +10,9 @@ const HEIGHT: f64 = 280.0;
 /// Of a row of an axis with names.
 const ROW: f64 = 26.0;
 /// The most characters of a name ...
-const NAME: usize = 30;
-/// ... and their width, with some room.
-const LETTER: f64 = 7.0;
+pub const NAME: usize = 30;
+/// ... and the width of one, with some room.
+pub const LETTER: f64 = 7.0;
 /// The most names in a key, and rows of an axis.
 pub const NAMES: usize = 60;
 /// The most series of a panel.
