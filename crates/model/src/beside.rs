@@ -17,6 +17,14 @@ pub enum Beside {
 impl Beside {
     /// All of them, as files spell them.
     pub const WORDS: [(&'static str, Beside); 2] = [("first_turn", Beside::FirstTurn), ("cold", Beside::Cold)];
+
+    /// What stands against what, for people.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Beside::FirstTurn => "its last turn against its first",
+            Beside::Cold => "its steady state against its first second of load",
+        }
+    }
 }
 
 /// Whether a cell is the last turn of several.

@@ -45,10 +45,10 @@ pub fn verdict(v: &Verdict) -> Value {
 }
 
 pub fn claim(c: &ClaimVerdict) -> Value {
-    let about = c.claim.metric.describe();
+    let (about, beside) = (c.claim.metric.describe(), c.claim.beside);
     json!({
         "text": c.claim.text, "contender": c.claim.contender, "metric": about.name, "label": about.label,
-        "expects": c.claim.expected(), "outcome": c.outcome, "reason": c.reason, "p": c.p, "p_adjusted": c.p_adjusted,
+        "expects": beside.map_or(c.claim.expected(), |beside| format!("{}: {}", c.claim.expected(), beside.describe())), "outcome": c.outcome, "reason": c.reason, "p": c.p, "p_adjusted": c.p_adjusted,
         "cells": c.cells.iter().map(|cell| {
             let mut value = estimate(&cell.verdict);
             merge(&mut value, json!({"cell": cell.cell, "outcome": cell.outcome}));
