@@ -226,7 +226,8 @@ fn the_size_of_an_image_is_a_fact_of_what_starts_without_it() {
     };
     assert_eq!(told("before"), [None, None]);
     let image = image_of(&folder, "a");
-    let [Some(said), None] = &told("after")[..] else { panic!("of the one that has an image, and of nobody else") };
+    let after = told("after");
+    let [Some(said), None] = after.as_slice() else { panic!("of the one that has an image, and of nobody else: {after:?}") };
     assert!(said.contains("faceoff/a:latest") && said.contains(image["digest"].as_str().unwrap()), "{said}");
     folder.write("systems/a/source.txt", "other");
     assert_eq!(told("changed"), [None, None], "it was made of other files");
