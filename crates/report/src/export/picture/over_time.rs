@@ -94,6 +94,9 @@ pub fn readings(source: &Source<'_>, reading: Reading) -> Vec<Panel> {
             None => cells.push((measurement.cell.as_str(), vec![series])),
         }
     }
+    // They are measured in random order.
+    let place = |name: &str| source.record.header.experiment.cells.iter().position(|cell| cell.name == name);
+    cells.sort_by_key(|(cell, _)| place(cell));
     let panel = |(cell, series): (&str, Vec<Series>)| {
         let y = reading.name(timed(source, cell));
         over(cell, "s from the start of the measurement", y, reading.is_latency(), series)
