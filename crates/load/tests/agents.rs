@@ -138,7 +138,7 @@ fn an_agent_that_is_gone_is_an_error() {
     let (staying, going) = (Agents::new(&[1]), Agents::new(&[1]));
     let names = [staying.names[0].clone(), going.names[0].clone()];
     let ends = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(1_500));
+        std::thread::sleep(Duration::from_millis(3_000));
         drop(going);
     });
     let load = Load::arrivals(100.0, 16);

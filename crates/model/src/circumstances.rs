@@ -12,7 +12,7 @@ pub struct Circumstances {
     pub cpus: Vec<CpuTime>,
     /// CPU time of faceoff itself.
     pub faceoff_cpu_ns: u64,
-    /// Resident memory of faceoff itself at the end, all that it keeps of the run included; `None` in older records.
+    /// Resident memory of faceoff itself at the end, all that it keeps of the run included; `None` where it cannot be read, and in older records.
     #[serde(default)]
     pub faceoff_memory_bytes: Option<u64>,
     /// Of all TCP connections; `None` where it cannot be read.

@@ -2,7 +2,7 @@
 
 use crate::data::{SIZE_MAX, Values};
 use crate::template::{Part, Template};
-use crate::workload::{Statuses, Step, Workload, is_header_name, is_header_value, is_method};
+use crate::workload::{Statuses, Step, Workload, is_header_name, is_header_value, is_method, is_written_by_generator};
 
 /// Most steps of a workload that is sent.
 const STEPS_MAX: usize = 10_000;
@@ -53,10 +53,11 @@ fn could_be_made(step: &Step) -> Result<(), &'static str> {
         |headers: &[(String, Template)]| headers.iter().all(|(name, value)| is_header_name(name) && is_plain(value, is_header_value));
     let is_status = |status: Statuses| status.from <= status.to && (200..=599).contains(&status.from) && status.to <= 599;
     let answer = &step.answer;
+    let frames = step.headers.iter().any(|(name, _)| is_written_by_generator(name));
     match () {
         () if !is_method(&step.method) => Err("a method that cannot be sent"),
         () if !is_plain(&step.path, in_path) => Err("a path that cannot be sent"),
-        () if !are_headers(&step.headers) || !are_headers(&answer.headers) => Err("a header that cannot be sent"),
+        () if frames || !are_headers(&step.headers) || !are_headers(&answer.headers) => Err("a header that cannot be sent"),
         () if !is_status(answer.status) => Err("a status that no answer has"),
         () if !(0.0..=1.0).contains(&answer.sample) => Err("a share that is none"),
         () => Ok(()),
@@ -136,6 +137,7 @@ mod tests {
         assert!(refused(|w| w.steps[0].method = "GET / HTTP/1.1\r\nX:".into()).starts_with("a method"));
         assert!(refused(|w| w.steps[0].path = Template::fixed("/a b")).starts_with("a path"));
         assert!(refused(|w| w.steps[0].headers[0].1 = Template::fixed("a\r\nb: c")).starts_with("a header"));
+        assert!(refused(|w| w.steps[0].headers[0].0 = "content-length".into()).starts_with("a header"));
         assert!(refused(|w| w.steps[0].headers[0].1 = Template::of_words("{env.HOME}")).contains("HOME"));
         assert!(refused(|w| w.steps[0].answer.status = Statuses { from: 300, to: 200 }).starts_with("a status"));
         assert!(refused(|w| w.steps[0].answer.sample = f64::NAN).starts_with("a share"));

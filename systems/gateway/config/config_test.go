@@ -486,6 +486,7 @@ func TestKeysAreReadFromAURL(t *testing.T) {
 	for _, c := range []struct{ token, want string }{
 		{"{keys: https://shop.example/none}", "no keys of `https://shop.example/none`: nobody is there"},
 		{"{keys: http://shop.example/keys}", "it is neither https nor on loopback"},
+		{"{keys: 'https://who:secret@shop.example/keys'}", "no keys of `https://who:xxxxx@shop.example/keys`: it has a name or a password in it"},
 		{"{keys: \"https://\"}", "it is no URL"},
 		{"{keys: https://shop.example/keys, every: 1ms}", "`routes[0].token.every` is \"1ms\""},
 		{"{keys: keys.json, every: 10s}", "`routes[0].token.every` is for keys at a URL"},

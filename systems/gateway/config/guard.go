@@ -2,6 +2,7 @@ package config
 
 import (
 	"math"
+	"net/url"
 	"strings"
 	"time"
 
@@ -46,8 +47,12 @@ func (r table) token() *guard.Token {
 	every := t.duration("every", 5*time.Minute, time.Second, longest)
 	var text []byte
 	var err error
+	shown := name
 	if strings.Contains(name, "://") {
 		token.URL, token.Every = name, every
+		if at, err := url.Parse(name); err == nil {
+			shown = at.Redacted()
+		}
 		if err = Trustworthy(name); err == nil {
 			text, err = r.fetch(name)
 		}
@@ -61,7 +66,7 @@ func (r table) token() *guard.Token {
 		token.Keys, err = guard.ParseKeys(text)
 	}
 	if err != nil {
-		t.problem(t.at("keys"), "name a file with a JSON Web Key Set, such as `keys: keys.json`, or the https URL of one", "no keys of `%s`: %v", name, err)
+		t.problem(t.at("keys"), "name a file with a JSON Web Key Set, such as `keys: keys.json`, or the https URL of one", "no keys of `%s`: %v", shown, err)
 	}
 	return token
 }

@@ -158,7 +158,7 @@ func TestAServerThatTakesRequestsAndAnswersNoneIsLeftAlone(t *testing.T) {
 			upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "ok") })
 			g := start(t, upstream, func(g *given) {
 				u := plainUpstream(failing, upstream)
-				u.Retries, u.Failures, u.Eject, u.Answer = 0, row, time.Hour, 300*time.Millisecond
+				u.Retries, u.Failures, u.Eject, u.Answer = 0, row, time.Hour, time.Second
 				g.upstreams[0] = u
 			})
 			c := connectTo(t, g.address)

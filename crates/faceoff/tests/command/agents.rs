@@ -93,7 +93,7 @@ fn an_agent_that_is_killed_ends_the_load_with_its_name() {
             let url = format!("http://127.0.0.1:{}/", server.1);
             faceoff(&["load", &url, "-R", "100", "-d", "20s", "--agents", &names], OURS).output().unwrap()
         });
-        std::thread::sleep(std::time::Duration::from_secs(2));
+        std::thread::sleep(std::time::Duration::from_secs(4));
         going.kill();
         loading.join().unwrap()
     });

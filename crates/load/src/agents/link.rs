@@ -200,7 +200,9 @@ impl Link {
         if text.len() < length as usize {
             return Err(hung_up(io::ErrorKind::UnexpectedEof.into()));
         }
-        serde_json::from_slice(&text).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, format!("a message that is none: {e}")))
+        // Without what stands there: it may be a secret of the other end.
+        let none = |e: serde_json::Error| format!("a message that is none, from byte {} on: are both of one version?", e.column());
+        serde_json::from_slice(&text).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, none(e)))
     }
 
     fn has(&self, within: Duration) {
@@ -262,6 +264,8 @@ mod tests {
         assert_eq!(agent.receive::<Vec<String>>(100, SECOND).unwrap(), ["one", "two"]);
         agent.send(&7, SECOND).unwrap();
         assert!(coordinator.receive::<String>(100, SECOND).unwrap_err().to_string().contains("none"), "seven is no text");
+        coordinator.send(&"a secret", SECOND).unwrap();
+        assert!(!agent.receive::<u8>(100, SECOND).unwrap_err().to_string().contains("secret"), "it is not said what stood there");
         agent.send(&"longer than that", SECOND).unwrap();
         assert!(coordinator.receive::<String>(5, SECOND).unwrap_err().to_string().contains("of at most 5"));
         let begun = clock::now_ns();

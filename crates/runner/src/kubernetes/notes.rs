@@ -5,6 +5,7 @@ use crate::engine::escaped;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -17,15 +18,22 @@ fn path() -> PathBuf {
     std::env::temp_dir().join(format!("faceoff-kubernetes-{}", rustix::process::getuid().as_raw()))
 }
 
+/// Whether it is a folder that nobody else writes in. Anybody may have made one of this name, or a link, before we did; what stands there
+/// is removed, or says what kubectl is started with.
+fn is_ours(path: &Path) -> io::Result<bool> {
+    let found = fs::symlink_metadata(path)?;
+    Ok(found.is_dir() && found.uid() == rustix::process::getuid().as_raw() && found.mode() & 0o022 == 0)
+}
+
 /// Makes it, unless it is there.
 pub(super) fn folder() -> Result<PathBuf, String> {
     let path = path();
     let _ = DirBuilder::new().mode(0o700).create(&path);
-    let found = fs::symlink_metadata(&path).map_err(|e| format!("{} cannot be made: {e}", path.display()))?;
-    if !found.is_dir() || found.uid() != rustix::process::getuid().as_raw() {
-        return Err(format!("{} is not a folder of yours", path.display()));
+    match is_ours(&path) {
+        Ok(true) => Ok(path),
+        Ok(false) => Err(format!("{} is not a folder of yours alone", path.display())),
+        Err(e) => Err(format!("{} cannot be made: {e}", path.display())),
     }
-    Ok(path)
 }
 
 fn file(name: &str) -> PathBuf {
@@ -65,7 +73,11 @@ fn words(note: &Value) -> Option<Vec<String>> {
 /// not be: why.
 pub fn clear() -> (Vec<String>, Vec<String>) {
     let (mut removed, mut kept) = (Vec::new(), Vec::new());
-    let Ok(entries) = fs::read_dir(path()) else { return (removed, kept) };
+    let folder = path();
+    if !is_ours(&folder).unwrap_or(false) {
+        return (removed, kept);
+    }
+    let Ok(entries) = fs::read_dir(&folder) else { return (removed, kept) };
     for entry in entries.flatten().map(|entry| entry.path()) {
         if entry.extension().is_none_or(|extension| extension != "json") {
             // Sockets and logs of those that were killed.
@@ -78,28 +90,29 @@ pub fn clear() -> (Vec<String>, Vec<String>) {
         }
     }
     // Only where it is empty.
-    let _ = fs::remove_dir(path());
+    let _ = fs::remove_dir(&folder);
     (removed, kept)
 }
 
 fn remove(file: &Path) -> Result<String, String> {
-    let said = |what: &str| format!("{what} (noted in {})", file.display());
-    let note: Value = fs::read(file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let text = fs::read(file).map_err(|e| format!("the note {} of a namespace cannot be read: {e}", file.display()))?;
+    let note: Value = serde_json::from_slice(&text).unwrap_or_default();
     let Some(words) = words(&note) else {
         // Cut short: it is written before anything is made.
         let _ = fs::remove_file(file);
-        return Err(said("a note names no namespace, and is forgotten"));
+        return Err(format!("the note {} names no namespace, and is forgotten", file.display()));
     };
+    let hint = format!("hint: where its cluster is no more, remove {}", file.display());
+    let left = |why: String| format!("the namespace {} is left: {why}\n{hint}", words[2]);
     let mut command = Command::new("kubectl");
     command.args(&words).stdin(Stdio::null());
     match note["kubeconfig"].as_str() {
         Some(config) => command.env("KUBECONFIG", config),
         None => command.env_remove("KUBECONFIG"),
     };
-    let output = command.output().map_err(|e| said(&format!("the namespace {} is left: kubectl cannot be started: {e}", words[2])))?;
+    let output = command.output().map_err(|e| left(format!("kubectl cannot be started: {e}")))?;
     if !output.status.success() {
-        let why = String::from_utf8_lossy(&output.stderr);
-        return Err(said(&format!("the namespace {} is left: {}", words[2], why.trim())));
+        return Err(left(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
     }
     let _ = fs::remove_file(file);
     Ok(words[2].clone())
@@ -108,6 +121,19 @@ fn remove(file: &Path) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn what_somebody_else_may_write_in_is_not_ours() {
+        let around = tempfile::tempdir().unwrap();
+        let (own, open, link) = (around.path().join("own"), around.path().join("open"), around.path().join("link"));
+        DirBuilder::new().mode(0o700).create(&own).unwrap();
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+        symlink(&own, &link).unwrap();
+        assert_eq!([&own, &open, &link].map(|path| is_ours(path).unwrap()), [true, false, false]);
+        assert!(is_ours(&around.path().join("none")).is_err());
+    }
 
     #[test]
     fn files_are_named_from_everywhere() {
