@@ -1,7 +1,9 @@
 //! Whether the claims of an experiment hold.
 
+use crate::itself;
 use crate::verdict::{Judge, Judged, failures, values};
-use model::experiment::{Claim, Expectation, FEWEST_BLOCKS};
+use model::beside::{Beside, is_last_turn};
+use model::experiment::{Cell, Claim, Expectation, FEWEST_BLOCKS};
 use model::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Outcome, Verdict};
 use model::record::Record;
 use model::units::show_number;
@@ -53,16 +55,22 @@ fn one(judge: &Judge<'_>, claim: &Claim, verdicts: &[Judged]) -> ClaimVerdict {
     if let Some(why) = record.untried(claim) {
         return verdict(ClaimOutcome::Undecided, why, None, vec![]);
     }
-    let names: Vec<Option<&str>> = if claim.metric.describe().of_trial {
+    let names: Vec<Option<&str>> = if claim.metric.describe().of_trial || claim.beside == Some(Beside::Cold) {
         vec![None]
     } else {
-        let all = experiment.cells.iter().filter(|c| claim.metric.is_of(c)).map(|c| c.name.as_str());
+        let is_of_it = |c: &&Cell| claim.metric.is_of(c) && (claim.beside.is_none() || is_last_turn(&experiment.cells, c));
+        let all = experiment.cells.iter().filter(is_of_it).map(|c| c.name.as_str());
         all.filter(|c| claim.cells.is_empty() || claim.cells.iter().any(|n| n == c)).map(Some).collect()
     };
     let margin = claim.margin.unwrap_or(experiment.design.margin);
     let (cells, p_values): (Vec<ClaimCell>, Vec<Option<f64>>) = names
         .into_iter()
         .map(|cell| {
+            if let Some(beside) = claim.beside {
+                let Judged { verdict, p, .. } = itself::compared(judge, claim, beside, cell, margin);
+                let name = cell.unwrap_or("warm-up").to_owned();
+                return (ClaimCell { cell: name, outcome: of_comparison(claim, &verdict), verdict }, p);
+            }
             let name = cell.unwrap_or("start").to_owned();
             if claim.expects == Expectation::AtMost {
                 let (outcome, verdict) = at_most(judge, claim, cell, margin);

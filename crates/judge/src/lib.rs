@@ -8,6 +8,7 @@ mod capacities;
 mod claims;
 mod effects;
 pub mod history;
+mod itself;
 mod keeping;
 pub mod looks;
 mod offered;

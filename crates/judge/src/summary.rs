@@ -127,19 +127,28 @@ fn warmup(record: &Record, name: &ContenderName) -> Option<WarmUp> {
     let mut classes = BTreeMap::new();
     all.iter().for_each(|w| *classes.entry(w.class).or_insert(0) += 1);
     let typical = |of: &dyn Fn(&Warmup) -> Option<f64>| median(&all.iter().filter_map(|w| of(w)).collect::<Vec<_>>());
-    let cold = |w: &Warmup| w.windows.get(..1).map(<[_]>::to_vec);
-    let steady = |w: &Warmup| w.steady_after_ns.map(|since| w.windows.iter().filter(|x| x.at_ns >= since).copied().collect::<Vec<_>>());
     (!all.is_empty()).then(|| WarmUp {
         contender: name.clone(),
         classes: classes.into_iter().collect(),
         steady_after_s: typical(&|w| w.steady_after_ns.map(|ns| ns as f64 / 1e9)),
-        cold_cpu_us: typical(&|w| cpu_us(&cold(w)?)),
-        steady_cpu_us: typical(&|w| cpu_us(&steady(w)?)),
+        cold_cpu_us: typical(&cold_cpu_us),
+        steady_cpu_us: typical(&steady_cpu_us),
         cold_max_ms: typical(&|w| Some(w.windows.first()?.max_ns? as f64 / 1e6)),
     })
 }
 
-fn cpu_us(windows: &[WarmUpWindow]) -> Option<f64> {
-    let (correct, cpu_ns) = windows.iter().fold((0, 0), |(correct, cpu_ns), w| (correct + w.correct, cpu_ns + w.cpu_ns));
+/// CPU for a right answer in the first second of load, in microseconds.
+pub(crate) fn cold_cpu_us(warmup: &Warmup) -> Option<f64> {
+    cpu_us(warmup.windows.iter().take(1))
+}
+
+/// The same in the steady state, where one was found.
+pub(crate) fn steady_cpu_us(warmup: &Warmup) -> Option<f64> {
+    let since = warmup.steady_after_ns?;
+    cpu_us(warmup.windows.iter().filter(|window| window.at_ns >= since))
+}
+
+fn cpu_us<'w>(windows: impl Iterator<Item = &'w WarmUpWindow>) -> Option<f64> {
+    let (correct, cpu_ns) = windows.fold((0, 0), |(correct, cpu_ns), w| (correct + w.correct, cpu_ns + w.cpu_ns));
     (correct > 0 && cpu_ns > 0).then(|| cpu_ns as f64 / 1e3 / correct as f64)
 }

@@ -13,7 +13,7 @@ pub(crate) fn all(judge: &Judge<'_>, slice: &Slice<'_>, metric: Metric) -> Vec<T
     };
     let names = judge.record.header.contenders.iter().map(|p| &p.name).filter(|name| !name.is_twin());
     let compared = names.filter_map(|name| {
-        let verdict = judge.within(name, metric, &cell.name, &first.name);
+        let verdict = judge.within(name, metric, &cell.name, &first.name, judge.record.header.experiment.design.margin).verdict;
         // Nothing was measured there, or nothing but zeros.
         if verdict.used == 0 || (verdict.value, verdict.baseline_value) == (Some(0.0), Some(0.0)) {
             return None;

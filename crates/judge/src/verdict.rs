@@ -215,12 +215,11 @@ impl<'r> Judge<'r> {
         judged
     }
 
-    /// Compares a contender in one cell with itself in another, by the margin of the design.
-    pub fn within(&self, name: &ContenderName, metric: Metric, cell: &str, first: &str) -> Verdict {
-        let margin = self.record.header.experiment.design.margin;
+    /// Compares a contender in one cell with itself in another.
+    pub fn within(&self, name: &ContenderName, metric: Metric, cell: &str, first: &str, margin: f64) -> Judged {
         let mut judged = self.weigh((name, Some(cell)), (name, Some(first)), metric, margin, 1.0);
         self.restrain(&mut judged);
-        judged.verdict
+        judged
     }
 
     fn compare(&self, contender: &ContenderName, baseline: &ContenderName, metric: Metric, cell: Option<&str>, margin: f64) -> Judged {

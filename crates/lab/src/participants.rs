@@ -9,9 +9,11 @@ use model::name::ContenderName;
 use model::problem::Problems;
 use model::record::{Answers, Failure, Participant, Skipped};
 use model::system::{Contender, Kind};
+use model::units::show_bytes;
 use model::workload::Workload;
 use runner::build::build;
 use runner::database::{Databases, Means, OWN_SERVER};
+use runner::image::noted;
 use runner::needs::Tools;
 use runner::place::Runner;
 use runner::start::{Surroundings, start};
@@ -167,6 +169,9 @@ fn workloads(place: &Place<'_>, experiment: &Experiment, upstream: Option<&Conte
     of_cells.chain(of_upstream).collect()
 }
 
+/// The fact that tells of an image which was made of a contender.
+const IMAGE: &str = "container image";
+
 /// Looks at a contender's needs and builds it. The inner error says why it is skipped.
 ///
 /// # Errors
@@ -198,7 +203,7 @@ pub fn gather(
         }
     };
     watch(Progress::Built { name: &contender.name, was_built: built.was_built });
-    let participant = Participant {
+    let mut participant = Participant {
         name: contender.name.clone(),
         summary: contender.summary.clone(),
         facts: {
@@ -210,6 +215,13 @@ pub fn gather(
         image: None,
         reached: contender.system.reached.as_ref().map(|reached| reached.url.clone()),
     };
+    // At a revision it has other files.
+    if contender.system.revision.is_none()
+        && let Some(image) = noted(&participant, place.cache)
+    {
+        let said = format!("{} unpacked, {}, {}; it does not start from it", show_bytes(image.bytes), image.reference, image.digest);
+        participant.facts.entry(IMAGE.to_owned()).or_insert(said);
+    }
     Ok(Ok(Ready { contender, participant }))
 }
 
@@ -225,7 +237,13 @@ pub fn provide(
     watch: &mut Watcher<'_>,
 ) -> Result<Result<Ready, Skipped>, LabError> {
     match runner.provide(&ready.contender, cache, means) {
-        Ok(image) => Ok(Ok(Ready { participant: Participant { image, ..ready.participant }, ..ready })),
+        Ok(image) => {
+            let mut participant = Participant { image, ..ready.participant };
+            if participant.image.is_some() {
+                participant.facts.remove(IMAGE);
+            }
+            Ok(Ok(Ready { participant, ..ready }))
+        }
         Err(_) if means.stop.load(Ordering::Relaxed) => Err(LabError::Interrupted),
         Err(failure) => {
             let log: String = failure.log.iter().map(|line| format!("\n  | {line}")).collect();

@@ -74,6 +74,7 @@ impl Experiment {
                 value: None,
                 cells,
                 contender_cpus: None,
+                beside: None,
             });
         }
         self.design.looks = default_looks(self.design.blocks, !self.claims.is_empty());

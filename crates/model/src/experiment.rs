@@ -2,6 +2,7 @@
 
 use crate::against::Against;
 use crate::agents;
+use crate::beside::{self, Beside};
 use crate::capacity::{self, Capacity};
 use crate::data::is_value_name;
 use crate::factorial::{self, Factor, walk_factors};
@@ -553,6 +554,9 @@ pub struct Claim {
     /// It speaks of machines on which a contender has so many CPUs, and stays open on smaller ones.
     #[serde(default)]
     pub contender_cpus: Option<u32>,
+    /// What of the same contender it compares with, where that is not the baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
 }
 
 /// What a claim says will be seen.
@@ -944,8 +948,11 @@ fn check(table: &Table<'_>, experiment: &Experiment) {
                 &mut everybody.iter().map(String::as_str),
             );
         }
-        if claim.contender == experiment.baseline && !claim.expects.is_absolute() {
+        if claim.contender == experiment.baseline && !claim.expects.is_absolute() && claim.beside.is_none() {
             table.problem("claim", format!("the claim \"{}\" compares the baseline with itself", claim.text), "name another contender");
+        }
+        if let Some((message, hint)) = beside::contradiction(claim, experiment) {
+            table.problem("claim", message, hint);
         }
         let is_of_zero = matches!(claim.expects, Expectation::Zero | Expectation::AboveZero);
         if claim.expects == Expectation::Times && claim.metric.describe().by_difference {
@@ -1440,6 +1447,7 @@ fn walk_claim(table: &Table<'_>, cells: &[Cell]) -> Claim {
         value: table.number("value", 0.0, 1e12),
         cells: named_cells(table, cells),
         contender_cpus: table.integer("contender_cpus", 1, 4096).map(|n| n as u32),
+        beside: table.choice("beside", &Beside::WORDS),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The nouns of faceoff, read from files and checked.
 //!
 //! What people write: [`system`], [`workload`], [`experiment`], found through a
-//! [`catalog::Catalog`]. What a run leaves: [`record`], and what it comes to: [`judgement`]. What is compared: [`metric`]. What is looked for: [`capacity`].
+//! [`catalog::Catalog`]. What a run leaves: [`record`], and what it comes to: [`judgement`]. What is compared: [`metric`]. What is looked for: [`capacity`]. Claims of one contender alone: [`beside`].
 //! What requests leave in a database: [`database`]. What others published: [`article`], what their tools print: [`outputs`], and what that comes to: [`audit`]. Other load generators: [`witness`]. Loads from several machines: [`agents`]. What containers start from: [`image`].
 //! The records of a folder, without reading them whole: [`shelf`]; a metric over several of them: [`history`]. What must not be written down: [`secret`].
 //! What was looked at before believing: [`soundness`]. What the instrument found of what is known: [`selftest`].
@@ -10,6 +10,7 @@ pub mod against;
 pub mod agents;
 pub mod article;
 pub mod audit;
+pub mod beside;
 pub mod capacity;
 pub mod catalog;
 mod circumstances;

@@ -85,8 +85,9 @@ fn place(cell: Option<&str>) -> String {
 fn figures(claim: &ClaimVerdict, run: &Evidence) -> String {
     let (of, about) = (&claim.claim, claim.claim.metric.describe().label);
     let cells = claim.cells.iter().map(|cell| format!("{about}{}: {}", place(cell.verdict.cell.as_deref()), cell.verdict.phrase()));
-    let who = match of.expects {
-        Expectation::AtMost => format!("`{}`, expected {}", of.contender, of.expected()),
+    let who = match (of.expects, of.beside) {
+        (Expectation::AtMost, _) => format!("`{}`, expected {}", of.contender, of.expected()),
+        (_, Some(beside)) => format!("`{}`, {}", of.contender, beside.describe()),
         _ => format!("`{}` against `{}`", of.contender, run.baseline),
     };
     let mut parts: Vec<String> = vec![who];

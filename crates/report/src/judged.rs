@@ -45,10 +45,14 @@ pub fn verdict(v: &Verdict) -> Value {
 }
 
 pub fn claim(c: &ClaimVerdict) -> Value {
-    let about = c.claim.metric.describe();
+    let (about, expected) = (c.claim.metric.describe(), c.claim.expected());
+    let expects = match c.claim.beside {
+        Some(beside) => format!("{expected}: {}", beside.describe()),
+        None => expected,
+    };
     json!({
         "text": c.claim.text, "contender": c.claim.contender, "metric": about.name, "label": about.label,
-        "expects": c.claim.expected(), "outcome": c.outcome, "reason": c.reason, "p": c.p, "p_adjusted": c.p_adjusted,
+        "expects": expects, "outcome": c.outcome, "reason": c.reason, "p": c.p, "p_adjusted": c.p_adjusted,
         "cells": c.cells.iter().map(|cell| {
             let mut value = estimate(&cell.verdict);
             merge(&mut value, json!({"cell": cell.cell, "outcome": cell.outcome}));

@@ -9,6 +9,7 @@ pub mod export;
 mod gate;
 mod judged;
 mod page;
+mod scales;
 pub mod site;
 mod text;
 mod witnesses;

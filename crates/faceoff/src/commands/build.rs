@@ -84,6 +84,7 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
                 Err(_) if stop.load(Ordering::Relaxed) => return Err(Error::Interrupted(crate::signals::code())),
                 Err(failure) => Imaged::Failed(failure.log.iter().fold(failure.cause, |text, line| format!("{text}\n  | {line}"))),
                 Ok(image) => {
+                    image::note(&gathered.participant, &image, &cache);
                     let saved = options.save.as_ref().map(|folder| folder.join(format!("{}.tar", name.to_string().replace(':', "_"))));
                     if let Some(path) = &saved {
                         image::save(&image, store, path, &cache, means).map_err(unwritable)?;

@@ -3,11 +3,13 @@
 use super::run::{write_bytes, write_file};
 use crate::exit::Error;
 use crate::output::{line, message};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use model::metric::Metric;
 use model::name::{ContenderName, did_you_mean};
 use model::problem::Problems;
 use model::record::Record;
-use report::export::{self, File, Of, Source};
+use report::export::{self, Chart, File, Of, Source};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -26,6 +28,12 @@ pub struct Options {
     /// Which table, for csv and parquet [default: verdicts]
     #[arg(long, value_enum, value_name = "TABLE")]
     table: Option<TableName>,
+    /// Which picture, for svg and png [default: verdicts]
+    #[arg(long, value_name = "CHART", value_parser = charts())]
+    chart: Option<Chart>,
+    /// Only this metric, in pictures that show several; may be given several times
+    #[arg(long, value_name = "METRIC", value_parser = super::run::metric)]
+    metric: Vec<Metric>,
     /// Only this cell; may be given several times
     #[arg(long, value_name = "CELL")]
     cell: Vec<String>,
@@ -55,10 +63,14 @@ enum To {
     Parquet,
     /// The body of a request to Prometheus's remote write
     RemoteWrite,
-    /// The same picture as svg, in pixels; of a faceoff that was built with it
+    /// A picture as svg, in pixels, see --chart; of a faceoff that was built with it
     Png,
-    /// The picture of the verdicts
+    /// A picture, see --chart
     Svg,
+}
+
+fn charts() -> impl TypedValueParser<Value = Chart> {
+    PossibleValuesParser::new(Chart::ALL.map(Chart::name)).try_map(|name| Chart::named(&name).ok_or("no such chart"))
 }
 
 /// The tables.
@@ -95,11 +107,13 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
     let record = Record::read(&options.record)?;
     options.check(&record)?;
     let judgement = judge::judge(&record);
-    let source = Source { record: &record, judgement: &judgement, cells: &options.cell, contenders: &options.contender };
+    let (cells, contenders, metrics) = (&options.cell, &options.contender, &options.metric);
+    let source = Source { record: &record, judgement: &judgement, cells, contenders, metrics };
     if matches!(options.to, To::Hdr | To::Hgrm | To::Jtl | To::Openmetrics | To::RemoteWrite) {
         source.left_out().for_each(|who| message(&format!("left out: {who}")));
     }
     let table = || export::table(&source, options.table.map_or(Of::Verdicts, TableName::of));
+    let chart = options.chart.unwrap_or(Chart::Verdicts);
     match options.to {
         To::Csv => options.put(&export::csv(&table())),
         To::Hdr => options.put(&export::hdr(&source)?),
@@ -115,8 +129,8 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
         To::Openmetrics => options.put(&export::openmetrics(&source)),
         To::Parquet => options.put_bytes(&export::parquet(&table())?),
         To::RemoteWrite => options.put_bytes(&export::remote_write(&source)?),
-        To::Png => options.put_bytes(&pixels(&source)?),
-        To::Svg => options.put(&export::svg(&source)),
+        To::Png => options.put_bytes(&pixels(&source, chart)?),
+        To::Svg => options.put(&export::svg(&source, chart)?),
     }?;
     Ok(ExitCode::SUCCESS)
 }
@@ -133,6 +147,15 @@ impl Options {
                 "--table chooses what stands in a table, and this format is none",
                 "leave it out, or write --to csv",
             ));
+        }
+        let is_picture = matches!(self.to, To::Svg | To::Png);
+        if self.chart.is_some() && !is_picture {
+            return Err(Problems::plain("--chart chooses a picture, and this format is none", "leave it out, or write --to svg"));
+        }
+        if !self.metric.is_empty() && !(is_picture && self.chart.is_none_or(Chart::has_metrics)) {
+            let all: Vec<&str> = Chart::ALL.into_iter().filter(|chart| chart.has_metrics()).map(Chart::name).collect();
+            let hint = format!("leave it out, or write --to svg --chart with one of {}", all.join(", "));
+            return Err(Problems::plain("--metric chooses among metrics, and this shows none to choose from", hint));
         }
         let is_text = !matches!(self.to, To::Parquet | To::RemoteWrite | To::Png);
         if !is_text && self.out.is_none() && std::io::stdout().is_terminal() {
@@ -205,12 +228,12 @@ impl Options {
 }
 
 #[cfg(feature = "png")]
-fn pixels(source: &Source<'_>) -> Result<Vec<u8>, Problems> {
-    export::png(source)
+fn pixels(source: &Source<'_>, chart: Chart) -> Result<Vec<u8>, Problems> {
+    export::png(source, chart)
 }
 
 #[cfg(not(feature = "png"))]
-fn pixels(_: &Source<'_>) -> Result<Vec<u8>, Problems> {
+fn pixels(_: &Source<'_>, _: Chart) -> Result<Vec<u8>, Problems> {
     let hint = "build it with `cargo build --release --locked -p faceoff --features png`, or write --to svg";
     Err(Problems::plain("this faceoff was built without what draws pixels", hint))
 }

@@ -74,7 +74,8 @@ pub struct Options {
     plan: bool,
 }
 
-fn metric(text: &str) -> Result<Metric, String> {
+/// A metric as it is named on a command line.
+pub fn metric(text: &str) -> Result<Metric, String> {
     Metric::named(text).ok_or_else(|| did_you_mean(text, Metric::ALL.map(|m| m.describe().name)))
 }
 

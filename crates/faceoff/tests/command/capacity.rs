@@ -14,6 +14,7 @@ fn the_capacity_of_a_pool_is_found() {
     let asked = ["--capacity", level, "--users", "5", "-d", "500ms", "--probes", "6", "--wait", "asleep"];
     let found = server.load(&asked);
     assert_eq!((&found["of"], &found["service_level"], &found["schema"]), (&"users".into(), &level.into(), &"faceoff.capacity.v1".into()));
+    crate::schemas::keeps_to("capacity", &found);
     let capacity = &found["capacity"];
     let (low, high) = (capacity["low"].as_f64().unwrap(), capacity["high"].as_f64().unwrap());
     // A machine that is busy carries less, never more.
@@ -24,6 +25,7 @@ fn the_capacity_of_a_pool_is_found() {
     let broken = probes.iter().filter(|p| p["kept"] == false);
     assert!(broken.clone().count() > 0 && broken.clone().all(|p| p["recovery"]["how"] == "by_itself"), "{found}");
     let bounded = server.load(&["--capacity", level, "--users", "2", "-d", "300ms", "--at-most", "4"]);
+    crate::schemas::keeps_to("capacity", &bounded);
     assert_eq!((&bounded["capacity"]["level"], &bounded["capacity"]["low"]), (&Value::Null, &4.0.into()), "{bounded}");
 }
 
@@ -34,6 +36,10 @@ fn what_does_not_answer_has_no_capacity() {
     let folder = Folder::new();
     let ran = folder.run(&["load", &url, "--capacity", "p95<1ms"]).expect(1);
     ran.says("unknown: no probe could be made use of").says("warning: it did not answer rightly when nothing else was asked of it");
+    let ran = folder.run(&["load", &url, "--capacity", "p95<1ms", "--format", "json"]).expect(1);
+    let found: Value = serde_json::from_str(&ran.out).unwrap();
+    crate::schemas::keeps_to("capacity", &found);
+    assert_eq!(found["capacity"], Value::Null, "{found}");
     folder.run(&["load", &url, "--capacity", "p95<1ms", "--format", "csv"]).expect(2).says("a capacity has no line a second");
     folder.run(&["load", &url, "--capacity", "rate>5"]).expect(2).says("is no part of a service level");
 }

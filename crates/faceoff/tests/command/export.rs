@@ -31,6 +31,10 @@ fn a_record_goes_into_every_format() {
     assert!(std::fs::read(folder.path().join("starts.parquet")).unwrap().ends_with(b"PAR1"));
     export(&["remote-write", "--out", "r.snappy"]).expect(0);
     assert!(export(&["svg", "--contender", "far"]).expect(0).out.starts_with("<svg "));
+    let quantiles = export(&["svg", "--chart", "quantiles", "--cell", "open"]).expect(0).out;
+    assert!(quantiles.contains("Latency by quantile: open") && !quantiles.contains("closed"), "{quantiles}");
+    let rate = export(&["svg", "--chart", "rate"]).expect(0).out;
+    assert!(rate.contains(">right answers, /s<") && rate.contains(">far<"), "{rate}");
     if cfg!(feature = "png") {
         export(&["png", "--out", "verdicts.png"]).expect(0);
         let picture = std::fs::read(folder.path().join("verdicts.png")).unwrap();
@@ -69,6 +73,11 @@ fn what_cannot_be_written_says_why() {
     export(&["hdr", "--cell", "opne"]).expect(2).says("the record has no cell `opne`").says("did you mean `open`?");
     export(&["hdr", "--contender", "c"]).expect(2).says("the record has no contender `c`");
     export(&["svg", "--table", "seconds"]).expect(2).says("--table chooses");
+    export(&["csv", "--chart", "rate"]).expect(2).says("--chart chooses a picture");
+    export(&["svg", "--chart", "rate", "--metric", "memory"]).expect(2).says("--metric chooses").says("verdicts, sweeps, effects");
+    export(&["svg", "--chart", "sweeps"]).expect(2).says("there is nothing to draw: no sweeps").says("there is verdicts, ");
+    export(&["svg", "--chart", "sweep"]).expect(2).says("possible values");
+    export(&["svg", "--metric", "memry"]).expect(2).says("did you mean `memory`?");
     export(&["junit", "--cell", "open"]).expect(2).says("tells of the whole record");
     export(&["hdr", "--out", "no/such/folder.hlog"]).expect(1).says("cannot be written").says("hint: ");
     export(&["exel"]).expect(2).says("possible values");

@@ -207,3 +207,28 @@ fn what_has_no_image_says_why() {
     // Without a JDK it is skipped for that.
     assert!(said["cached"].contains("fits only the runtime") || said["cached"].contains("needs JDK"), "{}", said["cached"]);
 }
+
+#[test]
+fn the_size_of_an_image_is_a_fact_of_what_starts_without_it() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    folder.system("b", &[]);
+    let own = folder.path().join("systems/a/system.toml");
+    let text = std::fs::read_to_string(&own).unwrap();
+    let build = "[build]\nrun = [[\"cp\", \"source.txt\", \"made.txt\"]]\ninputs = [\"source.txt\"]\noutputs = [\"made.txt\"]\n";
+    std::fs::write(own, text + build).unwrap();
+    folder.write("systems/a/source.txt", "one");
+    folder.experiment(&["a", "b"], "");
+    let told = |record: &str| {
+        folder.run(&["run", "x", "--blocks", "1", "--out", record]);
+        let contenders = folder.record(record).header.contenders;
+        contenders.into_iter().map(|p| p.facts.get("container image").cloned()).collect::<Vec<_>>()
+    };
+    assert_eq!(told("before"), [None, None]);
+    let image = image_of(&folder, "a");
+    let after = told("after");
+    let [Some(said), None] = after.as_slice() else { panic!("of the one that has an image, and of nobody else: {after:?}") };
+    assert!(said.contains("faceoff/a:latest") && said.contains(image["digest"].as_str().unwrap()), "{said}");
+    folder.write("systems/a/source.txt", "other");
+    assert_eq!(told("changed"), [None, None], "it was made of other files");
+}

@@ -5,6 +5,7 @@ mod agents;
 mod articles;
 mod audit;
 mod bad_input;
+mod builds;
 mod capacity;
 mod docs;
 mod documents;

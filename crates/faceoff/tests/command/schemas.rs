@@ -3,17 +3,24 @@
 use crate::folder::Folder;
 use jsonschema::Validator;
 use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-fn schema(text: &str) -> Validator {
-    jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
+fn docs() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs")
 }
 
-fn of_record() -> Validator {
-    schema(include_str!("../../../../docs/record.schema.json"))
+/// `docs/NAME.schema.json`.
+#[track_caller]
+fn published(name: &str) -> Value {
+    let path = docs().join(format!("{name}.schema.json"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-fn of_judgement() -> Validator {
-    schema(include_str!("../../../../docs/judgement.schema.json"))
+#[track_caller]
+fn schema(name: &str) -> Validator {
+    jsonschema::validator_for(&published(name)).unwrap_or_else(|e| panic!("docs/{name}.schema.json: {e}"))
 }
 
 /// Where a value is not what a schema says.
@@ -21,11 +28,17 @@ fn breaches(schema: &Validator, value: &Value) -> Vec<String> {
     schema.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
-/// Holds a record and its judgement to their schemas: to what is required, and to nothing else standing there.
+/// Holds what a command printed to its schema: to what is required, and to nothing else standing there.
+#[track_caller]
+pub fn keeps_to(name: &str, value: &Value) {
+    assert_eq!(breaches(&schema(name), value), Vec::<String>::new(), "a new field is written into docs/{name}.schema.json");
+}
+
+/// Holds a record and its judgement to their schemas.
 #[track_caller]
 pub fn is_by_schema(folder: &Folder, record: &str) {
     let lines = std::fs::read_to_string(folder.path().join(record).join("record.jsonl")).unwrap();
-    let schema = of_record();
+    let schema = schema("record");
     for (number, line) in lines.lines().enumerate() {
         let line: Value = serde_json::from_str(line).unwrap();
         assert_eq!(
@@ -36,7 +49,7 @@ pub fn is_by_schema(folder: &Folder, record: &str) {
         );
     }
     let judgement: Value = serde_json::from_str(&folder.run(&["judge", record, "--format", "json"]).out).unwrap();
-    assert_eq!(breaches(&of_judgement(), &judgement), Vec::<String>::new(), "a new field is written into docs/judgement.schema.json");
+    keeps_to("judgement", &judgement);
 }
 
 #[test]
@@ -52,8 +65,45 @@ fn the_schemas_tell_what_is_not_by_them() {
     trial["trial"]["measurements"][0]["counts"]["lost"] = 1.into();
     trial["trial"]["block"] = "first".into();
     trial["trial"].as_object_mut().unwrap().remove("contender");
-    assert_eq!(breaches(&of_record(), &trial).len(), 3, "{:?}", breaches(&of_record(), &trial));
+    let found = breaches(&schema("record"), &trial);
+    assert_eq!(found.len(), 3, "{found:?}");
     let mut judgement: Value = serde_json::from_str(&folder.run(&["judge", "r", "--format", "json"]).out).unwrap();
     judgement["verdicts"][0]["outcome"] = "splendid".into();
-    assert_eq!(breaches(&of_judgement(), &judgement).len(), 1);
+    assert_eq!(breaches(&schema("judgement"), &judgement).len(), 1);
+}
+
+/// Where a schema describes an object, and lets anything else stand in it as well.
+fn open_objects(schema: &Value, at: &str, found: &mut Vec<String>) {
+    match schema {
+        Value::Object(fields) => {
+            if fields.get("properties").is_some_and(Value::is_object) && fields.get("additionalProperties") != Some(&Value::Bool(false)) {
+                found.push(at.to_owned());
+            }
+            fields.iter().for_each(|(name, value)| open_objects(value, &format!("{at}/{name}"), found));
+        }
+        Value::Array(parts) => parts.iter().enumerate().for_each(|(i, part)| open_objects(part, &format!("{at}/{i}"), found)),
+        _ => {}
+    }
+}
+
+/// They are kept by hand, so what several of them describe could come apart.
+#[test]
+fn the_schemas_are_closed_and_say_the_same_of_the_same() {
+    let files = std::fs::read_dir(docs()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names: Vec<String> = files.filter_map(|file| file.strip_suffix(".schema.json").map(str::to_owned)).collect();
+    assert!(names.len() >= 8, "{names:?}");
+    let mut said: BTreeMap<String, (String, Value)> = BTreeMap::new();
+    for name in names {
+        let described = published(&name);
+        assert_eq!(described["$id"], format!("faceoff.{name}.v1"));
+        let mut open = Vec::new();
+        open_objects(&described, &name, &mut open);
+        assert!(open.is_empty(), "{open:?}");
+        assert!(!schema(&name).is_valid(&Value::Null), "{name} takes anything");
+        for (part, is) in described["$defs"].as_object().into_iter().flatten() {
+            let (first, there) = said.entry(part.clone()).or_insert_with(|| (name.clone(), is.clone()));
+            assert!(there == is, "docs/{name}.schema.json and docs/{first}.schema.json describe {part} differently");
+        }
+    }
+    assert!(said.contains_key("Probe") && said.contains_key("Finding"), "{:?}", said.keys());
 }

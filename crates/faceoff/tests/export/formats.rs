@@ -9,7 +9,7 @@ use model::metric::Metric;
 use model::record::{Failure, Measurement};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::{Field as Read, Row};
-use report::export::{self, Field, Kind, Of, Source};
+use report::export::{self, Chart, Field, Kind, Of, Source};
 use std::time::Duration;
 
 #[test]
@@ -180,7 +180,7 @@ fn what_was_chosen_alone_is_written() {
     assert!(export::table(&chosen, Of::Verdicts).rows.iter().all(|row| row[2] == Field::Text("c".into())));
     let none = Source { cells: &nobody, ..chosen };
     assert!(export::hdr(&none).is_err() && export::table(&none, Of::Verdicts).rows.is_empty());
-    assert!(export::table(&none, Of::Claims).rows.is_empty() && !export::svg(&none).contains("×"));
+    assert!(export::table(&none, Of::Claims).rows.is_empty() && !export::svg(&none, Chart::Verdicts).unwrap().contains("×"));
 }
 
 /// Reads a table again, and compares it value by value.
@@ -290,7 +290,7 @@ fn the_picture_has_an_interval_for_each_claim() {
     let mut record = record("c", "b is slower");
     let marks = |record: &model::record::Record| {
         let judgement = judge::judge(record);
-        let drawn = export::svg(&Source::whole(record, &judgement));
+        let drawn = export::svg(&Source::whole(record, &judgement), Chart::Verdicts).unwrap();
         let root = xml::parse(&drawn).unwrap();
         assert_eq!((root.tag.as_str(), root.attribute("xmlns")), ("svg", Some("http://www.w3.org/2000/svg")));
         let texts: Vec<String> = root.children.iter().filter(|node| node.tag == "text").map(|node| node.text.clone()).collect();

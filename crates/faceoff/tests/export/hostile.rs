@@ -1,12 +1,13 @@
 //! Names and texts that nobody would choose, in a record that somebody else wrote: every format stays what it is, and tells them as they are.
 
+use crate::charts::{texts, with_everything};
 use crate::formats::is_read_again;
 use crate::{record, xml};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use model::name::percent_encoded;
 use model::record::Failure;
 use proptest::prelude::*;
-use report::export::{self, Of, Source};
+use report::export::{self, Chart, Of, Source};
 
 fn hostile() -> impl Strategy<Value = String> {
     let known = [
@@ -87,8 +88,13 @@ proptest! {
         let claimed = in_xml(&claim);
         prop_assert_eq!(names, ["the measurement is sound", "the run is complete", claimed.as_str(), "b is as quick"]);
 
-        let root = xml::parse(&export::svg(&whole)).unwrap();
-        prop_assert!(root.children.iter().all(|node| ["title", "rect", "text", "line", "path"].contains(&node.tag.as_str())));
+        let mut charted = record.clone();
+        let everything = with_everything(&mut charted, &cell);
+        for chart in Chart::ALL {
+            let drawn = export::svg(&Source::whole(&charted, &everything), chart).unwrap();
+            let told = texts(&drawn);
+            prop_assert!(drawn.len() < 200_000 && told.iter().all(|text| text.chars().count() <= 160), "{}: {}", chart.name(), drawn.len());
+        }
 
         let mut text = export::markdown(&record, &judgement);
         let rows = text.lines().filter(|line| line.starts_with("| ")).count();

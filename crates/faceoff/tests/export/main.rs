@@ -9,6 +9,7 @@ mod made_up;
 #[path = "../../src/commands/import/xml.rs"]
 mod xml;
 
+mod charts;
 mod formats;
 mod hostile;
 mod metrics;
@@ -74,6 +75,7 @@ fn record(cell: &str, claim: &str) -> Record {
             value: None,
             cells: vec![],
             contender_cpus: None,
+            beside: None,
         },
         Claim {
             text: "b is as quick".to_owned(),
@@ -84,6 +86,7 @@ fn record(cell: &str, claim: &str) -> Record {
             value: None,
             cells: vec![],
             contender_cpus: None,
+            beside: None,
         },
     ];
     record

@@ -64,6 +64,7 @@ fn record(ratio: f64) -> Record {
         value: None,
         cells: vec![],
         contender_cpus: None,
+        beside: None,
     }];
     record
 }

@@ -4,6 +4,7 @@ mod audit;
 mod capacities;
 mod effects;
 mod history;
+mod itself;
 mod keeping;
 mod made_up;
 mod offered;

@@ -31,6 +31,7 @@ fn claim(expects: Expectation) -> Claim {
         value: None,
         cells: vec![],
         contender_cpus: None,
+        beside: None,
     }
 }
 

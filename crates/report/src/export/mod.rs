@@ -8,10 +8,10 @@ mod junit;
 mod markdown;
 mod metrics;
 mod openmetrics;
+mod picture;
 #[cfg(feature = "png")]
 mod png;
 mod remote_write;
-mod svg;
 mod tables;
 
 pub use columns::parquet;
@@ -20,14 +20,14 @@ pub use jtl::jtl;
 pub use junit::junit;
 pub use markdown::markdown;
 pub use openmetrics::openmetrics;
+pub use picture::{Chart, svg};
 #[cfg(feature = "png")]
 pub use png::png;
 pub use remote_write::remote_write;
-pub use svg::svg;
-pub(crate) use svg::{Axis, band};
 pub use tables::{Field, Kind, Of, Table, csv, table};
 
 use model::judgement::Judgement;
+use model::metric::Metric;
 use model::name::{ContenderName, percent_encoded};
 use model::problem::Problems;
 use model::record::{Measurement, Record, Trial};
@@ -44,6 +44,8 @@ pub struct Source<'a> {
     pub cells: &'a [String],
     /// The contenders that are written of; all when empty.
     pub contenders: &'a [ContenderName],
+    /// The metrics that pictures show, where they are of any; all when empty.
+    pub metrics: &'a [Metric],
 }
 
 /// One file of several.
@@ -58,7 +60,7 @@ pub struct File {
 impl<'a> Source<'a> {
     /// All of a record.
     pub fn whole(record: &'a Record, judgement: &'a Judgement) -> Source<'a> {
-        Source { record, judgement, cells: &[], contenders: &[] }
+        Source { record, judgement, cells: &[], contenders: &[], metrics: &[] }
     }
 
     /// Trials that no verdict uses, and that formats of measurements leave out as well: who, and why.
@@ -75,6 +77,10 @@ impl<'a> Source<'a> {
     /// Metrics of the start have no cell.
     fn has_cell(&self, name: Option<&str>) -> bool {
         self.cells.is_empty() || name.is_some_and(|name| self.cells.iter().any(|cell| cell == name))
+    }
+
+    fn has_metric(&self, metric: Metric) -> bool {
+        self.metrics.is_empty() || self.metrics.contains(&metric)
     }
 
     fn has(&self, cell: Option<&str>, contender: &ContenderName) -> bool {

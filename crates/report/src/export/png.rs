@@ -1,7 +1,7 @@
-//! The picture of the verdicts as PNG. Its letters are those of a font that is built in, so it looks the same on every machine, also on one
+//! Pictures as PNG. Their letters are those of a font that is built in, so they look the same on every machine, also on one
 //! that has no fonts.
 
-use super::{Source, svg};
+use super::{Chart, Source, svg};
 use model::problem::Problems;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
@@ -13,12 +13,12 @@ const SCALE: f32 = 2.0;
 /// ... and of a side, at most.
 const SIDE_MAX: f32 = 16_384.0;
 
-/// The verdicts as a picture of pixels, two for each unit of [`svg`].
+/// A picture of pixels, two for each unit of [`svg`].
 ///
 /// # Errors
-/// A picture that is too large to be held.
-pub fn png(source: &Source<'_>) -> Result<Vec<u8>, Problems> {
-    encoded(&svg(source))
+/// As [`svg`], and a picture that is too large to be held.
+pub fn png(source: &Source<'_>, chart: Chart) -> Result<Vec<u8>, Problems> {
+    encoded(&svg(source, chart)?)
 }
 
 fn encoded(svg: &str) -> Result<Vec<u8>, Problems> {

@@ -1,9 +1,8 @@
 //! Pictures within a page, as SVG without a style of its own: classes, so that they follow light and dark.
 
 use super::Html;
-use crate::export::{Axis, band};
+use crate::scales::{Ratios, band, round_number, ticks};
 use model::judgement::{Outcome, Verdict};
-use model::units::show_number;
 
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 190.0;
@@ -124,7 +123,7 @@ pub fn intervals(title: &str, verdicts: &[&Verdict]) -> Html {
     const LONG: f64 = 220.0;
     const EACH: f64 = 12.0;
     let height = EACH * verdicts.len() as f64;
-    let axis = Axis::of(verdicts.iter().flat_map(|v| {
+    let axis = Ratios::of(verdicts.iter().flat_map(|v| {
         let interval = v.interval.map_or([None, None], |i| [Some(i.low), Some(i.high)]);
         interval.into_iter().flatten().chain(v.ratio).chain(band(v.margin)).collect::<Vec<_>>()
     }));
@@ -198,39 +197,9 @@ pub fn words(class: &'static str, (x, y): (f64, f64), text: &str) -> Html {
     Html::default().raw("<text class=\"").raw(class).raw("\" x=\"").number(x).raw("\" y=\"").number(y).element("\">", text, "</text>\n")
 }
 
-/// A tick, without the zeros that tell nothing.
-fn round_number(tick: f64) -> String {
-    let text = show_number(tick);
-    match text.contains('.') && !text.contains('e') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
-}
-
-/// Round numbers between two, about so many.
-fn ticks(low: f64, high: f64, about: u32) -> Vec<f64> {
-    let raw = (high - low) / f64::from(about.max(1));
-    if !raw.is_finite() || raw <= 0.0 {
-        return Vec::new();
-    }
-    let decade = 10f64.powf(raw.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|n| n * decade).find(|step| *step >= raw * 0.999).unwrap_or(10.0 * decade);
-    let first = (low / step).ceil();
-    (0..=2 * about).map(|n| (first + f64::from(n)) * step).take_while(|tick| *tick <= high + step * 1e-9).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ticks_are_round_and_within() {
-        assert_eq!(ticks(0.0, 10.0, 5), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
-        assert_eq!(ticks(0.0, 0.9, 5).len(), 5);
-        assert_eq!(ticks(-3.0, 3.0, 3), [-2.0, 0.0, 2.0]);
-        assert_eq!([0.0, 2.0, 0.25, 1500.0].map(round_number), ["0", "2", "0.25", "1500"]);
-        assert!(ticks(1.0, 1.0, 5).is_empty() && ticks(0.0, f64::NAN, 5).is_empty());
-    }
 
     #[test]
     fn points_stand_between_the_axes() {

@@ -6,10 +6,12 @@
 mod contents;
 mod dockerfile;
 mod elf;
+mod noted;
 mod runtime;
 mod store;
 mod tree;
 
+pub use noted::{note, noted};
 pub use store::Store;
 
 use crate::build::values;
