@@ -278,7 +278,9 @@ pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
         let is_here = header.experiment.place.address.is_some_and(|address| address.is_loopback());
         notes.push(match is_here {
             true => "Agents on this machine made the load: they had its CPUs as the kernel gave them, the contender's as well.".into(),
-            false => "Agents on other machines made the load: the network between is part of every latency, alike for every contender.".into(),
+            false => {
+                "Agents on other machines made the load: the network between is part of every latency, alike for every contender.".into()
+            }
         });
     } else if cpus.contender == cpus.generator {
         notes.push("Everybody shared one CPU: the load generator's own work is part of what was measured.".into());

@@ -108,7 +108,8 @@ pub fn with_everything(record: &mut Record, of: &str) -> Judgement {
         usage.descriptors_at = vec![20, 24, 24];
     }
     let mut judgement = judge::judge(record);
-    judgement.sweeps = vec![sweep(of, Metric::Throughput, |level| 900.0 * level.sqrt()), sweep(of, Metric::FailedShare, |level| level - 1.0)];
+    judgement.sweeps =
+        vec![sweep(of, Metric::Throughput, |level| 900.0 * level.sqrt()), sweep(of, Metric::FailedShare, |level| level - 1.0)];
     judgement.capacities = vec![capacities(of)];
     judgement.effects = vec![effects(of)];
     judgement.symptoms = vec![Symptom {
@@ -191,7 +192,11 @@ fn a_chart_that_there_is_not_says_which_there_are() {
     let judgement = judge::judge(&record);
     let whole = Source::whole(&record, &judgement);
     let said = export::svg(&whole, Chart::Sweeps).unwrap_err().to_string();
-    assert!(said.contains("no sweeps") && said.contains("verdicts, quantiles, starts, trials, rate, latency-p50, latency-p99, latency-max, heat"), "{said}");
+    assert!(
+        said.contains("no sweeps")
+            && said.contains("verdicts, quantiles, starts, trials, rate, latency-p50, latency-p99, latency-max, heat"),
+        "{said}"
+    );
     let nobody = ["d".to_owned()];
     assert!(export::svg(&Source { cells: &nobody, ..whole }, Chart::Quantiles).is_err());
 }

@@ -3,7 +3,9 @@
 mod curves;
 mod verdict;
 
-pub use curves::{CapacityCurves, CapacityLine, CapacityProbe, Crossing, Curve, Effect, Effects, SweepCurves, SweepLine, SweepPoint, Turns};
+pub use curves::{
+    CapacityCurves, CapacityLine, CapacityProbe, Crossing, Curve, Effect, Effects, SweepCurves, SweepLine, SweepPoint, Turns,
+};
 pub use verdict::{ClaimCell, ClaimOutcome, ClaimVerdict, Outcome, RatioUnit, Verdict, show_confidence};
 
 use crate::audit::Audit;

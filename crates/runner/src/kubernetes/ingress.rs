@@ -21,8 +21,7 @@ use std::time::Duration;
 /// Names where the cluster's controller of Ingresses is reached, where the cluster does not say: `address:port`.
 const REACHED: &str = "FACEOFF_KUBE_INGRESS";
 /// What is made of these two is the nginx of ours.
-const FILES: [(&str, &str); 2] =
-    [("system.toml", include_str!("ingress/system.toml")), ("nginx.conf", include_str!("ingress/nginx.conf"))];
+const FILES: [(&str, &str); 2] = [("system.toml", include_str!("ingress/system.toml")), ("nginx.conf", include_str!("ingress/nginx.conf"))];
 /// Its name, and that of its folder.
 const OURS: &str = "ingress-nginx";
 
@@ -127,7 +126,8 @@ impl Behind {
         let (env, descriptors) = (BTreeMap::new(), order.descriptors);
         // Limits are those of the contender.
         let around = &crate::start::Surroundings { limits: crate::place::Limits::default(), ..*order.around };
-        let of_ours = Order { contender: nginx, command: &command, env: &env, inside: &inside, work: &work, descriptors, log: &log, around };
+        let of_ours =
+            Order { contender: nginx, command: &command, env: &env, inside: &inside, work: &work, descriptors, log: &log, around };
         let before = Pod::start(cluster, of_image, before.spot, &of_ours).map_err(of_nginx)?;
         let pod = Pod::start(cluster, image, spot, order)?;
         Ok(Behind { pod, before, nginx: nginx.clone() })
@@ -181,9 +181,7 @@ mod tests {
 
     #[test]
     fn the_default_class_is_taken_or_the_first() {
-        let class = |name: &str, default: &str| {
-            json!({"metadata": {"name": name, "annotations": {"ingressclass.kubernetes.io/is-default-class": default}}})
-        };
+        let class = |name: &str, default: &str| json!({"metadata": {"name": name, "annotations": {"ingressclass.kubernetes.io/is-default-class": default}}});
         assert_eq!(usual_class(&[class("a", "false"), class("b", "true")]).as_deref(), Some("b"));
         assert_eq!(usual_class(&[json!({"metadata": {"name": "a"}}), class("b", "false")]).as_deref(), Some("a"));
         assert_eq!(usual_class(&[]), None);

@@ -171,7 +171,9 @@ impl Canvas {
     fn mark(&mut self, (x, y): (f64, f64), look: Look, size: f64, is_hollow: bool) {
         let Look { colour, shape, .. } = look;
         let fill = if is_hollow { "#fff" } else { colour };
-        self.add(&format!("<path d=\"{shape}\" transform=\"translate({x:.1},{y:.1}) scale({size})\" fill=\"{fill}\" stroke=\"{colour}\"/>\n"));
+        self.add(&format!(
+            "<path d=\"{shape}\" transform=\"translate({x:.1},{y:.1}) scale({size})\" fill=\"{fill}\" stroke=\"{colour}\"/>\n"
+        ));
     }
 }
 

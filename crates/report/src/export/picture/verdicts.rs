@@ -95,7 +95,12 @@ impl Canvas {
 
     fn ratios(&mut self, axis: &Ratios) {
         for tick in &axis.ticks {
-            self.text(place(axis, *tick), self.y, &format!("text-anchor=\"middle\" font-size=\"12\" fill=\"{MUTED}\""), &format!("{tick}×"));
+            self.text(
+                place(axis, *tick),
+                self.y,
+                &format!("text-anchor=\"middle\" font-size=\"12\" fill=\"{MUTED}\""),
+                &format!("{tick}×"),
+            );
         }
         self.y += 10.0;
     }
