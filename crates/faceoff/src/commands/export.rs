@@ -152,7 +152,8 @@ impl Options {
         if self.chart.is_some() && !is_picture {
             return Err(Problems::plain("--chart chooses a picture, and this format is none", "leave it out, or write --to svg"));
         }
-        if !self.metric.is_empty() && !(is_picture && self.chart.is_none_or(Chart::has_metrics)) {
+        let shows_metrics = is_picture && self.chart.is_none_or(Chart::has_metrics);
+        if !self.metric.is_empty() && !shows_metrics {
             let all: Vec<&str> = Chart::ALL.into_iter().filter(|chart| chart.has_metrics()).map(Chart::name).collect();
             let hint = format!("leave it out, or write --to svg --chart with one of {}", all.join(", "));
             return Err(Problems::plain("--metric chooses among metrics, and this shows none to choose from", hint));
