@@ -604,7 +604,7 @@ impl Claim {
     /// What must be seen, for people: `lower`, `above zero`, `0.5 times the baseline`, `at most 360 ms`.
     pub fn expected(&self) -> String {
         match self.value {
-            Some(value) if self.expects == Expectation::Times => format!("{} times the baseline", show_number(value)),
+            Some(value) if self.expects == Expectation::Times => format!("{value} times the baseline"),
             Some(value) => format!("at most {} {}", show_number(value), self.metric.describe().unit).trim_end().to_owned(),
             None => {
                 let word = Expectation::WORDS.iter().find(|(_, expects)| *expects == self.expects).map_or("", |(word, _)| *word);

@@ -40,7 +40,7 @@ fn what_has_become_worse_is_told_from_what_is_committed() {
     let page = std::fs::read_to_string(folder.path().join("r/page.html")).unwrap();
     let asked = record.header.experiment.against.as_ref().unwrap().short();
     assert!(page.contains(&format!("\"faceoff run x --against {asked} --of api\"")), "the page says how it is repeated");
-    crate::schemas::is_by_schema(&folder, "r");
+    crate::by_schema::is_by_schema(&folder, "r");
     nothing_is_left(&folder);
     // Interrupted, it goes on, though the tree of then was removed.
     let path = folder.path().join("r/record.jsonl");

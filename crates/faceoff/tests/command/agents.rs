@@ -216,7 +216,7 @@ fn agents_make_the_loads_of_an_experiment() {
     let checks = judge::judge(&record).checks;
     let reach = |kind: &str| checks.iter().find(|check| check.kind == kind).map(|check| (check.looked_at, check.all));
     assert_eq!((reach("agent-cpu"), reach("agent-lost"), reach("generator-cpu")), (Some((8, 8)), Some((4, 4)), None));
-    crate::schemas::is_by_schema(&folder, "r");
+    crate::by_schema::is_by_schema(&folder, "r");
     let lines = std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap();
     assert!(!lines.contains(OURS) && !ran.err.contains(OURS));
     nothing_is_left(&folder);
@@ -242,7 +242,7 @@ fn an_agent_that_is_killed_is_a_fault_of_the_trial_and_the_others_go_on() {
     assert!(makers(&record)[2..].iter().flatten().all(|makers| *makers == [staying.1.as_str()]), "{:?}", makers(&record));
     assert!(record.trials[2..].iter().all(|trial| trial.measurements.len() == 2));
     assert!(judge::judge(&record).excluded.iter().any(|out| out.reason.contains("agent-lost")));
-    crate::schemas::is_by_schema(&folder, "r");
+    crate::by_schema::is_by_schema(&folder, "r");
     nothing_is_left(&folder);
 }
 

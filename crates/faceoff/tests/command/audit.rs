@@ -17,7 +17,7 @@ fn a_sound_output_passes_and_one_that_cannot_be_exits_with_3() {
     let (code, out, _) = audit(&["audit", "-", "--connections", "2"], WRK);
     assert!(code == Some(3) && out.contains("inconsistent as a service time"), "{out}");
     let (_, out, _) = audit(&["audit", "-", "--connections", "2", "--format", "json"], WRK);
-    crate::schemas::keeps_to("audit", &serde_json::from_str(&out).unwrap());
+    crate::by_schema::keeps_to("audit", &serde_json::from_str(&out).unwrap());
     let (code, _, err) = audit(&["audit", "-"], "nonsense");
     assert!(code == Some(2) && err.contains("hint: known are the summaries of wrk"), "{err}");
 }
@@ -29,7 +29,7 @@ fn tables_are_audited_by_file_and_as_articles() {
     for input in ["articles/mine.toml", "articles"] {
         let ran = folder.run(&["audit", input, "--format", "json"]).expect(3);
         let audit: Value = serde_json::from_str(&ran.out).unwrap();
-        crate::schemas::keeps_to("audit", &audit);
+        crate::by_schema::keeps_to("audit", &audit);
         assert_eq!((&audit["schema"], &audit["rows"], &audit["flagged"]), (&"faceoff.audit.v1".into(), &2.into(), &1.into()));
         let finding = &audit["audits"][0]["tables"][0]["findings"][0];
         assert_eq!(

@@ -14,7 +14,7 @@ fn the_capacity_of_a_pool_is_found() {
     let asked = ["--capacity", level, "--users", "5", "-d", "500ms", "--probes", "6", "--wait", "asleep"];
     let found = server.load(&asked);
     assert_eq!((&found["of"], &found["service_level"], &found["schema"]), (&"users".into(), &level.into(), &"faceoff.capacity.v1".into()));
-    crate::schemas::keeps_to("capacity", &found);
+    crate::by_schema::keeps_to("capacity", &found);
     let capacity = &found["capacity"];
     let (low, high) = (capacity["low"].as_f64().unwrap(), capacity["high"].as_f64().unwrap());
     // A machine that is busy carries less, never more.
@@ -25,7 +25,7 @@ fn the_capacity_of_a_pool_is_found() {
     let broken = probes.iter().filter(|p| p["kept"] == false);
     assert!(broken.clone().count() > 0 && broken.clone().all(|p| p["recovery"]["how"] == "by_itself"), "{found}");
     let bounded = server.load(&["--capacity", level, "--users", "2", "-d", "300ms", "--at-most", "4"]);
-    crate::schemas::keeps_to("capacity", &bounded);
+    crate::by_schema::keeps_to("capacity", &bounded);
     assert_eq!((&bounded["capacity"]["level"], &bounded["capacity"]["low"]), (&Value::Null, &4.0.into()), "{bounded}");
 }
 
@@ -38,7 +38,7 @@ fn what_does_not_answer_has_no_capacity() {
     ran.says("unknown: no probe could be made use of").says("warning: it did not answer rightly when nothing else was asked of it");
     let ran = folder.run(&["load", &url, "--capacity", "p95<1ms", "--format", "json"]).expect(1);
     let found: Value = serde_json::from_str(&ran.out).unwrap();
-    crate::schemas::keeps_to("capacity", &found);
+    crate::by_schema::keeps_to("capacity", &found);
     assert_eq!(found["capacity"], Value::Null, "{found}");
     folder.run(&["load", &url, "--capacity", "p95<1ms", "--format", "csv"]).expect(2).says("a capacity has no line a second");
     folder.run(&["load", &url, "--capacity", "rate>5"]).expect(2).says("is no part of a service level");
@@ -85,7 +85,7 @@ fn capacities_are_looked_for_in_each_trial_and_shown() {
     assert!(ran.out.contains("capacity"), "{}", ran.out);
     let page = std::fs::read_to_string(folder.path().join("r/page.html")).unwrap();
     assert!(page.contains(r#""service_level":"p95\u003c50ms and errors\u003c1%""#));
-    crate::schemas::is_by_schema(&folder, "r");
+    crate::by_schema::is_by_schema(&folder, "r");
     nothing_is_left(&folder);
 }
 

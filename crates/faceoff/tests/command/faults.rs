@@ -32,7 +32,7 @@ fn whoever_never_gets_ready_answers_wrongly_or_exits_is_out_and_the_others_go_on
     assert!(why("nonsense").contains("exit 2"), "{out:?}");
     assert!(why("absent").contains("no-such-program cannot be started"), "{out:?}");
     assert_eq!(record.trials.len(), 4, "the two that answer were measured");
-    crate::schemas::is_by_schema(&folder, "r");
+    crate::by_schema::is_by_schema(&folder, "r");
     nothing_is_left(&folder);
 }
 
@@ -159,7 +159,7 @@ fn an_upstream_that_dies_is_a_fault_and_is_started_again() {
     assert!(ran.err.contains("the upstream ended with exit 124"), "{}", ran.err);
     assert!(record.upstreams.len() >= 2, "{:?}", record.upstreams);
     assert!(record.trials.iter().any(|t| t.faults.iter().any(|f| f.kind == "upstream-lost")));
-    crate::schemas::is_by_schema(&folder, "r");
+    crate::by_schema::is_by_schema(&folder, "r");
     nothing_is_left(&folder);
 }
 

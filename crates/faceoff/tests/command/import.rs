@@ -14,7 +14,7 @@ fn a_command_line_becomes_a_workload_that_can_be_run() {
     let folder = Folder::new();
     let ran = folder.run(&["import", "--name", "mine", "--format", "json", "curl", "-H", "X-A: b", &url]);
     let came: Value = serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {}{}", ran.out, ran.err));
-    crate::schemas::keeps_to("import", &came);
+    crate::by_schema::keeps_to("import", &came);
     assert_eq!((came["schema"].as_str(), came["lost"].as_array().map(Vec::len)), (Some("faceoff.import.v1"), Some(0)), "{came}");
     let line = came["workloads"][0]["command"].as_str().unwrap();
     let words: Vec<&str> = line.split(' ').skip(1).chain(["-n", "50", "--format", "json"]).collect();
@@ -44,7 +44,7 @@ fn what_is_there_is_kept_and_what_is_lost_is_said() {
     assert!(std::fs::read_to_string(folder.path().join("a.toml")).unwrap().contains("body = \"d\""));
     let (_, out, err) = import(&["import", "-", "--name", "a", "--force", "--format", "json"], &lossy);
     let came: Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"));
-    crate::schemas::keeps_to("import", &came);
+    crate::by_schema::keeps_to("import", &came);
     assert_eq!(came["lost"][0]["what"], "-L", "{came}");
     let (code, _, err) = import(&["import", "-"], "nonsense");
     assert!(code == Some(2) && err.contains("hint: known are JMeter's plans"), "{err}");

@@ -6,6 +6,7 @@ mod articles;
 mod audit;
 mod bad_input;
 mod builds;
+mod by_schema;
 mod capacity;
 mod docs;
 mod documents;

@@ -34,7 +34,7 @@ fn an_experiment_carries_the_tables_of_its_article_and_what_they_come_to() {
     folder.experiment(&["a", "b"], "[source]\ntitle = \"t\"\narticle = \"tables\"");
     folder.run(&["run", "x", "--blocks", "1", "--out", "r"]).says("1 of 2 rows flagged");
     assert_eq!(Record::read(&folder.path().join("r")).unwrap().header.article.unwrap().tables[0].rows.len(), 2);
-    crate::schemas::is_by_schema(&folder, "r");
+    crate::by_schema::is_by_schema(&folder, "r");
     let page = data(&std::fs::read_to_string(folder.path().join("r/page.html")).unwrap());
     let table = &page["audit"]["tables"][0];
     assert_eq!(table["columns"], serde_json::json!(["ramp-up", "samples", "duration", "throughput /s", "mean", "max"]));

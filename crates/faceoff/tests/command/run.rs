@@ -42,7 +42,7 @@ fn a_slower_system_is_found_slower_and_the_record_judges_the_same_again() {
         assert_eq!(judgement.claims[0].outcome, ClaimOutcome::Confirmed);
     }
     assert!(std::fs::read_to_string(folder.path().join("r/page.html")).unwrap().contains("faceoff.page.v1"));
-    crate::schemas::is_by_schema(&folder, "r");
+    crate::by_schema::is_by_schema(&folder, "r");
     nothing_is_left(&folder);
 }
 

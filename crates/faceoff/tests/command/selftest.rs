@@ -14,7 +14,7 @@ fn a_self_test_is_shown_kept_and_carried_by_the_records_that_follow() {
     folder.system("control", &[]);
     // A second a part is too little for any outcome, and says so.
     let ran = folder.run(&["selftest", "--seconds", "1", "--format", "json"]).expect(4);
-    crate::schemas::keeps_to("selftest", &serde_json::from_str(&ran.out).unwrap());
+    crate::by_schema::keeps_to("selftest", &serde_json::from_str(&ran.out).unwrap());
     let found: SelfTest = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(found.schema, "faceoff.selftest.v1");
     assert_eq!((found.outcome, found.truths.len()), (TruthOutcome::Unsound, 21));

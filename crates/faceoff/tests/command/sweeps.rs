@@ -96,7 +96,7 @@ fn a_sweep_is_measured_in_one_start_and_becomes_curves() {
     assert_eq!(judgement.claims[0].cells.len(), 4);
     let page = std::fs::read_to_string(folder.path().join("r/page.html")).unwrap();
     assert!(page.contains(r#""of":"sized, size 7""#));
-    crate::schemas::is_by_schema(&folder, "r");
+    crate::by_schema::is_by_schema(&folder, "r");
     nothing_is_left(&folder);
 }
 
@@ -146,6 +146,6 @@ fn factors_are_crossed_and_each_is_told_apart_from_the_others() {
     assert_eq!(cpu.effects.iter().take(2).map(|e| e.factors.join("+")).collect::<Vec<_>>(), ["work", "lines"]);
     assert!(cpu.effects[0].value > 200.0, "{cpu:#?}");
     ran.says("work adds most: ").says("What each adds to CPU per request in closed (");
-    crate::schemas::is_by_schema(&folder, "r");
+    crate::by_schema::is_by_schema(&folder, "r");
     nothing_is_left(&folder);
 }

@@ -46,7 +46,7 @@ fn the_slower_of_two_is_found_and_what_cannot_be_known_is_said() {
     for server in [&mut quick, &mut slow] {
         assert!(server.process.try_wait().unwrap().is_none(), "it goes on");
     }
-    crate::schemas::is_by_schema(&folder, "r");
+    crate::by_schema::is_by_schema(&folder, "r");
     let record = folder.record("r");
     assert_eq!(record.trials.len(), 12);
     assert_eq!(record.header.contenders[1].reached.as_deref(), Some(slow.url.as_str()));

@@ -58,7 +58,7 @@ fn what_another_generator_reports_is_read_and_its_cost_sampled() {
     let (out, err) = (String::from_utf8(ran.stdout).unwrap(), String::from_utf8(ran.stderr).unwrap());
     assert_eq!(ran.status.code(), Some(0), "{err}");
     let told: Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"));
-    crate::schemas::keeps_to("witness", &told);
+    crate::by_schema::keeps_to("witness", &told);
     let asked = std::fs::read_to_string(folder.path().join("tools/wrk.arguments")).unwrap();
     assert_eq!(asked.trim(), format!("-t1 -c8 -d2s --timeout=10s --latency -s requests.lua {}", server.1), "{told}");
     assert!(
@@ -101,7 +101,7 @@ fn each_tool_makes_the_load_that_is_written_for_it() {
             continue;
         }
         let told: Value = serde_json::from_str(&ran.expect(0).out).unwrap();
-        crate::schemas::keeps_to("witness", &told);
+        crate::by_schema::keeps_to("witness", &told);
         let (reported, cost) = (&told["reported"], &told["cost"]);
         assert!(reported["requests"].as_f64().unwrap() > 100.0, "{told}");
         assert_eq!(reported["errors"].as_f64().unwrap_or(0.0), 0.0, "{told}");
@@ -200,7 +200,7 @@ fn other_generators_stand_beside_ours_in_an_experiment() {
     assert_eq!((broken.used, broken.rate_per_s), (0, None));
     let page = std::fs::read_to_string(folder.path().join("r/page.html")).unwrap();
     assert!(page.contains(r#""generator":"wrk""#) && page.contains("cell none"));
-    crate::schemas::is_by_schema(&folder, "r");
+    crate::by_schema::is_by_schema(&folder, "r");
     assert!(!folder.path().join("r/starts").exists() || !folder.path().join("r/starts/block-001-known/witness-wrk").exists());
     nothing_is_left(&folder);
 }

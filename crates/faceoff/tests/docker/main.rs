@@ -1,9 +1,12 @@
 //! Systems in containers of a real engine: the one that DOCKER_HOST names. Without that, each test says that it was skipped, and passes.
 
+#[path = "../command/by_schema.rs"]
+mod by_schema;
 #[path = "../command/folder.rs"]
 #[allow(dead_code)]
 mod folder;
 mod kills;
+mod limits;
 mod lost;
 
 use folder::{Folder, nothing_is_left};
@@ -41,18 +44,6 @@ impl Engine {
         self.folder.run(&["clean"]).expect(0);
         assert_eq!(docker(&["images", "--quiet", "--filter", "label=faceoff.system"]).unwrap(), "");
         nothing_is_left(&self.folder);
-    }
-}
-
-/// Holds each line of a record to its schema.
-#[track_caller]
-fn is_by_schema(record: &std::path::Path) {
-    let schema = serde_json::from_str(include_str!("../../../../docs/record.schema.json")).unwrap();
-    let schema = jsonschema::validator_for(&schema).unwrap();
-    for line in std::fs::read_to_string(record).unwrap().lines() {
-        let line = serde_json::from_str(line).unwrap();
-        let breaches: Vec<String> = schema.iter_errors(&line).map(|error| format!("{}: {error}", error.instance_path())).collect();
-        assert_eq!(breaches, Vec::<String>::new());
     }
 }
 
@@ -115,7 +106,7 @@ fn a_run_in_containers_is_judged_as_any_other_and_says_what_it_was() {
     let logs = std::fs::read_dir(folder.path().join("r/starts")).unwrap().flatten().map(|start| start.path().join("output.log"));
     assert!(logs.filter(|log| log.exists()).count() >= 2, "what b wrote is kept");
     folder.run(&["judge", "r"]);
-    is_by_schema(&folder.path().join("r/record.jsonl"));
+    by_schema::is_by_schema(folder, "r");
     engine.is_clean();
 }
 
@@ -145,33 +136,14 @@ fn one_system_is_compared_as_a_process_and_in_containers() {
                 .all(|measured| measured.usage.signs.group.is_some() == is_in_container && measured.counts.correct > 0)
         );
     }
-    is_by_schema(&folder.path().join("r/record.jsonl"));
+    by_schema::is_by_schema(folder, "r");
     engine.is_clean();
 }
 
 #[test]
 fn limits_hold_and_what_they_cost_is_seen() {
     let Some(engine) = Engine::named() else { return };
-    let folder = &engine.folder;
-    folder.system("a", &["--cpu", "2ms"]);
-    folder.system("b", &[]);
-    folder.experiment(&["a", "b"], "[place]\nrunner = \"docker\"\ncpu_limit = 0.2\nmemory_limit = \"64M\"\n");
-    let written = std::fs::read_to_string(folder.path().join("experiments/x.toml")).unwrap();
-    folder.write("experiments/x.toml", &written.replace("measure = \"150ms\"", "measure = \"1s\""));
-    folder.run(&["run", "x", "--blocks", "1", "--out", "r"]).says("at most 0.200 s of CPU time a second and 64.0 MiB of memory");
-    let record = folder.record("r");
-    let trial = record.trials.iter().find(|trial| trial.contender == "a".parse().unwrap()).unwrap();
-    let closed = trial.measurements.iter().find(|measured| measured.cell == "closed").unwrap();
-    let quota = closed.usage.signs.quota.unwrap();
-    assert!(quota.throttled_periods > 0 && quota.throttled_ns > 0, "{quota:?}");
-    let used = closed.usage.cpu_ns as f64 / closed.usage.wall_ns as f64;
-    assert!((0.1..0.3).contains(&used), "a fifth of a CPU was allowed, {used} was used");
-
-    folder.system("c", &["--memory", "200M"]);
-    folder.run(&["run", "x", "--blocks", "1", "--add", "c", "--out", "m"]);
-    let record = folder.record("m");
-    let (_, failure) = record.dropped().next().expect("c cannot start");
-    assert!(failure.cause.contains("out of its memory of 64.0 MiB"), "{}", failure.cause);
+    limits::hold(&engine.folder, "docker", |name, flags| engine.folder.system(name, flags));
     engine.is_clean();
 }
 

@@ -1,11 +1,15 @@
 //! Systems in pods of a real cluster: the one that KUBECONFIG names, to which FACEOFF_KUBE_LOAD brings images. Without these, each test
 //! says that it was skipped, and passes.
 
+#[path = "../command/by_schema.rs"]
+mod by_schema;
 #[path = "../command/folder.rs"]
 #[allow(dead_code)]
 mod folder;
 #[path = "../docker/kills.rs"]
 mod kills;
+#[path = "../docker/limits.rs"]
+mod limits;
 
 use folder::{Folder, Ran, nothing_is_left};
 use model::experiment::{Network, RunnerKind};
@@ -182,39 +186,14 @@ fn a_run_in_pods_is_judged_as_any_other_and_says_what_it_was() {
     let logs = std::fs::read_dir(folder.path().join("r/starts")).unwrap().flatten().map(|start| start.path().join("output.log"));
     assert!(logs.filter(|log| log.metadata().is_ok_and(|log| log.len() > 0)).count() >= 2, "what b wrote is kept");
     folder.run(&["judge", "r"]);
-    let schema = serde_json::from_str(include_str!("../../../../docs/record.schema.json")).unwrap();
-    let schema = jsonschema::validator_for(&schema).unwrap();
-    for line in std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap().lines() {
-        let line = serde_json::from_str(line).unwrap();
-        let breaches: Vec<String> = schema.iter_errors(&line).map(|error| format!("{}: {error}", error.instance_path())).collect();
-        assert_eq!(breaches, Vec::<String>::new());
-    }
+    by_schema::is_by_schema(folder, "r");
     cluster.is_clean();
 }
 
 #[test]
 fn limits_hold_and_what_they_cost_is_seen() {
     let Some(cluster) = Cluster::named() else { return };
-    let folder = &cluster.folder;
-    cluster.system("a", &["--cpu", "2ms"]);
-    cluster.system("b", &[]);
-    folder.experiment(&["a", "b"], "[place]\nrunner = \"kubernetes\"\ncpu_limit = 0.2\nmemory_limit = \"64M\"\n");
-    let written = std::fs::read_to_string(folder.path().join("experiments/x.toml")).unwrap();
-    folder.write("experiments/x.toml", &written.replace("measure = \"150ms\"", "measure = \"1s\""));
-    folder.run(&["run", "x", "--blocks", "1", "--out", "r"]).says("at most 0.200 s of CPU time a second and 64.0 MiB of memory");
-    let record = folder.record("r");
-    let trial = record.trials.iter().find(|trial| trial.contender == "a".parse().unwrap()).unwrap();
-    let closed = trial.measurements.iter().find(|measured| measured.cell == "closed").unwrap();
-    let quota = closed.usage.signs.quota.unwrap();
-    assert!(quota.throttled_periods > 0 && quota.throttled_ns > 0, "{quota:?}");
-    let used = closed.usage.cpu_ns as f64 / closed.usage.wall_ns as f64;
-    assert!((0.1..0.3).contains(&used), "a fifth of a CPU was allowed, {used} was used");
-
-    cluster.system("c", &["--memory", "200M"]);
-    folder.run(&["run", "x", "--blocks", "1", "--add", "c", "--out", "m"]);
-    let record = folder.record("m");
-    let (_, failure) = record.dropped().next().expect("c cannot start");
-    assert!(failure.cause.contains("out of its memory of 64.0 MiB"), "{}", failure.cause);
+    limits::hold(&cluster.folder, "kubernetes", |name, flags| cluster.system(name, flags));
     cluster.is_clean();
 }
 
