@@ -143,6 +143,9 @@ fn what_cannot_be_is_told() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     assert!(made(&Load::closed(2), &[nobody]).unwrap_err().contains("cannot be reached"));
     let files = TrustedTls { host: "localhost".into(), insecure: true };
+    let nobody_asked = ["127.0.0.1:1".to_owned(), "127.0.0.1:2".to_owned()];
+    let refused = planned(&Load::closed(2), Duration::from_secs(5_001), |plan| agents::run(plan, None, &nobody_asked, &token("a")));
+    assert!(refused.unwrap_err().contains("bring 10002 histograms"));
     let refused = planned(&Load::closed(2), Duration::from_secs(1), |plan| agents::run(plan, Some(&files), &agents.names, &token("a")));
     assert!(refused.unwrap_err().contains("TLS"), "what is in the clear has none");
 }

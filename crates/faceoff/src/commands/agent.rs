@@ -26,7 +26,11 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
     let address = agent.address().map_err(|e| Error::Failed(format!("{} cannot be listened on: {e}", options.listen)))?;
     let stop = crate::signals::stop_flag();
     line(&address.to_string());
-    message(&format!("waits for `--agents {address}` of `faceoff load` and `faceoff run`, with at most {threads} threads"));
+    let reached = match address.ip().is_unspecified() {
+        true => format!("`--agents NAME:{}`, by any name or address of this machine,", address.port()),
+        false => format!("`--agents {address}`"),
+    };
+    message(&format!("waits for {reached} of `faceoff load` and `faceoff run`, with at most {threads} threads"));
     agent.serve(&stop, &|what| message(what));
     Ok(ExitCode::from(crate::signals::code()))
 }

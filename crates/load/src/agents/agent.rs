@@ -5,11 +5,12 @@ use super::words::{ASK_LONGEST, Ask, Say, Task};
 use super::{LOOPS_MAX, Made, Start};
 use crate::{clock, run_part};
 use rustls::ServerConfig;
+use std::collections::HashMap;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 /// Coordinators, or whoever would be one, at once; further connections are closed.
@@ -18,6 +19,8 @@ const VISITORS_MAX: usize = 16;
 const SILENCE: Duration = Duration::from_secs(10);
 /// How often it is looked whether anybody comes.
 const LOOK: Duration = Duration::from_millis(20);
+/// What keeps everybody out, such as too few descriptors, may be over after so long.
+const RECOVERY: Duration = Duration::from_secs(1);
 /// A beginning that is farther away is none.
 const BEGIN_WITHIN_NS: u64 = 60_000_000_000;
 
@@ -66,27 +69,41 @@ impl Agent {
         self.listener.local_addr()
     }
 
-    /// Serves until it is stopped. Each visitor that ends otherwise than in order is told of.
+    /// Serves until it is stopped, which ends every visit. Each visitor that ends otherwise than in order is told of.
     pub fn serve(&self, stop: &AtomicBool, told: &(dyn Fn(&str) + Sync)) {
-        let visitors = AtomicUsize::new(0);
+        let visitors: Mutex<HashMap<SocketAddr, TcpStream>> = Mutex::default();
+        let there = || visitors.lock().unwrap_or_else(PoisonError::into_inner);
         std::thread::scope(|scope| {
             while !stop.load(Ordering::Relaxed) {
-                let Ok((tcp, from)) = self.listener.accept() else {
-                    std::thread::sleep(LOOK);
-                    continue;
+                let accepted = self.listener.accept().and_then(|(tcp, from)| Ok((tcp.try_clone()?, tcp, from)));
+                let (kept, tcp, from) = match accepted {
+                    Ok(visitor) => visitor,
+                    Err(error) => {
+                        if error.kind() != io::ErrorKind::WouldBlock {
+                            told(&format!("nobody can be let in: {error}"));
+                            std::thread::sleep(RECOVERY);
+                        }
+                        std::thread::sleep(LOOK);
+                        continue;
+                    }
                 };
-                if visitors.fetch_add(1, Ordering::Relaxed) >= VISITORS_MAX {
-                    visitors.fetch_sub(1, Ordering::Relaxed);
+                if there().len() >= VISITORS_MAX {
                     told(&format!("{from} was not let in: {VISITORS_MAX} others are here"));
                     continue;
                 }
-                let visitors = &visitors;
+                there().insert(from, kept);
                 scope.spawn(move || {
-                    if let Err(error) = self.receive(tcp, stop) {
-                        told(&format!("{from}: {error}"));
+                    let ended = self.receive(tcp, stop);
+                    there().remove(&from);
+                    match ended {
+                        Err(error) if !stop.load(Ordering::Relaxed) => told(&format!("{from}: {error}")),
+                        _ => {}
                     }
-                    visitors.fetch_sub(1, Ordering::Relaxed);
                 });
+            }
+            for visitor in there().values() {
+                // Whoever waits for its next word hears that there will be none.
+                let _ = visitor.shutdown(Shutdown::Both);
             }
         });
     }
@@ -272,6 +289,18 @@ mod tests {
                 );
             }
         });
+    }
+
+    #[test]
+    fn an_agent_that_is_stopped_waits_for_nobody() {
+        let begun = std::time::Instant::now();
+        with_agent(|address| {
+            let mut link = Link::to_agent(address, &token()).unwrap();
+            assert!(matches!(asked(&mut link, &Ask::Clock), Ok(Say::Clock { .. })));
+            // It is stopped while this one says nothing and does not hang up.
+            std::mem::forget(link);
+        });
+        assert!(begun.elapsed() < SILENCE / 2, "{:?}", begun.elapsed());
     }
 
     #[test]

@@ -15,6 +15,8 @@ use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+/// Histograms of a second each that agents may bring: they stand in memory together, a quarter of a megabyte each.
+const SECONDS_MAX: u64 = 10_000;
 /// How often each clock is asked: the quickest answer says most.
 const EXCHANGES: usize = 16;
 /// How often agents are asked how far they are.
@@ -140,7 +142,14 @@ pub fn run_from(
     begins: impl FnOnce(u64),
 ) -> Result<(Measured, Vec<OfAgent>), String> {
     possible(plan).map_err(|e| e.to_string())?;
-    // Before anybody is asked: whether there is something for each.
+    // Before anybody is asked: whether it would fit here, and whether there is something for each.
+    let seconds = plan.duration.as_secs().saturating_mul(names.len() as u64);
+    if seconds > SECONDS_MAX {
+        return Err(format!(
+            "{} agents bring {seconds} histograms, one for each second, and at most {SECONDS_MAX} are taken\nhint: measure for a shorter time, or with fewer agents",
+            names.len()
+        ));
+    }
     deal(plan.load, plan.target.protocol, &vec![1; names.len()])?;
     let mut agents = of_each(names, |name| reach(name, token))?;
     let asked: Vec<u32> = agents.iter().map(|agent| agent.loops.min(plan.threads)).collect();
