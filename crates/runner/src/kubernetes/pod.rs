@@ -280,6 +280,10 @@ impl Pod {
 
     /// Has the cluster take away what has ended, with the second in which it notes how.
     fn remove_pod(&self) {
+        // Without a name it would be all pods of the run.
+        if self.pod.is_empty() {
+            return;
+        }
         let path = format!("{}?gracePeriodSeconds=1", self.path("/api/v1", "pods", &self.pod));
         let _ = self.cluster.ask("DELETE", &path, Body::Nothing);
     }
