@@ -144,7 +144,7 @@ func TestUpstreamsInHTTP2(t *testing.T) {
 			w.Header().Set("Link", "x")
 			w.WriteHeader(103)
 			w.Header().Set("Trailer", "X-Sum")
-			w.Header().Set("X-Saw", r.Host+" "+r.Header.Get("X-Forwarded-Host")+" "+r.Header.Get("Cookie"))
+			w.Header().Set("X-Saw", r.Host+"|"+r.Header.Get("X-Forwarded-Host")+"|"+r.Header.Get("Cookie")) // no value may end in a space
 			w.WriteHeader(200)
 			w.Write(b)
 			w.Header().Set("X-Sum", fmt.Sprintf("%d-%s", len(b), r.Trailer.Get("X-Given")))
@@ -181,7 +181,7 @@ func TestUpstreamsInHTTP2(t *testing.T) {
 						if err != nil || string(b) != content || response.StatusCode != 200 {
 							t.Errorf("%d bytes of %d, %v, %s", len(b), len(content), err, response.Status)
 						}
-						if got, want := response.Header.Get("X-Saw"), address+" "+g.address+" a=1; b=2"; got != want {
+						if got, want := response.Header.Get("X-Saw"), address+"|"+g.address+"|a=1; b=2"; got != want {
 							t.Errorf("%q, want %q", got, want)
 						}
 						if got, want := response.Trailer.Get("X-Sum"), fmt.Sprintf("%d-%s", len(content), request.Trailer.Get("X-Given")); got != want {
@@ -284,15 +284,23 @@ func TestAnswersInHTTP2ThatCannotBePassedOn(t *testing.T) {
 		return frame(h2.Headers, h2.EndHeaders|flags, stream, s.fields(fields...))
 	}
 	for name, say := range map[string]func(s *served, stream uint32) []byte{
-		"a reset":               func(_ *served, stream uint32) []byte { return h2.AppendReset(nil, stream, h2.InternalError) },
-		"no status":             func(s *served, stream uint32) []byte { return head(s, h2.EndStream, stream, "x", "y") },
-		"an upgrade":            func(s *served, stream uint32) []byte { return head(s, 0, stream, ":status", "101") },
-		"a body before":         func(_ *served, stream uint32) []byte { return frame(h2.Data, 0, stream, []byte("x")) },
-		"an end before":         func(_ *served, stream uint32) []byte { return frame(h2.Data, h2.EndStream, stream, nil) },
-		"too long a head":       func(s *served, stream uint32) []byte { return head(s, 0, stream, ":status", "200", "x", strings.Repeat("y", 9<<10), "z", strings.Repeat("y", 9<<10)) },
-		"too long a field":      func(s *served, stream uint32) []byte { return head(s, 0, stream, ":status", "200", "x", strings.Repeat("a", 20000)) },
-		"too many fields":       func(s *served, stream uint32) []byte { return head(s, 0, stream, append([]string{":status", "200"}, slices.Repeat([]string{"x", "y"}, 200)...)...) },
-		"6.6 PUSH_PROMISE":      func(_ *served, stream uint32) []byte { return frame(h2.PushPromise, h2.EndHeaders, stream, make([]byte, 4)) },
+		"a reset":       func(_ *served, stream uint32) []byte { return h2.AppendReset(nil, stream, h2.InternalError) },
+		"no status":     func(s *served, stream uint32) []byte { return head(s, h2.EndStream, stream, "x", "y") },
+		"an upgrade":    func(s *served, stream uint32) []byte { return head(s, 0, stream, ":status", "101") },
+		"a body before": func(_ *served, stream uint32) []byte { return frame(h2.Data, 0, stream, []byte("x")) },
+		"an end before": func(_ *served, stream uint32) []byte { return frame(h2.Data, h2.EndStream, stream, nil) },
+		"too long a head": func(s *served, stream uint32) []byte {
+			return head(s, 0, stream, ":status", "200", "x", strings.Repeat("y", 9<<10), "z", strings.Repeat("y", 9<<10))
+		},
+		"too long a field": func(s *served, stream uint32) []byte {
+			return head(s, 0, stream, ":status", "200", "x", strings.Repeat("a", 20000))
+		},
+		"too many fields": func(s *served, stream uint32) []byte {
+			return head(s, 0, stream, append([]string{":status", "200"}, slices.Repeat([]string{"x", "y"}, 200)...)...)
+		},
+		"6.6 PUSH_PROMISE": func(_ *served, stream uint32) []byte {
+			return frame(h2.PushPromise, h2.EndHeaders, stream, make([]byte, 4))
+		},
 		"5.1 HEADERS when idle": func(s *served, stream uint32) []byte { return head(s, 0, stream+2, ":status", "200") },
 		"4.3 compression":       func(_ *served, stream uint32) []byte { return frame(h2.Headers, h2.EndHeaders, stream, []byte{0x80}) },
 		"4.2 too long":          func(*served, uint32) []byte { return h2.AppendFrame(nil, h2.MaxFrame+1, h2.Data, 0, 1) },
