@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"slices"
 
 	"faceoff/systems/gateway/h2"
 	"faceoff/systems/gateway/wire"
@@ -97,7 +98,7 @@ func (st *flow) fill(in *intake) state {
 		f := st.framing
 		f.begin()
 		f.frames = h2.AppendWindow(f.frames, st.id, uint32(st.owed))
-		if !f.prompt {
+		if !f.serves {
 			f.credit(st.owed)
 		}
 		st.room += st.owed
@@ -152,9 +153,12 @@ func (st *flow) finish(trailers []byte) {
 	}
 }
 
-// drop gives back what came and was not read.
+// drop gives back what came and was not read, and waits for nothing more.
 func (st *flow) drop() {
-	w := st.conn.w
+	w, f := st.conn.w, st.framing
+	if i := slices.Index(f.blocked, st); st.blocked && i >= 0 {
+		f.blocked = slices.Delete(f.blocked, i, i+1)
+	}
 	w.buffers.give(st.heads)
 	w.buffers.give(st.inbox)
 	st.heads, st.inbox, st.tail = nil, nil, nil

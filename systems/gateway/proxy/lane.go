@@ -36,8 +36,8 @@ func (n *lane) look() {
 // fill is that of a connection.
 func (n *lane) fill(in *intake) state {
 	state := n.flow.fill(in)
-	if n.ended && !n.headed {
-		n.gone, n.fault = true, "it ended before it began"
+	if n.ended && !n.headed && !n.gone {
+		n.misspeak("it ended before it began")
 	}
 	if n.gone {
 		n.link.readable = true // so that it is seen after what came
