@@ -14,6 +14,7 @@ type trunk struct {
 	framing
 	link    *link // the connection
 	lanes   []*lane
+	ending  int    // streams that are over here, but for their end
 	next    uint32 // the stream that is opened next
 	greeted bool   // the preface was sent
 	carries bool   // requests are sent, as the server has said how many it lets
@@ -46,8 +47,11 @@ func (l *link) carry() *trunk {
 
 // takes reports whether the connection may carry a further request.
 func (t *trunk) takes() bool {
-	return !t.leaving && len(t.lanes) < int(min(t.most, mostLanes)) && t.next < h2.MaxWindow
+	return !t.spent() && len(t.lanes)+t.ending < int(min(t.most, mostLanes))
 }
+
+// spent reports whether the connection will never carry a further request: there are no streams left, or none is wanted.
+func (t *trunk) spent() bool { return t.leaving || t.next >= h2.MaxWindow }
 
 // open makes a link for a request.
 func (t *trunk) open() *link {
@@ -86,7 +90,7 @@ func (t *trunk) leave(n *lane) {
 	t.lanes = t.lanes[:len(t.lanes)-1]
 	switch {
 	case t.over || len(t.lanes) > 0:
-	case !t.carries || !t.takes():
+	case !t.carries || t.spent():
 		t.link.close()
 	default:
 		t.withdraw()

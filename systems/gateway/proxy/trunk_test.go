@@ -543,6 +543,45 @@ func TestAServerThatLetsNoMoreStreamsIsLeft(t *testing.T) {
 	}
 }
 
+func TestAStreamCountsUntilItsServerHasEndedIt(t *testing.T) {
+	for _, want := range []string{"1", "2"} { // over which connection the next request goes: after the end, and before it
+		end, ended := make(chan struct{}), make(chan struct{})
+		address := startServed(t, func(s *served, nth int32) {
+			s.Write(h2.AppendSettings(nil, h2.Setting{ID: h2.MaxConcurrentStreams, Value: 1}))
+			for {
+				stream, _ := s.asked()
+				switch {
+				case stream == 0:
+					return
+				case nth > 1 || stream > 1:
+					s.answer(stream, fmt.Sprint(nth))
+				default:
+					s.Write(append(frame(h2.Headers, h2.EndHeaders, stream, s.fields(":status", "200", "content-length", "3")), frame(h2.Data, 0, stream, []byte("all"))...))
+					<-end
+					s.Write(append(frame(h2.Data, h2.EndStream, stream, nil), frame(h2.Ping, 0, 0, make([]byte, 8))...))
+					s.next(h2.Ping)
+					close(ended)
+				}
+			}
+		})
+		g := start(t, address, inHTTP2)
+		c := connectTo(t, g.address)
+		if got := body(t, c.get("/product/")); got != "all" {
+			t.Errorf("%q", got)
+		}
+		if want == "1" {
+			close(end)
+			receive(t, ended, "the end")
+		}
+		if got := body(t, c.get("/product/")); got != want {
+			t.Errorf("connection %q, want %q", got, want)
+		}
+		if want == "2" {
+			close(end)
+		}
+	}
+}
+
 func TestBodiesToAServerTakeTurns(t *testing.T) {
 	const each, turns = 10_000, 40
 	shares := make(chan map[uint32]int, 1)
