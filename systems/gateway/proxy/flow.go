@@ -94,17 +94,23 @@ func (st *flow) fill(in *intake) state {
 		fresh = both
 	}
 	in.data, in.own = fresh, fresh
-	if st.owed >= h2.Window/2 && !st.ended {
-		f := st.framing
-		f.begin()
-		f.frames = h2.AppendWindow(f.frames, st.id, uint32(st.owed))
-		if !f.serves {
-			f.credit(st.owed)
-		}
-		st.room += st.owed
-		st.owed = 0
-	}
+	st.allow()
 	return fine
+}
+
+// allow lets the other end send as much again as was read.
+func (st *flow) allow() {
+	if st.owed < h2.Window/2 || st.ended {
+		return
+	}
+	f := st.framing
+	f.begin()
+	f.frames = h2.AppendWindow(f.frames, st.id, uint32(st.owed))
+	if !f.serves {
+		f.credit(st.owed)
+	}
+	st.room += st.owed
+	st.owed = 0
 }
 
 // give sends what may be sent of a body, and returns the rest. last tells that nothing follows these bytes.

@@ -663,6 +663,29 @@ func TestAServerThatTakesNothingUntilItHasAnsweredIsRead(t *testing.T) {
 	}
 }
 
+func TestPaddingIsAllowedAnewThatNobodyReads(t *testing.T) {
+	address := startServed(t, func(s *served, _ int32) {
+		s.Write(h2.AppendSettings(nil))
+		stream, _ := s.asked()
+		s.Write(frame(h2.Headers, h2.EndHeaders, stream, s.fields(":status", "200")))
+		padding := frame(h2.Data, 8, stream, append([]byte{255}, make([]byte, 255)...))
+		for range h2.Window / 256 {
+			s.Write(padding)
+		}
+		for got := s.next(h2.WindowUpdate); got.Stream != stream; got = s.next(h2.WindowUpdate) {
+			if got.Type != h2.WindowUpdate {
+				return // the connection is over
+			}
+		}
+		s.Write(frame(h2.Data, h2.EndStream, stream, []byte("ok")))
+		s.asked()
+	})
+	g := start(t, address, inHTTP2)
+	if got := body(t, connectTo(t, g.address).get("/product/")); got != "ok" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestStreamsThatAreOverWaitForNoWindow(t *testing.T) {
 	c := &conn{w: &worker{}}
 	f := &framing{conn: c}
