@@ -16,15 +16,26 @@ type ring struct {
 	end    context.CancelFunc // of asking for those of the routes before
 }
 
+// source is where keys come from, for however many routes, and how often they are asked for.
+type source struct {
+	url   string
+	every time.Duration
+}
+
 // follow asks for the keys of these routes from now on, and no longer for those of others.
 func (k *ring) follow(routes []*route.Route) {
 	k.stop()
 	var ctx context.Context
 	ctx, k.end = context.WithCancel(context.Background())
+	all := map[source][]*guard.Token{}
 	for _, one := range routes {
-		if one.Guard != nil && one.Guard.Token != nil && one.Guard.Token.URL != "" {
-			go k.ask(ctx, one.Guard.Token)
+		if g := one.Guard; g != nil && g.Token != nil && g.Token.URL != "" {
+			from := source{g.Token.URL, g.Token.Every}
+			all[from] = append(all[from], g.Token)
 		}
+	}
+	for from, tokens := range all {
+		go k.ask(ctx, from, tokens)
 	}
 }
 
@@ -34,9 +45,9 @@ func (k *ring) stop() {
 	}
 }
 
-// ask keeps one token's keys. What cannot be had, or is no set of keys, leaves those that there are.
-func (k *ring) ask(ctx context.Context, token *guard.Token) {
-	ticker := time.NewTicker(token.Every)
+// ask keeps the keys of the tokens that have them from there. What cannot be had, or is no set of keys, leaves those that there are.
+func (k *ring) ask(ctx context.Context, from source, tokens []*guard.Token) {
+	ticker := time.NewTicker(from.every)
 	defer ticker.Stop()
 	for {
 		select {
@@ -47,16 +58,21 @@ func (k *ring) ask(ctx context.Context, token *guard.Token) {
 		if ctx.Err() != nil { // both were due
 			return
 		}
-		text, err := config.Fetch(token.URL)
+		text, err := config.Fetch(from.url)
 		var keys []guard.Key
 		if err == nil {
 			keys, err = guard.ParseKeys(text)
 		}
-		switch {
-		case err != nil:
-			k.logger.Printf("the keys of %s stay as they were: %v", token.URL, err)
-		case token.Rotate(keys):
-			k.logger.Printf("the keys of %s are others now", token.URL)
+		if err != nil {
+			k.logger.Printf("the keys of %s stay as they were: %v", from.url, err)
+			continue
+		}
+		others := false
+		for _, token := range tokens {
+			others = token.Rotate(keys) || others
+		}
+		if others {
+			k.logger.Printf("the keys of %s are others now", from.url)
 		}
 	}
 }

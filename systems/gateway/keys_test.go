@@ -20,10 +20,10 @@ func TestKeysFollowWhoIssuesTokens(t *testing.T) {
 	defer server.Close()
 	set := func(x string) string { return `{"keys":[{"kty":"OKP","crv":"Ed25519","x":"` + x + `"}]}` }
 	now.Store(set("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"))
-	token := &guard.Token{URL: server.URL, Every: 5 * time.Millisecond}
+	token, same := &guard.Token{URL: server.URL, Every: 5 * time.Millisecond}, &guard.Token{URL: server.URL, Every: 5 * time.Millisecond}
 	var logged syncBuffer
 	k := &ring{logger: log.New(&logged, "", 0)}
-	k.follow([]*route.Route{{}, {Guard: &guard.Guard{Token: &guard.Token{}}}, {Guard: &guard.Guard{Token: token}}})
+	k.follow([]*route.Route{{}, {Guard: &guard.Guard{Token: &guard.Token{}}}, {Guard: &guard.Guard{Token: token}}, {Guard: &guard.Guard{Token: same}}}) // which are asked for once
 	others := func(n int) func() bool {
 		return func() bool { return strings.Count(logged.String(), "are others now") == n }
 	}
@@ -32,6 +32,9 @@ func TestKeysFollowWhoIssuesTokens(t *testing.T) {
 	until(t, "the complaint", func() bool { return strings.Contains(logged.String(), "stay as they were: it is no JSON Web Key Set") })
 	now.Store(set("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"))
 	until(t, "other keys", others(2))
+	if keys, err := guard.ParseKeys([]byte(set("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"))); err != nil || token.Rotate(keys) || same.Rotate(keys) {
+		t.Errorf("not for both: %v", err)
+	}
 
 	next := &guard.Token{URL: server.URL, Every: 5 * time.Millisecond}
 	k.follow([]*route.Route{{Guard: &guard.Guard{Token: next}}})

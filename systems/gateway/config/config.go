@@ -81,7 +81,7 @@ func parse(file string, text []byte, limit uint64, cores int, world outside, set
 	if len(document.Content) == 0 {
 		return nil, &Problems{file, []Problem{{1, "the file is empty", "it needs `listen`, `upstreams` and `routes`"}}}
 	}
-	r := &reader{outside: world}
+	r := &reader{outside: world, got: map[string]answer{}}
 	r.set(document.Content[0], settings)
 	config := r.file(document.Content[0], limit, cores)
 	config.Files = append([]string{file}, r.files...)

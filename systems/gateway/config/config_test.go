@@ -504,6 +504,28 @@ func TestKeysAreReadFromAURL(t *testing.T) {
 	}
 }
 
+func TestWhoIssuesTokensIsAskedOnceForAllRoutes(t *testing.T) {
+	asked := map[string]int{}
+	world := known
+	world.fetch = func(url string) ([]byte, error) {
+		asked[url]++
+		return []byte(oneKey), nil
+	}
+	route := func(path string) string { return "- {upstream: a, token: {keys: https://shop.example/" + path + "}}\n" }
+	c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:80]}}\nroutes:\n"+route("keys")+route("others")+route("keys")), 1000, 1, world)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range c.Routes {
+		if len(r.Guard.Token.Keys) != 1 {
+			t.Errorf("%+v", r.Guard.Token)
+		}
+	}
+	if len(asked) != 2 || asked["https://shop.example/keys"] != 1 || asked["https://shop.example/others"] != 1 {
+		t.Errorf("%v", asked)
+	}
+}
+
 func TestFetchedKeysAreWholeAndFromWhereTheyShouldBe(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

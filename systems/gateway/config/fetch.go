@@ -15,6 +15,8 @@ const (
 	fetchMost    = 1 << 20 // bytes
 )
 
+var errNoURL = errors.New("it is no URL")
+
 // Fetch gets what stands at a URL that Trustworthy lets through.
 func Fetch(url string) ([]byte, error) {
 	client := &http.Client{
@@ -23,7 +25,7 @@ func Fetch(url string) ([]byte, error) {
 			if len(via) >= 5 {
 				return errors.New("it redirects without end")
 			}
-			return Trustworthy(r.URL.String())
+			return Trustworthy(r.URL)
 		},
 	}
 	defer client.CloseIdleConnections()
@@ -43,10 +45,9 @@ func Fetch(url string) ([]byte, error) {
 }
 
 // Trustworthy is what speaks against keys from a URL: over plain HTTP anybody on the way could put others in their place.
-func Trustworthy(text string) error {
-	at, err := url.Parse(text)
-	if err != nil || at.Hostname() == "" {
-		return errors.New("it is no URL")
+func Trustworthy(at *url.URL) error {
+	if at.Hostname() == "" {
+		return errNoURL
 	}
 	if at.User != nil {
 		return errors.New("it has a name or a password in it, which logs would show")

@@ -50,11 +50,10 @@ func (r table) token() *guard.Token {
 	shown := name
 	if strings.Contains(name, "://") {
 		token.URL, token.Every = name, every
-		if at, err := url.Parse(name); err == nil {
-			shown = at.Redacted()
-		}
-		if err = Trustworthy(name); err == nil {
-			text, err = r.fetch(name)
+		if at, invalid := url.Parse(name); invalid != nil {
+			err = errNoURL
+		} else if shown, err = at.Redacted(), Trustworthy(at); err == nil {
+			text, err = r.get(name)
 		}
 	} else {
 		if t.has("every") {

@@ -43,6 +43,23 @@ type reader struct {
 	outside
 	list  []Problem
 	files []string // that were asked for
+	got   map[string]answer
+}
+
+// answer is what stands at a URL.
+type answer struct {
+	text []byte
+	err  error
+}
+
+// get asks for what stands at a URL once, however many routes name it.
+func (r *reader) get(url string) ([]byte, error) {
+	a, asked := r.got[url]
+	if !asked {
+		a.text, a.err = r.fetch(url)
+		r.got[url] = a
+	}
+	return a.text, a.err
 }
 
 // open reads a file that the configuration names.

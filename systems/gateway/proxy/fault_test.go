@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"faceoff/systems/gateway/guard"
+	"faceoff/systems/gateway/h2"
 )
 
 func TestFaultsOnPurpose(t *testing.T) {
@@ -86,6 +87,45 @@ func TestFaultsOnPurpose(t *testing.T) {
 		if got := f.content(1); got != "ok " {
 			t.Errorf("body %q", got)
 		}
+	})
+	t.Run("status over HTTP/2", func(t *testing.T) {
+		g, _ := with(t, guard.Fault{Share: 1, Status: 503})
+		f := connectFramed(t, g.address)
+		f.ask(1, true)
+		if status, got := f.status(1), f.content(1); status != "503" || got != `{"error":"a fault on purpose"}` {
+			t.Errorf("status %s, %q", status, got)
+		}
+		f.ask(3, false) // and its body never comes
+		if status, got := f.status(3), f.content(3); status != "503" || got != `{"error":"a fault on purpose"}` {
+			t.Errorf("status %s, %q", status, got)
+		}
+		f.wantReset(3, h2.NoError)
+		g.counted(t, "gateway_faults_total", 2)
+	})
+	t.Run("break over HTTP/2", func(t *testing.T) { // of a request, and not of the others' connection
+		g, _ := with(t, guard.Fault{Share: 1, Break: true})
+		f := connectFramed(t, g.address)
+		for stream := uint32(1); stream < 9; stream += 4 {
+			f.ask(stream, true)
+			f.wantReset(stream, h2.InternalError)
+			f.ask(stream+2, true, ":method", "GET", ":scheme", "http", ":authority", "a", ":path", "/v1/")
+			if status, got := f.status(stream+2), f.content(stream+2); status != "200" || got != "ok " {
+				t.Errorf("status %s, %q", status, got)
+			}
+		}
+		g.counted(t, "gateway_faults_total", 2)
+	})
+	t.Run("delay over HTTP/2, and the request is taken back", func(t *testing.T) {
+		g, _ := with(t, guard.Fault{Share: 1, Delay: patience})
+		f := connectFramed(t, g.address)
+		f.ask(1, true)
+		g.counted(t, "gateway_faults_total", 1)
+		f.raw(h2.AppendReset(nil, 1, h2.Cancel))
+		f.ask(3, true, ":method", "GET", ":scheme", "http", ":authority", "a", ":path", "/v1/")
+		if status, got := f.status(3), f.content(3); status != "200" || got != "ok " {
+			t.Errorf("status %s, %q", status, got)
+		}
+		g.counted(t, `gateway_abandoned_total`, 1)
 	})
 	t.Run("a part", func(t *testing.T) {
 		g, c := with(t, guard.Fault{Share: 0.5, Status: 503})

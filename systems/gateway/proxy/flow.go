@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"slices"
 
 	"faceoff/systems/gateway/h2"
 	"faceoff/systems/gateway/wire"
@@ -93,17 +94,23 @@ func (st *flow) fill(in *intake) state {
 		fresh = both
 	}
 	in.data, in.own = fresh, fresh
-	if st.owed >= h2.Window/2 && !st.ended {
-		f := st.framing
-		f.begin()
-		f.frames = h2.AppendWindow(f.frames, st.id, uint32(st.owed))
-		if !f.prompt {
-			f.credit(st.owed)
-		}
-		st.room += st.owed
-		st.owed = 0
-	}
+	st.allow()
 	return fine
+}
+
+// allow lets the other end send as much again as was read.
+func (st *flow) allow() {
+	if st.owed < h2.Window/2 || st.ended {
+		return
+	}
+	f := st.framing
+	f.begin()
+	f.frames = h2.AppendWindow(f.frames, st.id, uint32(st.owed))
+	if !f.serves {
+		f.credit(st.owed)
+	}
+	st.room += st.owed
+	st.owed = 0
 }
 
 // give sends what may be sent of a body, and returns the rest. last tells that nothing follows these bytes.
@@ -152,9 +159,12 @@ func (st *flow) finish(trailers []byte) {
 	}
 }
 
-// drop gives back what came and was not read.
+// drop gives back what came and was not read, and waits for nothing more.
 func (st *flow) drop() {
-	w := st.conn.w
+	w, f := st.conn.w, st.framing
+	if i := slices.Index(f.blocked, st); st.blocked && i >= 0 {
+		f.blocked = slices.Delete(f.blocked, i, i+1)
+	}
 	w.buffers.give(st.heads)
 	w.buffers.give(st.inbox)
 	st.heads, st.inbox, st.tail = nil, nil, nil

@@ -16,7 +16,7 @@ type framing struct {
 	writer   h2.Writer
 	streams  map[uint32]*flow
 	bearable int  // how often a second the other end may say what nothing follows from
-	prompt   bool // what comes over the connection is allowed anew at once, and not as it is passed on
+	serves   bool // the other end does
 	agreed   bool // the other end's first settings were read
 	forget   bool // it wants to hear that no table is kept
 	over     bool
@@ -83,8 +83,11 @@ func (w *worker) writeFramings() {
 	w.framings = w.framings[:0]
 }
 
-// full reports whether nothing more should be written now.
-func (f *framing) full() bool { return f.conn.pending() || len(f.frames) >= mostFrames }
+// full reports whether nothing more of bodies should be written now.
+func (f *framing) full() bool { return f.conn.pending() || f.clogged() }
+
+// clogged reports whether nothing should be read now. That the other end takes nothing is no reason, as it may wait for the same.
+func (f *framing) clogged() bool { return len(f.frames) >= mostFrames }
 
 // emit sends the frames that there are, where the connection takes any.
 func (f *framing) emit() state {
@@ -98,12 +101,13 @@ func (f *framing) emit() state {
 	return state
 }
 
-// resume has those streams looked at that could not send.
+// resume has those streams looked at that could not send: who was first the last time comes last, or would have all of each window.
 func (f *framing) resume() {
 	if f.full() || f.window <= 0 {
 		return
 	}
-	for _, st := range f.blocked {
+	for i := range f.blocked {
+		st := f.blocked[(i+1)%len(f.blocked)]
 		st.blocked = false
 		st.end.look()
 	}
@@ -261,7 +265,7 @@ func (f *framing) takeData(got *h2.Frame) error {
 		f.credit(n)
 		return f.party.late(got.Stream)
 	}
-	if f.prompt {
+	if f.serves { // one of its answers that is slowly read is to hold up no other
 		f.credit(n)
 	}
 	st.owed += n
@@ -281,6 +285,9 @@ func (f *framing) takeData(got *h2.Frame) error {
 		st.finishBody([]byte("\r\n"))
 	}
 	if len(content) == 0 && !end {
+		if st.inbox == nil {
+			st.allow() // of nothing but padding, nothing would be read
+		}
 		return f.troubled()
 	}
 	return nil
@@ -314,8 +321,8 @@ func (f *framing) takeSettings(got *h2.Frame) error {
 		case h2.HeaderTableSize:
 			f.forget = f.forget || value < h2.TableSize
 		case h2.EnablePush:
-			if value > 1 {
-				return protocol("ENABLE_PUSH is neither 0 nor 1")
+			if value > 1 || (f.serves && value > 0) {
+				return protocol("ENABLE_PUSH is neither 0 nor 1, or 1 of a server")
 			}
 		case h2.MaxConcurrentStreams:
 			f.most = value

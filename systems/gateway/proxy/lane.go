@@ -30,14 +30,17 @@ func (n *lane) look() {
 		l.w.later(l.client)
 	case l.shadow != nil:
 		n.trunk.shadows = append(n.trunk.shadows, l)
+	case !l.open && (n.ended || n.gone) && n.trunk.streams[n.id] == &n.flow:
+		delete(n.trunk.streams, n.id)
+		n.trunk.ending--
 	}
 }
 
 // fill is that of a connection.
 func (n *lane) fill(in *intake) state {
 	state := n.flow.fill(in)
-	if n.ended && !n.headed {
-		n.gone, n.fault = true, "it ended before it began"
+	if n.ended && !n.headed && !n.gone {
+		n.misspeak("it ended before it began")
 	}
 	if n.gone {
 		n.link.readable = true // so that it is seen after what came
@@ -152,13 +155,16 @@ func (n *lane) close() {
 	l.in.drop(l.w)
 	l.dropOut()
 	n.drop()
-	if n.id != 0 {
+	switch {
+	case n.id == 0 || t.over:
+	case n.gone || (n.ended && n.said):
 		delete(t.streams, n.id)
-		whole := n.said && n.headed && n.left == 0 // the end of such a stream is on its way, if it has not come
-		if !n.gone && !t.over && !whole && !(n.ended && n.said) {
-			t.reset(n.id, h2.Cancel)
-			t.doubt(n.asked)
-		}
+	case n.said && n.headed && n.left == 0: // its end is on its way, and until then the server counts it
+		t.ending++
+	default:
+		delete(t.streams, n.id)
+		t.reset(n.id, h2.Cancel)
+		t.doubt(n.asked)
 	}
 	t.leave(n)
 }

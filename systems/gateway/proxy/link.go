@@ -25,19 +25,24 @@ func (w *worker) idle(u *Upstream, s *server) *link {
 			}
 		}
 	}
-	spare := s.idle[w.id]
-	if len(spare) == 0 {
-		return nil
+	for {
+		spare := s.idle[w.id]
+		if len(spare) == 0 {
+			return nil
+		}
+		l := spare[len(spare)-1]
+		spare[len(spare)-1] = nil
+		s.idle[w.id] = spare[:len(spare)-1]
+		u.kept[w.id]--
+		w.wheel.stop(&l.timer)
+		switch {
+		case l.trunk == nil:
+			return l
+		case l.trunk.takes():
+			return l.trunk.open()
+		}
+		l.close()
 	}
-	l := spare[len(spare)-1]
-	spare[len(spare)-1] = nil
-	s.idle[w.id] = spare[:len(spare)-1]
-	u.kept[w.id]--
-	w.wheel.stop(&l.timer)
-	if l.trunk != nil {
-		return l.trunk.open()
-	}
-	return l
 }
 
 // connect begins a new connection. Where there are as many as there may be, one of this worker's idle ones, to another
@@ -117,7 +122,7 @@ func (l *link) expired() {
 	switch {
 	case l.shadow != nil:
 		l.endShadow(false)
-	case l.trunk != nil && l.connecting:
+	case l.trunk != nil && !l.trunk.carries:
 		l.trunk.unreachable("no answer in time")
 	case l.client == nil:
 		l.retire()

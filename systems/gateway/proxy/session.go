@@ -148,7 +148,7 @@ func (s *session) read() {
 		if !c.open || c.phase != framed {
 			return
 		}
-		if s.full() {
+		if s.clogged() {
 			s.held = true
 			s.begin()
 			break

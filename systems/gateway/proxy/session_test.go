@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -249,6 +250,36 @@ func TestASlowReaderOverHTTP2(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+func TestAClientThatTakesNothingUntilItHasSentIsRead(t *testing.T) {
+	const size = 32 << 20 // more than the kernel takes
+	var sent atomic.Int64
+	came := make(chan int, 1)
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "POST" {
+			b, _ := io.ReadAll(r.Body)
+			came <- len(b)
+			return
+		}
+		for block := make([]byte, 1<<16); sent.Load() < size; sent.Add(int64(len(block))) {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
+	})
+	g := start(t, upstream, nil)
+	f := connectFramed(t, g.address)
+	f.raw(append(h2.AppendSettings(nil, h2.Setting{ID: h2.InitialWindowSize, Value: h2.MaxWindow}), h2.AppendWindow(nil, 0, h2.MaxWindow-h2.Window)...))
+	f.ask(1, true)
+	for before := int64(-1); before < sent.Load() || before == 0; time.Sleep(100 * time.Millisecond) {
+		before = sent.Load() // until nothing moves
+	}
+	f.ask(3, false, ":method", "POST", ":scheme", "http", ":authority", "a", ":path", "/product/")
+	f.raw(frame(h2.Data, h2.EndStream, 3, make([]byte, 10_000)))
+	if n := receive(t, came, "the body"); n != 10_000 {
+		t.Errorf("%d bytes", n)
+	}
 }
 
 func TestAMalformedRequestEndsItsStreamAlone(t *testing.T) { // RFC 9113, 8.1.1

@@ -23,6 +23,19 @@ func (c *client) unreachable(why string) {
 	c.fail(502, unreachable)
 }
 
+// move gives a request to another connection of its server, as nothing of it was sent over this one.
+func (c *client) move() {
+	if c.tries > 2 {
+		c.fail(502, unreachable)
+		return
+	}
+	server, request := c.link.server, append(c.w.out[:0], c.link.out...)
+	c.part()
+	if c.attach(server, request) {
+		c.pump()
+	}
+}
+
 // part closes the link, and keeps the place.
 func (c *client) part() {
 	l := c.link

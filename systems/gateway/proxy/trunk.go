@@ -14,8 +14,10 @@ type trunk struct {
 	framing
 	link    *link // the connection
 	lanes   []*lane
+	ending  int    // streams that are over here, but for their end
 	next    uint32 // the stream that is opened next
 	greeted bool   // the preface was sent
+	carries bool   // requests are sent, as the server has said how many it lets
 	leaving bool   // it carries no further request
 	offered bool   // among those of its server that carry some
 	heard   time.Duration
@@ -36,7 +38,7 @@ func (l *link) carry() *trunk {
 	t := &trunk{link: l, next: 1}
 	t.framing = framing{
 		conn: &l.conn, party: t, reader: h2.NewReader(l.w.server.settings.MaxHead), streams: map[uint32]*flow{}, bearable: mostTroubleOfServers,
-		prompt: true, most: mostLanes, window: h2.Window, initial: h2.Window, room: sessionRoom,
+		serves: true, most: l.server.streams.Load(), window: h2.Window, initial: h2.Window, room: sessionRoom,
 	}
 	l.trunk = t
 	l.w.wheel.start(&l.timer, l.upstream.Connect)
@@ -45,15 +47,18 @@ func (l *link) carry() *trunk {
 
 // takes reports whether the connection may carry a further request.
 func (t *trunk) takes() bool {
-	return !t.leaving && len(t.lanes) < int(min(t.most, mostLanes)) && t.next < h2.MaxWindow
+	return !t.spent() && len(t.lanes)+t.ending < int(min(t.most, mostLanes))
 }
+
+// spent reports whether the connection will never carry a further request: there are no streams left, or none is wanted.
+func (t *trunk) spent() bool { return t.leaving || t.next >= h2.MaxWindow }
 
 // open makes a link for a request.
 func (t *trunk) open() *link {
 	of := t.link
 	w := of.w
-	l := &link{upstream: of.upstream, server: of.server, connecting: !t.greeted, used: of.used}
-	l.w, l.fd, l.side, l.timer.owner, l.open, l.writable = w, -1, l, l, true, t.greeted
+	l := &link{upstream: of.upstream, server: of.server, connecting: !t.carries, used: of.used}
+	l.w, l.fd, l.side, l.timer.owner, l.open, l.writable = w, -1, l, l, true, t.carries
 	n := &lane{trunk: t, link: l, at: len(t.lanes)}
 	n.flow = flow{framing: &t.framing, conn: &l.conn, end: n, room: h2.Window}
 	l.lane, l.carried = n, n
@@ -85,7 +90,7 @@ func (t *trunk) leave(n *lane) {
 	t.lanes = t.lanes[:len(t.lanes)-1]
 	switch {
 	case t.over || len(t.lanes) > 0:
-	case t.link.connecting || !t.takes():
+	case !t.carries || t.spent():
 		t.link.close()
 	default:
 		t.withdraw()
@@ -110,7 +115,7 @@ func (t *trunk) ready() {
 		t.greet()
 	}
 	if l.flush() == broken {
-		l.retire()
+		t.lose()
 	} else {
 		if !l.pending() {
 			if len(t.frames) > 0 {
@@ -123,19 +128,33 @@ func (t *trunk) ready() {
 	t.follow()
 }
 
-// greet begins HTTP/2 (RFC 9113, 3.4). Requests are sent at once, as all that a server says of itself may only make them fewer.
+// greet begins HTTP/2 (RFC 9113, 3.4). Requests wait for what the server says of itself: a turn of each connection, for which none
+// is sent that it refuses, or whose fate nobody knows where it speaks no HTTP/2.
 func (t *trunk) greet() {
-	w := t.link.w
-	t.greeted, t.heard = true, w.wheel.now
-	w.wheel.stop(&t.link.timer)
+	t.greeted = true
 	t.begin()
 	t.frames = append(t.frames, h2.Preface...)
 	t.frames = h2.AppendSettings(t.frames,
-		h2.Setting{ID: h2.EnablePush, Value: 0}, h2.Setting{ID: h2.MaxHeaderListSize, Value: uint32(w.server.settings.MaxHead)})
+		h2.Setting{ID: h2.EnablePush, Value: 0}, h2.Setting{ID: h2.MaxHeaderListSize, Value: uint32(t.link.w.server.settings.MaxHead)})
 	t.frames = h2.AppendWindow(t.frames, 0, sessionRoom-h2.Window)
-	for _, n := range t.lanes {
-		n.link.connecting, n.link.writable = false, true
-		n.look()
+}
+
+// admit has the requests sent that have waited, as many as the server lets. Others go to another connection.
+func (t *trunk) admit() {
+	l, w := t.link, t.link.w
+	t.carries, t.heard = true, w.wheel.now
+	w.wheel.stop(&l.timer)
+	l.server.streams.Store(min(t.most, mostLanes))
+	for i, n := range slices.Clone(t.lanes) {
+		switch {
+		case !n.gone && i < int(t.most):
+			n.link.connecting, n.link.writable = false, true
+			n.look()
+		case n.link.client != nil:
+			n.link.client.move()
+		case n.link.shadow != nil:
+			n.link.endShadow(false)
+		}
 	}
 }
 
@@ -146,10 +165,14 @@ func (t *trunk) read() {
 		if err := t.understand(); err != nil && l.open {
 			t.blame(err)
 		}
+		if l.open && t.agreed && !t.carries {
+			l.in.keep(l.w) // those that go elsewhere use the scratch
+			t.admit()
+		}
 		if !l.open {
 			return
 		}
-		if t.full() {
+		if t.clogged() {
 			t.held = true
 			t.begin()
 			l.in.keep(l.w)
@@ -162,16 +185,25 @@ func (t *trunk) read() {
 			l.in.keep(l.w)
 			return
 		case ended, broken:
-			l.retire()
+			t.lose()
 			return
 		}
+	}
+}
+
+// lose gives up the connection, which is gone.
+func (t *trunk) lose() {
+	if t.carries {
+		t.link.retire()
+	} else {
+		t.unreachable("it broke off before it had begun")
 	}
 }
 
 func (t *trunk) write() {
 	l := t.link
 	if t.emit() == broken {
-		l.retire()
+		t.lose()
 		t.follow()
 		return
 	}
@@ -209,10 +241,10 @@ func (t *trunk) blame(err error) {
 	t.begin()
 	t.frames = h2.AppendGoAway(t.frames, 0, fault.Code)
 	_ = t.emit() // it may be gone
-	l.retire()
+	t.lose()
 }
 
-// unreachable is told that the connection could not be made.
+// unreachable is told that the connection could not be made, so that none of its requests was sent.
 func (t *trunk) unreachable(why string) {
 	lanes := slices.Clone(t.lanes)
 	t.link.close()

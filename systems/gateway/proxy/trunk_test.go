@@ -144,7 +144,7 @@ func TestUpstreamsInHTTP2(t *testing.T) {
 			w.Header().Set("Link", "x")
 			w.WriteHeader(103)
 			w.Header().Set("Trailer", "X-Sum")
-			w.Header().Set("X-Saw", r.Host+" "+r.Header.Get("X-Forwarded-Host")+" "+r.Header.Get("Cookie"))
+			w.Header().Set("X-Saw", r.Host+"|"+r.Header.Get("X-Forwarded-Host")+"|"+r.Header.Get("Cookie")) // no value may end in a space
 			w.WriteHeader(200)
 			w.Write(b)
 			w.Header().Set("X-Sum", fmt.Sprintf("%d-%s", len(b), r.Trailer.Get("X-Given")))
@@ -181,7 +181,7 @@ func TestUpstreamsInHTTP2(t *testing.T) {
 						if err != nil || string(b) != content || response.StatusCode != 200 {
 							t.Errorf("%d bytes of %d, %v, %s", len(b), len(content), err, response.Status)
 						}
-						if got, want := response.Header.Get("X-Saw"), address+" "+g.address+" a=1; b=2"; got != want {
+						if got, want := response.Header.Get("X-Saw"), address+"|"+g.address+"|a=1; b=2"; got != want {
 							t.Errorf("%q, want %q", got, want)
 						}
 						if got, want := response.Trailer.Get("X-Sum"), fmt.Sprintf("%d-%s", len(content), request.Trailer.Get("X-Given")); got != want {
@@ -284,19 +284,30 @@ func TestAnswersInHTTP2ThatCannotBePassedOn(t *testing.T) {
 		return frame(h2.Headers, h2.EndHeaders|flags, stream, s.fields(fields...))
 	}
 	for name, say := range map[string]func(s *served, stream uint32) []byte{
-		"a reset":               func(_ *served, stream uint32) []byte { return h2.AppendReset(nil, stream, h2.InternalError) },
-		"no status":             func(s *served, stream uint32) []byte { return head(s, h2.EndStream, stream, "x", "y") },
-		"an upgrade":            func(s *served, stream uint32) []byte { return head(s, 0, stream, ":status", "101") },
-		"a body before":         func(_ *served, stream uint32) []byte { return frame(h2.Data, 0, stream, []byte("x")) },
-		"an end before":         func(_ *served, stream uint32) []byte { return frame(h2.Data, h2.EndStream, stream, nil) },
-		"too long a head":       func(s *served, stream uint32) []byte { return head(s, 0, stream, ":status", "200", "x", strings.Repeat("y", 9<<10), "z", strings.Repeat("y", 9<<10)) },
-		"too long a field":      func(s *served, stream uint32) []byte { return head(s, 0, stream, ":status", "200", "x", strings.Repeat("a", 20000)) },
-		"too many fields":       func(s *served, stream uint32) []byte { return head(s, 0, stream, append([]string{":status", "200"}, slices.Repeat([]string{"x", "y"}, 200)...)...) },
-		"6.6 PUSH_PROMISE":      func(_ *served, stream uint32) []byte { return frame(h2.PushPromise, h2.EndHeaders, stream, make([]byte, 4)) },
+		"a reset":       func(_ *served, stream uint32) []byte { return h2.AppendReset(nil, stream, h2.InternalError) },
+		"no status":     func(s *served, stream uint32) []byte { return head(s, h2.EndStream, stream, "x", "y") },
+		"an upgrade":    func(s *served, stream uint32) []byte { return head(s, 0, stream, ":status", "101") },
+		"a body before": func(_ *served, stream uint32) []byte { return frame(h2.Data, 0, stream, []byte("x")) },
+		"an end before": func(_ *served, stream uint32) []byte { return frame(h2.Data, h2.EndStream, stream, nil) },
+		"too long a head": func(s *served, stream uint32) []byte {
+			return head(s, 0, stream, ":status", "200", "x", strings.Repeat("y", 9<<10), "z", strings.Repeat("y", 9<<10))
+		},
+		"too long a field": func(s *served, stream uint32) []byte {
+			return head(s, 0, stream, ":status", "200", "x", strings.Repeat("a", 20000))
+		},
+		"too many fields": func(s *served, stream uint32) []byte {
+			return head(s, 0, stream, append([]string{":status", "200"}, slices.Repeat([]string{"x", "y"}, 200)...)...)
+		},
+		"6.6 PUSH_PROMISE": func(_ *served, stream uint32) []byte {
+			return frame(h2.PushPromise, h2.EndHeaders, stream, make([]byte, 4))
+		},
 		"5.1 HEADERS when idle": func(s *served, stream uint32) []byte { return head(s, 0, stream+2, ":status", "200") },
 		"4.3 compression":       func(_ *served, stream uint32) []byte { return frame(h2.Headers, h2.EndHeaders, stream, []byte{0x80}) },
 		"4.2 too long":          func(*served, uint32) []byte { return h2.AppendFrame(nil, h2.MaxFrame+1, h2.Data, 0, 1) },
-		"6.9.1 a window":        func(*served, uint32) []byte { return h2.AppendWindow(nil, 0, h2.MaxWindow) },
+		"6.5.2 pushes": func(*served, uint32) []byte {
+			return h2.AppendSettings(nil, h2.Setting{ID: h2.EnablePush, Value: 1})
+		},
+		"6.9.1 a window": func(*served, uint32) []byte { return h2.AppendWindow(nil, 0, h2.MaxWindow) },
 	} {
 		address := startServed(t, func(s *served, nth int32) {
 			s.Write(h2.AppendSettings(nil))
@@ -456,6 +467,238 @@ func TestAsManyStreamsAsAServerLets(t *testing.T) {
 		}
 	}
 	g.counted(t, "gateway_upstream_connections_total", 2)
+}
+
+func TestNoMoreIsAskedThanAServerLets(t *testing.T) {
+	const streams = 2
+	said, held, release := make(chan struct{}), make(chan string, 6), make(chan struct{})
+	address := startServed(t, func(s *served, nth int32) {
+		<-said
+		s.Write(h2.AppendSettings(nil, h2.Setting{ID: h2.MaxConcurrentStreams, Value: streams}))
+		var asked []uint32
+		for range streams {
+			stream, path := s.asked()
+			held <- path
+			asked = append(asked, stream)
+		}
+		<-release
+		for _, stream := range asked {
+			s.answer(stream, "ok")
+		}
+		s.asked()
+	})
+	g := start(t, address, inHTTP2)
+	var all []*testClient
+	for range cap(held) {
+		c := connectTo(t, g.address)
+		c.say("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 4\n\nbo") // which could not be sent again
+		all = append(all, c)
+	}
+	g.counted(t, "gateway_upstream_requests", int64(len(all)))
+	close(said)
+	for range all {
+		receive(t, held, "the request")
+	}
+	for _, c := range all {
+		c.say("dy")
+	}
+	close(release)
+	for _, c := range all {
+		if response := c.answer("POST"); response.StatusCode != 200 || body(t, response) != "ok" {
+			t.Errorf("status %d", response.StatusCode)
+		}
+	}
+	g.counted(t, "gateway_upstream_connections_total", int64(len(all)/streams))
+	g.counted(t, "gateway_repeated_total", 0)
+	g.counted(t, "gateway_upstream_requests", 0)
+}
+
+func TestAServerThatLetsNoMoreStreamsIsLeft(t *testing.T) {
+	answered, agreed := make(chan struct{}), make(chan struct{})
+	address := startServed(t, func(s *served, nth int32) {
+		s.Write(h2.AppendSettings(nil))
+		for {
+			stream, _ := s.asked()
+			if stream == 0 {
+				return
+			}
+			s.answer(stream, fmt.Sprint(nth))
+			if nth == 1 && stream == 1 {
+				<-answered
+				s.Write(append(h2.AppendSettings(nil, h2.Setting{ID: h2.MaxConcurrentStreams, Value: 0}), frame(h2.Ping, 0, 0, make([]byte, 8))...))
+				s.next(h2.Ping)
+				close(agreed)
+			}
+		}
+	})
+	g := start(t, address, inHTTP2)
+	c := connectTo(t, g.address)
+	if got := body(t, c.get("/product/")); got != "1" {
+		t.Errorf("connection %q", got)
+	}
+	close(answered)
+	receive(t, agreed, "the settings")
+	if got := body(t, c.get("/product/")); got != "2" {
+		t.Errorf("connection %q", got)
+	}
+}
+
+func TestAStreamCountsUntilItsServerHasEndedIt(t *testing.T) {
+	for _, want := range []string{"1", "2"} { // over which connection the next request goes: after the end, and before it
+		end, ended := make(chan struct{}), make(chan struct{})
+		address := startServed(t, func(s *served, nth int32) {
+			s.Write(h2.AppendSettings(nil, h2.Setting{ID: h2.MaxConcurrentStreams, Value: 1}))
+			for {
+				stream, _ := s.asked()
+				switch {
+				case stream == 0:
+					return
+				case nth > 1 || stream > 1:
+					s.answer(stream, fmt.Sprint(nth))
+				default:
+					s.Write(append(frame(h2.Headers, h2.EndHeaders, stream, s.fields(":status", "200", "content-length", "3")), frame(h2.Data, 0, stream, []byte("all"))...))
+					<-end
+					s.Write(append(frame(h2.Data, h2.EndStream, stream, nil), frame(h2.Ping, 0, 0, make([]byte, 8))...))
+					s.next(h2.Ping)
+					close(ended)
+				}
+			}
+		})
+		g := start(t, address, inHTTP2)
+		c := connectTo(t, g.address)
+		if got := body(t, c.get("/product/")); got != "all" {
+			t.Errorf("%q", got)
+		}
+		if want == "1" {
+			close(end)
+			receive(t, ended, "the end")
+		}
+		if got := body(t, c.get("/product/")); got != want {
+			t.Errorf("connection %q, want %q", got, want)
+		}
+		if want == "2" {
+			close(end)
+		}
+	}
+}
+
+func TestBodiesToAServerTakeTurns(t *testing.T) {
+	const each, turns = 10_000, 40
+	shares := make(chan map[uint32]int, 1)
+	address := startServed(t, func(s *served, _ int32) {
+		s.Write(h2.AppendSettings(nil, h2.Setting{ID: h2.InitialWindowSize, Value: h2.MaxWindow}))
+		for range 2 {
+			s.asked()
+		}
+		s.Write(h2.AppendWindow(nil, 0, each)) // those that are read over below are of the first window
+		share := map[uint32]int{}
+		for n := 0; n < turns*each; {
+			got := s.next(h2.Data)
+			if got.Stream == 0 {
+				break
+			}
+			share[got.Stream] += len(got.Payload)
+			n += len(got.Payload)
+			s.Write(h2.AppendWindow(nil, 0, uint32(len(got.Payload))))
+		}
+		shares <- share
+	})
+	g := start(t, address, inHTTP2)
+	for range 2 {
+		c := connectTo(t, g.address)
+		go io.WriteString(c, "POST /product/ HTTP/1.1\r\nHost: a\r\nContent-Length: 9000000\r\n\r\n"+strings.Repeat("x", 9_000_000)) // it is cut
+		g.counted(t, "gateway_upstream_connections_total", 1)
+	}
+	share := receive(t, shares, "the bodies")
+	for stream, n := range share {
+		if n < turns*each/10 {
+			t.Errorf("%d of %d bytes are of stream %d", n, turns*each, stream)
+		}
+	}
+	if len(share) != 2 {
+		t.Errorf("%v", share)
+	}
+}
+
+func TestAServerThatTakesNothingUntilItHasAnsweredIsRead(t *testing.T) {
+	answer, answered := make(chan struct{}), make(chan struct{})
+	address := startServed(t, func(s *served, _ int32) {
+		s.Write(append(h2.AppendSettings(nil, h2.Setting{ID: h2.InitialWindowSize, Value: h2.MaxWindow}), h2.AppendWindow(nil, 0, h2.MaxWindow-h2.Window)...))
+		first, _ := s.asked()
+		second, _ := s.asked()
+		<-answer
+		s.answer(first, "ok") // and nothing is read until it is there
+		<-answered
+		for s.next(h2.Data).Flags&h2.EndStream == 0 {
+		}
+		s.answer(second, "done")
+		s.asked()
+	})
+	g := start(t, address, inHTTP2)
+	c, large := connectTo(t, g.address), connectTo(t, g.address)
+	c.say("GET /product/ HTTP/1.1\nHost: a\n\n")
+	g.counted(t, "gateway_upstream_requests", 1)
+	var sent atomic.Int64
+	go func() {
+		const size = 32 << 20 // more than the kernel takes
+		fmt.Fprintf(large, "POST /product/ HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", size)
+		for block := make([]byte, 1<<16); sent.Load() < size; {
+			n, err := large.Write(block)
+			if err != nil {
+				return
+			}
+			sent.Add(int64(n))
+		}
+	}()
+	for before := int64(-1); before < sent.Load() || before == 0; time.Sleep(100 * time.Millisecond) {
+		before = sent.Load() // until nothing moves
+	}
+	close(answer)
+	if got := body(t, c.answer("GET")); got != "ok" {
+		t.Errorf("%q", got)
+	}
+	close(answered)
+	if got := body(t, large.answer("POST")); got != "done" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestPaddingIsAllowedAnewThatNobodyReads(t *testing.T) {
+	address := startServed(t, func(s *served, _ int32) {
+		s.Write(h2.AppendSettings(nil))
+		stream, _ := s.asked()
+		s.Write(frame(h2.Headers, h2.EndHeaders, stream, s.fields(":status", "200")))
+		padding := frame(h2.Data, 8, stream, append([]byte{255}, make([]byte, 255)...))
+		for range h2.Window / 256 {
+			s.Write(padding)
+		}
+		for got := s.next(h2.WindowUpdate); got.Stream != stream; got = s.next(h2.WindowUpdate) {
+			if got.Type != h2.WindowUpdate {
+				return // the connection is over
+			}
+		}
+		s.Write(frame(h2.Data, h2.EndStream, stream, []byte("ok")))
+		s.asked()
+	})
+	g := start(t, address, inHTTP2)
+	if got := body(t, connectTo(t, g.address).get("/product/")); got != "ok" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestStreamsThatAreOverWaitForNoWindow(t *testing.T) {
+	c := &conn{w: &worker{}}
+	f := &framing{conn: c}
+	for range 3 {
+		st := &flow{framing: f, conn: c}
+		if rest := st.give([]byte("x"), true); len(rest) != 1 {
+			t.Error("it was sent without a window")
+		}
+		st.drop()
+	}
+	if len(f.blocked) > 0 {
+		t.Errorf("%d are kept", len(f.blocked))
+	}
 }
 
 func TestAConnectionOverWhichNothingComesIsLeft(t *testing.T) {

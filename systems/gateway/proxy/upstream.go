@@ -65,10 +65,11 @@ type server struct {
 	weight   int64
 	inFlight atomic.Int32
 	failures atomic.Int32
-	until    atomic.Int64 // it is left alone, and comes back then; in Unix nanoseconds
-	down     atomic.Bool  // it does not answer when asked how it is
-	idle     [][]*link    // by worker; the last was used last
-	trunks   [][]*trunk   // by worker; those that carry requests, in HTTP/2
+	until    atomic.Int64  // it is left alone, and comes back then; in Unix nanoseconds
+	down     atomic.Bool   // it does not answer when asked how it is
+	idle     [][]*link     // by worker; the last was used last
+	trunks   [][]*trunk    // by worker; those that carry requests, in HTTP/2
+	streams  atomic.Uint32 // that it was last heard to let be open over one of them
 }
 
 // NewUpstream makes an upstream for a number of workers.
@@ -76,6 +77,7 @@ func NewUpstream(settings UpstreamSettings, workers int) *Upstream {
 	u := &Upstream{UpstreamSettings: settings, places: newPlaces(settings), secure: settings.TLS.config(settings.Framed), kept: make([]int, workers), ended: make(chan struct{})}
 	for _, s := range settings.Servers {
 		one := &server{address: s.Address, weight: int64(max(s.Weight, 1)), idle: make([][]*link, workers), trunks: make([][]*trunk, workers)}
+		one.streams.Store(mostLanes)
 		for range one.weight {
 			u.servers = append(u.servers, one)
 		}

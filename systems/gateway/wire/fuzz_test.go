@@ -23,8 +23,8 @@ func FuzzRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var r Request
 		n, err := r.Parse(text)
-		if err != nil || n == 0 {
-			return
+		if err != nil || n == 0 || len(r.List) > maxFields-10 {
+			return // with what is added, there may be more fields than this reader lets in
 		}
 		for _, cut := range []int{n - 1, n - 2, n / 2, 1} {
 			var part Request
