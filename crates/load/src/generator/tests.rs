@@ -1,3 +1,4 @@
+use super::sending::SENT_AGAIN_MAX;
 use super::*;
 use crate::agents::{self, Made};
 use crate::plan::{Address, Target};
