@@ -3,7 +3,7 @@ use super::*;
 use crate::agents::{self, Made};
 use crate::plan::{Address, Target};
 use crate::simulation::{Server, Simulation};
-use model::experiment::{Spacing, Stage};
+use model::experiment::{Pause, Spacing, Stage};
 use model::record::Counts;
 use model::workload::{Answer, BodyCheck, Step, Workload};
 use proptest::prelude::*;
