@@ -513,8 +513,5 @@ fn spelling(found: &str) -> Cow<'_, str> {
     }
 }
 
-/// A place in a JSON document (RFC 6901).
-#[derive(Clone)]
-
 #[cfg(test)]
 mod tests;

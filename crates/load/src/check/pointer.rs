@@ -5,6 +5,8 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use serde_json::value::RawValue;
 use std::fmt;
 
+/// A place in a JSON document (RFC 6901).
+#[derive(Clone)]
 pub(super) struct Pointer {
     pub text: String,
     tokens: Vec<String>,
