@@ -152,10 +152,19 @@ impl Agents {
         }
         // A system's certificate is its own, and trusted as it stands.
         let made = run_from(plan, TrustedTls::of(plan.target, true).as_ref(), &self.present, &self.token, begins);
-        made.map_err(|why| match self.pods.as_ref().filter(|_| !plan.stop.load(Ordering::Relaxed)).and_then(AgentPods::end) {
-            Some(end) => format!("{}; {end}\nhint: give the cluster's nodes room for agents", why.lines().next().unwrap_or_default()),
-            None => why,
-        })
+        let (measured, mut apart) = made.map_err(|why| self.explained(why, plan.stop))?;
+        // Of what its quota leaves to it: more it could not use.
+        let share = self.pods.as_ref().map_or(1.0, AgentPods::cpus);
+        apart.iter_mut().for_each(|agent| agent.busy_share /= share);
+        Ok((measured, apart))
+    }
+
+    /// Why a load was not made, with the end of a pod that explains it.
+    fn explained(&self, why: String, stop: &AtomicBool) -> String {
+        let pods = self.pods.as_ref().filter(|_| !stop.load(Ordering::Relaxed));
+        let Some(end) = pods.and_then(AgentPods::end) else { return why };
+        let cause = why.lines().next().unwrap_or_default();
+        format!("{cause}; {end}\nhint: see what else happened to the pods of the cluster then")
     }
 
     /// Warms a contender up as it will be measured, over the way that requests of agents take; how many were answered rightly.

@@ -92,6 +92,7 @@ pub struct AgentPods {
     run: String,
     pods: u32,
     memory_bytes: u64,
+    cpu_millis: u64,
     cpus: Vec<usize>,
     token: Token,
     /// The token as it stands in the secret.
@@ -114,6 +115,7 @@ impl AgentPods {
             run: asked.means.run.to_owned(),
             pods: asked.pods,
             memory_bytes: MEMORY_BYTES + MEMORY_EACH_SECOND * asked.longest.as_secs(),
+            cpu_millis: CPU_MILLIS,
             cpus: asked.cpus.to_vec(),
             token: Token::new(&text)?,
             text,
@@ -138,6 +140,11 @@ impl AgentPods {
     /// Whether all of them are on this machine, and so on the CPUs of its generator.
     pub fn are_here(&self) -> bool {
         self.all.iter().all(|agent| agent.is_here)
+    }
+
+    /// How much CPU time the event loop of each may use a second, in seconds.
+    pub fn cpus(&self) -> f64 {
+        self.cpu_millis as f64 / CPU_MILLIS as f64
     }
 
     /// Makes all of them anew where one is not there: why it is not.
@@ -186,13 +193,14 @@ impl AgentPods {
         let host = rustix::system::uname();
         let machine = host.nodename().to_string_lossy().to_lowercase();
         let has_several = schedulable(&self.cluster.nodes()?) > 1;
+        self.cpu_millis = if has_several { CPU_MILLIS } else { shared_millis(self.cpus.len(), self.pods) };
         let name = self.name();
         let agents = objects::Agents {
             name: &name,
             image: &self.image,
             pods: self.pods,
             port: PORT,
-            cpu_millis: if has_several { CPU_MILLIS } else { shared_millis(self.cpus.len(), self.pods) },
+            cpu_millis: self.cpu_millis,
             memory_bytes: self.memory_bytes,
             apart_from: has_several.then_some(machine.as_str()),
         };

@@ -242,7 +242,8 @@ pub(super) fn agents_job(agents: &Agents<'_>, run: &str) -> Value {
     })
 }
 
-/// On no node on which something of the run is started, now or later, in whichever of its namespaces; nor on this machine, where that will be.
+/// On no node on which something of the run is started, now or later, in whichever of its namespaces; nor on this machine, where that is to
+/// be.
 fn apart(machine: &str, run: &str) -> Value {
     let of_run = json!({RUN_LABEL: label(run)});
     json!({
