@@ -503,7 +503,7 @@ impl Place {
         let (names, pods) = match words {
             [word] if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) => {
                 let pods = word.parse::<u32>().ok().filter(|pods| agents::PODS.contains(pods));
-                let (least, most) = (agents::PODS.start(), agents::PODS.end());
+                let (least, most) = (*agents::PODS.start(), *agents::PODS.end());
                 let none = || (format!("there cannot be {word} agents in pods"), format!("write how many, from {least} to {most}"));
                 (Vec::new(), Some(pods.ok_or_else(none)?))
             }
