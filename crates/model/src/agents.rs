@@ -1,7 +1,7 @@
 //! Loads that agents make (docs/agents.md): how they are named, what an experiment cannot ask of them, and how well each kept to what it
 //! was told.
 
-use crate::experiment::{Cell, Experiment, Load, Pause, RunnerKind};
+use crate::experiment::{Cell, Experiment, Load, Pause, Place, RunnerKind};
 use crate::record::Counts;
 use crate::units::{show_duration, show_share, show_short};
 use serde::{Deserialize, Serialize};
@@ -97,6 +97,37 @@ pub fn misnamed(names: &[String]) -> Option<(String, String)> {
     too_many.then(|| (format!("these are {} agents", names.len()), format!("name at most {AGENTS_MAX}")))
 }
 
+impl Place {
+    /// How many agents make the loads; none where the generator of this machine does.
+    pub fn agents_asked(&self) -> usize {
+        self.agent_pods.map_or(self.agents.len(), |pods| pods as usize)
+    }
+
+    /// Has agents make the loads that are named as on a command line: by host and port, or by how many there shall be in pods.
+    ///
+    /// # Errors
+    /// What is wrong with the words, and what to do about it.
+    pub fn ask_agents(&mut self, words: &[String]) -> Result<(), (String, String)> {
+        let (names, pods) = match words {
+            [word] if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) => {
+                let pods = word.parse::<u32>().ok().filter(|pods| PODS.contains(pods));
+                let (least, most) = (*PODS.start(), *PODS.end());
+                let none = || (format!("there cannot be {word} agents in pods"), format!("write how many, from {least} to {most}"));
+                (Vec::new(), Some(pods.ok_or_else(none)?))
+            }
+            names => match misnamed(names) {
+                Some(wrong) => return Err(wrong),
+                None => (names.to_vec(), None),
+            },
+        };
+        if pods.is_some() {
+            self.address = None;
+        }
+        (self.agents, self.agent_pods) = (names, pods);
+        Ok(())
+    }
+}
+
 /// Something of an experiment that agents cannot do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beyond {
@@ -186,7 +217,6 @@ fn longest(cell: &Cell) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::Place;
 
     const MS: u64 = 1_000_000;
 

@@ -490,35 +490,6 @@ impl Place {
         Some(if limits.is_empty() { network.to_owned() } else { format!("{network}; each contender has at most {}", limits.join(" and ")) })
     }
 
-    /// How many agents make the loads; none where the generator of this machine does.
-    pub fn agents_asked(&self) -> usize {
-        self.agent_pods.map_or(self.agents.len(), |pods| pods as usize)
-    }
-
-    /// Has agents make the loads that are named as on a command line: by host and port, or by how many there shall be in pods.
-    ///
-    /// # Errors
-    /// What is wrong with the words, and what to do about it.
-    pub fn ask_agents(&mut self, words: &[String]) -> Result<(), (String, String)> {
-        let (names, pods) = match words {
-            [word] if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) => {
-                let pods = word.parse::<u32>().ok().filter(|pods| agents::PODS.contains(pods));
-                let (least, most) = (*agents::PODS.start(), *agents::PODS.end());
-                let none = || (format!("there cannot be {word} agents in pods"), format!("write how many, from {least} to {most}"));
-                (Vec::new(), Some(pods.ok_or_else(none)?))
-            }
-            names => match agents::misnamed(names) {
-                Some(wrong) => return Err(wrong),
-                None => (names.to_vec(), None),
-            },
-        };
-        if pods.is_some() {
-            self.address = None;
-        }
-        (self.agents, self.agent_pods) = (names, pods);
-        Ok(())
-    }
-
     /// Who makes the loads, where that is not this machine.
     fn describe_agents(&self) -> Option<String> {
         match self.agent_pods {
