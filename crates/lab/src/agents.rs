@@ -1,16 +1,22 @@
 //! Agents in the generator's place: whether they are there, where they reach contenders, and the loads that they make (docs/agents.md).
 
 use crate::warmup::Given;
-use load::agents::{LOOPS_MAX, Token, TrustedTls, run_from};
+use crate::{Lab, LabError, Progress, Watcher};
+use load::agents::{LOOPS_MAX, Seat, Token, TrustedTls, run_from};
 use load::{Address, Measured, Plan, Wait};
 use model::agents::OfAgent;
-use model::experiment::{Load, Place};
+use model::experiment::{Experiment, Load, Place};
 use model::problem::Problems;
 use model::record::Fault;
 use model::system::Contender;
+use runner::database::Means;
+use runner::kubernetes::AgentPods;
+use runner::place::{AskedAgents, Runner};
 use runner::start::Running;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs, UdpSocket};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How long agents warm a contender up with each workload.
@@ -23,12 +29,19 @@ const WARM_SEED: u64 = u64::MAX >> 1;
 /// The agents of a run.
 pub(crate) struct Agents {
     token: Token,
-    /// All that the experiment names.
-    names: Vec<String>,
+    /// All of them.
+    all: Vec<Seat>,
     /// Those that are there.
-    present: Vec<String>,
-    /// The address at which they reach contenders.
-    at: Ipv4Addr,
+    present: Vec<Seat>,
+    /// The address at which they reach contenders; `None` of those in pods, which reach services within the cluster.
+    at: Option<Ipv4Addr>,
+    /// Those in pods.
+    pods: Option<AgentPods>,
+}
+
+/// Why agents are not in pods, and what to do.
+fn without_pods(why: &str) -> String {
+    format!("agents do not run in pods: {why}\nhint: ask for fewer, give the cluster room, or leave `agents` of [place] out")
 }
 
 impl Agents {
@@ -50,18 +63,48 @@ impl Agents {
             let message = format!("contenders cannot listen at {at}, where agents would reach them: {e}");
             Problems::plain(message, "have `address` of [place] name an address of this machine")
         })?;
-        Ok(Some(Agents { token, names: place.agents.clone(), present: place.agents.clone(), at }))
+        let all: Vec<Seat> = place.agents.iter().map(|name| Seat { name: name.clone(), at: name.clone() }).collect();
+        Ok(Some(Agents { token, present: all.clone(), all, at: Some(at), pods: None }))
     }
 
-    /// Asks all of them whether they are there, and goes on with those that are. Why others that were are not any more.
-    pub fn look(&mut self) -> Vec<String> {
-        let found = load::agents::look(&self.names, &self.token);
+    /// Those in pods, started where the experiment asks for them; otherwise those that it names, if any.
+    ///
+    /// # Errors
+    /// Why they do not run; interrupted.
+    pub fn or_in_pods(
+        named: Option<Agents>,
+        experiment: &Experiment,
+        runner: &dyn Runner,
+        cpus: &[usize],
+        cache: &Path,
+        means: Means<'_>,
+    ) -> Result<Option<Agents>, LabError> {
+        let Some(pods) = experiment.place.agent_pods else { return Ok(named) };
+        let started = runner.agents(&AskedAgents { pods, longest: experiment.design.measure, cpus, cache, means });
+        let pods = started.map_err(|why| match means.stop.load(Ordering::Relaxed) {
+            true => LabError::Interrupted,
+            false => LabError::Agents(without_pods(&why)),
+        })?;
+        let all = pods.seats();
+        Ok(Some(Agents { token: pods.token().clone(), present: all.clone(), all, at: None, pods: Some(pods) }))
+    }
+
+    /// Asks all of them whether they are there, and goes on with those that are; where one in a pod is not, with pods that are made anew.
+    /// Why others that were are not any more.
+    pub fn look(&mut self, stop: &AtomicBool) -> Vec<String> {
+        if let Some(pods) = &mut self.pods {
+            let looked = pods.look(stop);
+            self.all = if looked.is_ok() { pods.seats() } else { Vec::new() };
+            self.present.clone_from(&self.all);
+            return looked.map_or_else(|why| vec![without_pods(&why)], Vec::from_iter);
+        }
+        let found = load::agents::look(&self.all, &self.token);
         let before = std::mem::take(&mut self.present);
         let mut lost = Vec::new();
-        for (name, found) in self.names.iter().zip(found) {
+        for (seat, found) in self.all.iter().zip(found) {
             match found {
-                Ok(()) => self.present.push(name.clone()),
-                Err(why) if before.contains(name) => lost.push(why),
+                Ok(()) => self.present.push(seat.clone()),
+                Err(why) if before.contains(seat) => lost.push(why),
                 Err(_) => {}
             }
         }
@@ -76,15 +119,25 @@ impl Agents {
     /// Why they do not reach a service that ran already.
     pub fn cannot_reach(&self, contender: &Contender) -> Option<Problems> {
         let is_here_alone = contender.system.reached.as_ref().is_some_and(|reached| !reached.remote);
-        (is_here_alone && !self.at.is_loopback()).then(|| {
+        (is_here_alone && !self.have_our_loopback()).then(|| {
             let message = format!("{} is reached at loopback, which is another machine to each agent", contender.name);
             Problems::plain(message, "have its `url` name an address of this machine that agents reach, with `remote = true`")
         })
     }
 
-    /// How their event loops wait: those on this machine leave its CPUs to what they measure.
+    /// Whether loopback is to them what it is here.
+    fn have_our_loopback(&self) -> bool {
+        self.at.is_some_and(|at| at.is_loopback())
+    }
+
+    /// How their event loops wait: those on this machine leave its CPUs to what they measure, and the quota of a pod counts waiting awake.
     pub fn wait(&self) -> Wait {
-        if self.at.is_loopback() { Wait::Asleep } else { Wait::Near }
+        if self.pods.is_some() || self.have_our_loopback() { Wait::Asleep } else { Wait::Near }
+    }
+
+    /// Whether they are on the CPUs of this machine's generator, in its place.
+    pub fn are_in_its_place(&self) -> bool {
+        self.pods.as_ref().is_some_and(AgentPods::are_here)
     }
 
     /// Makes a load. `begins` hears of the start before it has come.
@@ -93,12 +146,25 @@ impl Agents {
     /// An agent that is gone, with what it was asked to do.
     pub fn make(&self, plan: &Plan<'_>, begins: impl FnOnce(u64)) -> Result<(Measured, Vec<OfAgent>), String> {
         let is_loopback = |address: &Address| matches!(address, Address::Tcp(address) if address.ip().is_loopback());
-        if !self.at.is_loopback() && plan.target.addresses.iter().any(is_loopback) {
+        if !self.have_our_loopback() && plan.target.addresses.iter().any(is_loopback) {
             let hint = "give it an address that agents reach";
             return Err(format!("it is asked at loopback, which is another machine to each agent\nhint: {hint}"));
         }
         // A system's certificate is its own, and trusted as it stands.
-        run_from(plan, TrustedTls::of(plan.target, true).as_ref(), &self.present, &self.token, begins)
+        let made = run_from(plan, TrustedTls::of(plan.target, true).as_ref(), &self.present, &self.token, begins);
+        let (measured, mut apart) = made.map_err(|why| self.explained(why, plan.stop))?;
+        // Of what its quota leaves to it: more it could not use.
+        let share = self.pods.as_ref().map_or(1.0, AgentPods::cpus);
+        apart.iter_mut().for_each(|agent| agent.busy_share /= share);
+        Ok((measured, apart))
+    }
+
+    /// Why a load was not made, with the end of a pod that explains it.
+    fn explained(&self, why: String, stop: &AtomicBool) -> String {
+        let pods = self.pods.as_ref().filter(|_| !stop.load(Ordering::Relaxed));
+        let Some(end) = pods.and_then(AgentPods::end) else { return why };
+        let cause = why.lines().next().unwrap_or_default();
+        format!("{cause}; {end}\nhint: see what else happened to the pods of the cluster then")
     }
 
     /// Warms a contender up as it will be measured, over the way that requests of agents take; how many were answered rightly.
@@ -132,6 +198,27 @@ impl Agents {
             }
         }
         Ok(correct)
+    }
+}
+
+impl Lab<'_> {
+    /// Asks agents before a trial whether they are there. `false` where what they ran in was lost, and is there again.
+    pub(crate) fn look_at_agents(&mut self, watch: &mut Watcher<'_>) -> Result<bool, LabError> {
+        let Some(agents) = &mut self.agents else { return Ok(true) };
+        let absent = agents.look(self.place.stop);
+        let (are_gone, made_anew) = (agents.are_gone(), agents.pods.is_some());
+        let Some(first) = absent.first() else { return Ok(true) };
+        if self.is_stopped() {
+            return Err(LabError::Interrupted);
+        }
+        if !are_gone {
+            absent.iter().for_each(|why| watch(Progress::AgentAbsent { why, made_anew }));
+            return Ok(true);
+        }
+        match self.runner.lost().filter(|_| made_anew) {
+            Some(why) => self.await_engine(&why, watch).map(|()| false),
+            None => Err(LabError::Agents(first.clone())),
+        }
     }
 }
 

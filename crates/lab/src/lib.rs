@@ -85,8 +85,13 @@ pub enum Progress<'a> {
     Ended(&'a Trial),
     /// The upstream was lost and is started again.
     UpstreamLost(&'a str),
-    /// An agent is not there: why, with what to do. The others make the load.
-    AgentAbsent(&'a str),
+    /// An agent is not there.
+    AgentAbsent {
+        /// Why, with what to do.
+        why: &'a str,
+        /// Whether all were made anew; otherwise the others make the load.
+        made_anew: bool,
+    },
     /// The engine that systems run in was lost, and what was under way with it: it is repeated once the engine is there again.
     EngineLost(&'a str),
 }
@@ -205,7 +210,7 @@ impl<'a> Lab<'a> {
         }
         let cpus = runner::cpus::choose(experiment.place.cpus.as_ref())?;
         let mut agents = Agents::of(&mut experiment.place)?;
-        if let Some(why) = agents.iter_mut().flat_map(Agents::look).next() {
+        if let Some(why) = agents.iter_mut().flat_map(|agents| agents.look(place.stop)).next() {
             return Err(LabError::Agents(why));
         }
         let id = folder.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_else(|| experiment.name.clone());
@@ -214,6 +219,8 @@ impl<'a> Lab<'a> {
         let article = article.map(|name| place.catalog.article(name)).transpose()?;
         let runner = runner::place::runner(&experiment.place, experiment.everybody().chain(&experiment.upstream))?;
         let gathered = participants::gather_all(place, (&tools, &*runner), &experiment, &id, watch)?;
+        let means = Means { tools: &tools, run: &id, stop: place.stop };
+        let agents = Agents::or_in_pods(agents, &experiment, &*runner, &cpus.generator, place.cache, means)?;
         let out_of_reach = |ready: &Ready| agents.as_ref().and_then(|agents| agents.cannot_reach(&ready.contender));
         if let Some(problems) = gathered.ready.iter().find_map(out_of_reach) {
             return Err(problems.into());
@@ -267,6 +274,8 @@ impl<'a> Lab<'a> {
         let agents = Agents::of(&mut experiment.place)?;
         let runner = runner::place::runner(&experiment.place, experiment.everybody().chain(&experiment.upstream))?;
         let gathered = participants::gather_all(place, (&tools, &*runner), &experiment, &header.id, watch)?;
+        let means = Means { tools: &tools, run: &header.id, stop: place.stop };
+        let agents = Agents::or_in_pods(agents, &experiment, &*runner, &header.cpus.generator, place.cache, means)?;
         let is_missing = |p: &Participant| !gathered.ready.iter().any(|r| r.contender.name == p.name);
         if let Some(lost) = header.contenders.iter().find(|p| is_missing(p)) {
             let why = gathered.skipped.iter().find(|s| s.contender == lost.name).map_or("", |s| s.reason.as_str());
@@ -470,12 +479,8 @@ impl<'a> Lab<'a> {
     pub fn run_trial(&mut self, watch: &mut Watcher<'_>) -> Result<bool, LabError> {
         let missing = self.record.missing_or_spare();
         let Some((block, position, name)) = missing.first().cloned() else { return Ok(false) };
-        if let Some(agents) = &mut self.agents {
-            let absent = agents.look();
-            match absent.first() {
-                Some(why) if agents.are_gone() => return Err(LabError::Agents(why.clone())),
-                _ => absent.iter().for_each(|why| watch(Progress::AgentAbsent(why))),
-            }
+        if !self.look_at_agents(watch)? {
+            return Ok(true);
         }
         let done = self.record.trials.len();
         watch(Progress::Begins { name: &name, block, done, total: done + missing.len() });

@@ -410,6 +410,11 @@ fn measure(
         keeping.told(plan.workload, &measured.steps);
         keeping.check(&cell.name);
     });
+    let mut circumstances = seen.circumstances;
+    if setup.agents.is_some_and(Agents::are_in_its_place) {
+        // They are ours as the generator is, and on its CPUs.
+        circumstances.faceoff_cpu_ns = circumstances.faceoff_cpu_ns.saturating_add(measured.cpu_ns);
+    }
     // A closed load has nothing that a latency could count from: the record has its service times.
     let has_schedule = cell.load.has_schedule();
     Ok(Measurement {
@@ -440,7 +445,7 @@ fn measure(
             correct_per_tenth: measured.correct_per_tenth,
             agents,
         },
-        circumstances: Some(seen.circumstances),
+        circumstances: Some(circumstances),
         faults: Vec::new(),
     })
 }

@@ -131,6 +131,9 @@ fn the_start_is_told_and_so_is_who_is_there() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let looked = agents::look(&[agents.names[0].clone(), nobody.clone()], &token("a"));
     assert!(matches!(&looked[..], [Ok(()), Err(why)] if why.contains(&nobody) && why.contains("\nhint: ")), "{looked:?}");
+    let called = [agents::Seat { name: "0 on a".into(), at: agents.names[0].clone() }, agents::Seat { name: "1 on b".into(), at: nobody }];
+    let looked = agents::look(&called, &token("a"));
+    assert!(matches!(&looked[..], [Ok(()), Err(why)] if why.starts_with("the agent 1 on b cannot be reached")), "{looked:?}");
     assert!(agents::look(&agents.names, &token("b")).iter().all(Result::is_err), "who does not know the token finds nobody");
 }
 

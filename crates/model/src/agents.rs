@@ -1,14 +1,17 @@
 //! Loads that agents make (docs/agents.md): how they are named, what an experiment cannot ask of them, and how well each kept to what it
 //! was told.
 
-use crate::experiment::{Cell, Experiment, Load, Pause, RunnerKind};
+use crate::experiment::{Cell, Experiment, Load, Pause, Place, RunnerKind};
 use crate::record::Counts;
 use crate::units::{show_duration, show_share, show_short};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// Most agents of one load.
 pub const AGENTS_MAX: usize = 1_000;
+/// How many agents may run in pods: each is reached by a command of its own on this machine.
+pub const PODS: RangeInclusive<u32> = 1..=64;
 /// Longest load: each second of it is kept, at a quarter of a megabyte, until the end.
 pub const LONGEST: Duration = Duration::from_secs(15 * 60);
 
@@ -22,7 +25,7 @@ const BUSY_MAX: f64 = 0.90;
 /// What one agent did of a load, and how well it kept to what it was told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OfAgent {
-    /// As it was named: `host:port`.
+    /// As it was named: `host:port`; of one in a pod its number and its node.
     pub name: String,
     /// The number of its first event loop, from 0.
     pub first_loop: u32,
@@ -94,6 +97,37 @@ pub fn misnamed(names: &[String]) -> Option<(String, String)> {
     too_many.then(|| (format!("these are {} agents", names.len()), format!("name at most {AGENTS_MAX}")))
 }
 
+impl Place {
+    /// How many agents make the loads; none where the generator of this machine does.
+    pub fn agents_asked(&self) -> usize {
+        self.agent_pods.map_or(self.agents.len(), |pods| pods as usize)
+    }
+
+    /// Has agents make the loads that are named as on a command line: by host and port, or by how many there shall be in pods.
+    ///
+    /// # Errors
+    /// What is wrong with the words, and what to do about it.
+    pub fn ask_agents(&mut self, words: &[String]) -> Result<(), (String, String)> {
+        let (names, pods) = match words {
+            [word] if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) => {
+                let pods = word.parse::<u32>().ok().filter(|pods| PODS.contains(pods));
+                let (least, most) = (*PODS.start(), *PODS.end());
+                let none = || (format!("there cannot be {word} agents in pods"), format!("write how many, from {least} to {most}"));
+                (Vec::new(), Some(pods.ok_or_else(none)?))
+            }
+            names => match misnamed(names) {
+                Some(wrong) => return Err(wrong),
+                None => (names.to_vec(), None),
+            },
+        };
+        if pods.is_some() {
+            self.address = None;
+        }
+        (self.agents, self.agent_pods) = (names, pods);
+        Ok(())
+    }
+}
+
 /// Something of an experiment that agents cannot do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beyond {
@@ -108,18 +142,24 @@ pub struct Beyond {
 impl Experiment {
     /// What of it agents cannot do; nothing where it names none.
     pub fn beyond_agents(&self) -> Vec<Beyond> {
-        let agents = self.place.agents.len();
+        let agents = self.place.agents_asked();
         if agents == 0 {
             return Vec::new();
         }
         let of_all = |message: String, hint: &str| Beyond { cell: None, message, hint: hint.into() };
         let mut found = Vec::new();
-        let hint = "run them as processes, or leave `agents` of [place] out";
-        if self.place.runner != RunnerKind::Process {
-            found.push(of_all("agents load processes, and contenders run in containers or pods".into(), hint));
+        let (load, run, others, hint) = if self.place.agent_pods.is_some() {
+            let hint = "have them run in pods with `runner = \"kubernetes\"`, or name agents by host and port";
+            (RunnerKind::Kubernetes, "agents in pods load pods", "as processes or in containers", hint)
+        } else {
+            let hint = "run them as processes, or leave `agents` of [place] out";
+            (RunnerKind::Process, "agents load processes", "in containers or pods", hint)
+        };
+        if self.place.runner != load {
+            found.push(of_all(format!("{run}, and contenders run {others}"), hint));
         }
-        let elsewhere = self.everybody().filter(|name| name.place().is_some_and(|(runner, _)| runner != RunnerKind::Process));
-        found.extend(elsewhere.map(|name| of_all(format!("agents load processes, and {name} runs in a container or pod"), hint)));
+        let elsewhere = self.everybody().filter(|name| name.place().is_some_and(|(runner, _)| runner != load));
+        found.extend(elsewhere.map(|name| of_all(format!("{run}, and {name} does not run as one"), hint)));
         if self.design.measure > LONGEST {
             let (most, asked) = (show_duration(LONGEST), show_duration(self.design.measure));
             found.push(of_all(format!("agents make loads of at most {most}, and cells are measured for {asked}"), "measure for less"));
@@ -226,5 +266,25 @@ mod tests {
         assert_eq!(misnamed(&["a:1", "b:1", "a:1"]), Some("the agent a:1 is named twice".into()));
         let many: Vec<String> = (1..=1_001).map(|port| format!("a:{port}")).collect();
         assert!(super::misnamed(&many).is_some() && super::misnamed(&many[1..]).is_none());
+    }
+
+    #[test]
+    fn a_command_line_names_agents_or_says_how_many_in_pods() {
+        let asked = |words: &[&str]| {
+            let mut place = Place { agents: vec!["before:1".into()], address: Some([10, 0, 0, 1].into()), ..Place::default() };
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            place.ask_agents(&words).map(|()| place)
+        };
+        let place = asked(&["4"]).unwrap();
+        assert_eq!((place.agents_asked(), place.agents.len(), place.agent_pods, place.address), (4, 0, Some(4), None));
+        let place = asked(&["a:1", "b:1"]).unwrap();
+        assert_eq!((place.agents_asked(), place.agent_pods), (2, None));
+        assert!(place.address.is_some(), "where named agents reach contenders is still said");
+        for odd in ["0", "65", "99999999999999999999"] {
+            assert_eq!(asked(&[odd]).unwrap_err().0, format!("there cannot be {odd} agents in pods"));
+        }
+        assert_eq!(asked(&["2", "a:1"]).unwrap_err().0, "`2` names no agent");
+        assert_eq!(asked(&[""]).unwrap_err().0, "`` names no agent");
+        assert_eq!(Place::default().agents_asked(), 0);
     }
 }

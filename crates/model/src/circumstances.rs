@@ -10,7 +10,7 @@ pub struct Circumstances {
     pub wall_ns: u64,
     /// By CPU, those of contender, generator and upstream.
     pub cpus: Vec<CpuTime>,
-    /// CPU time of faceoff itself.
+    /// CPU time of faceoff itself, with that of agents in pods on its generator's CPUs.
     pub faceoff_cpu_ns: u64,
     /// Resident memory of faceoff itself at the end, all that it keeps of the run included; `None` where it cannot be read, and in older records.
     #[serde(default)]

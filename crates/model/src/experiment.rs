@@ -388,6 +388,9 @@ pub struct Place {
     /// Agents that make the loads in place of the generator of this machine: `host:port`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
+    /// How many agents make them from within the cluster instead, each in a pod.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_pods: Option<u32>,
     /// The address of this machine at which contenders listen for them; `None` where there are none, and before it is found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<Ipv4Addr>,
@@ -489,6 +492,11 @@ impl Place {
 
     /// Who makes the loads, where that is not this machine.
     fn describe_agents(&self) -> Option<String> {
+        match self.agent_pods {
+            Some(1) => return Some("an agent in a pod of the cluster".to_owned()),
+            Some(pods) => return Some(format!("{pods} agents in pods of the cluster")),
+            None => {}
+        }
         let of = if self.agents.len() == 1 { "the agent" } else { "the agents" };
         let listen = self.address.map_or(String::new(), |address| format!("; contenders listen at {address}"));
         (!self.agents.is_empty()).then(|| format!("{of} {}{listen}", self.agents.join(", ")))
@@ -766,7 +774,7 @@ impl Experiment {
         let settling = Duration::from_millis(700);
         let besides = |cell: &Cell| if cell.driver.is_some() { Duration::from_secs(3) } else { Duration::from_millis(300) };
         // Agents are greeted, told the start and waited for; before, they warm the contender up as well.
-        let agreeing = if self.place.agents.is_empty() { Duration::ZERO } else { Duration::from_secs(3) };
+        let agreeing = if self.place.agents_asked() == 0 { Duration::ZERO } else { Duration::from_secs(3) };
         let long = |cell: &Cell| cell.load.capacity().map_or(self.design.measure, Capacity::estimate) + besides(cell) + agreeing;
         start_up + steady.min(self.design.warmup) + self.cells.iter().map(long).sum::<Duration>() + settling
     }
@@ -1394,6 +1402,7 @@ fn walk_place(table: &Table<'_>) -> Place {
         bytes
     });
     let runner = table.choice("runner", &RunnerKind::WORDS).unwrap_or_default();
+    let (agent_pods, agents) = table.integer_or_strings("agents", (*agents::PODS.start()).into(), (*agents::PODS.end()).into());
     let place = Place {
         cpus,
         descriptors: table.integer("descriptors", 16, 1 << 30),
@@ -1402,7 +1411,8 @@ fn walk_place(table: &Table<'_>) -> Place {
         network: table.choice("network", &Network::WORDS).unwrap_or(runner.usual_network()),
         cpu_limit: table.number("cpu_limit", *CPU_LIMITS.start(), *CPU_LIMITS.end()),
         memory_limit,
-        agents: table.strings("agents"),
+        agents,
+        agent_pods: agent_pods.and_then(|pods| u32::try_from(pods).ok()),
         address: table.string("address").and_then(|text| {
             let address = text.parse().ok().filter(|a: &Ipv4Addr| !a.is_unspecified() && !a.is_multicast() && !a.is_broadcast());
             if address.is_none() {
@@ -1417,7 +1427,7 @@ fn walk_place(table: &Table<'_>) -> Place {
     }
     if place.agents.is_empty() && place.address.is_some() {
         let message = "`address` of [place] is where agents reach contenders, and none are named";
-        table.problem("address", message, "leave it out, or write `agents`");
+        table.problem("address", message, "leave it out, or name agents by host and port");
     }
     if let Some((message, hint)) = place.contradiction() {
         table.problem("runner", message, hint);

@@ -293,6 +293,19 @@ impl<'d> Table<'d> {
         self.get(key).map(|value| self.strings_of(key, value)).unwrap_or_default()
     }
 
+    /// A whole number within bounds, or a list of texts; neither when absent.
+    pub fn integer_or_strings(&self, key: &'static str, low: u64, high: u64) -> (Option<u64>, Vec<String>) {
+        match self.get(key) {
+            None => (None, Vec::new()),
+            Some(value) if value.get_ref().is_array() => (None, self.strings_of(key, value)),
+            Some(value) if value.get_ref().is_integer() => (self.integer_of(key, value, low, high), Vec::new()),
+            Some(value) => {
+                self.wrong_type(key, value, "a whole number or a list of texts");
+                (None, Vec::new())
+            }
+        }
+    }
+
     /// A list of lists of texts; empty when absent.
     pub fn lists(&self, key: &'static str) -> Vec<Vec<String>> {
         let Some(value) = self.get(key) else { return Vec::new() };

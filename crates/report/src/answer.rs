@@ -274,7 +274,9 @@ pub(crate) fn notes(record: &Record, judgement: &Judgement) -> Vec<String> {
     if cpus.contender.len() == 1 {
         notes.push("Each contender had one CPU. There a JVM takes its serial collector and Go runs one processor: with more CPUs the answer may differ.".into());
     }
-    if !header.experiment.place.agents.is_empty() {
+    if header.experiment.place.agent_pods.is_some() {
+        notes.push("Agents in pods made the load from inside the cluster; of each is said on which node it was. On a cluster of one node they had the CPUs of the load generator, and no network is part of a latency; on several, the network between nodes is, alike for every contender.".into());
+    } else if !header.experiment.place.agents.is_empty() {
         let is_here = header.experiment.place.address.is_some_and(|address| address.is_loopback());
         notes.push(match is_here {
             true => "Agents on this machine made the load: they had its CPUs as the kernel gave them, the contender's as well.".into(),

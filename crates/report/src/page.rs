@@ -147,7 +147,7 @@ fn contender(record: &Record, judgement: &Judgement, p: &Participant) -> Value {
 pub(crate) fn place(header: &Header) -> Vec<(&'static str, String)> {
     let (m, cpus) = (&header.machine, &header.cpus);
     let show = |set: &[usize]| set.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let by_agents = !header.experiment.place.agents.is_empty();
+    let by_agents = header.experiment.place.agents_asked() > 0;
     let mut facts = vec![
         ("processor", format!("{}{}", m.cpu, if m.is_virtual { " (virtual machine)" } else { "" })),
         ("CPUs", m.cores.to_string()),

@@ -6,7 +6,7 @@
 
 use crate::database::Means;
 use crate::docker::Docker;
-use crate::kubernetes::Kubernetes;
+use crate::kubernetes::{AgentPods, Kubernetes};
 use crate::ports;
 use crate::process::{Process, Spec, Stop};
 use crate::start::Surroundings;
@@ -44,6 +44,14 @@ pub trait Runner {
     /// In words, why it does not start.
     fn start(&self, order: &Order<'_>) -> Result<Box<dyn Started>, String>;
 
+    /// Has agents run beside what it starts, which make the loads.
+    ///
+    /// # Errors
+    /// In words, why there are none.
+    fn agents(&self, _: &AskedAgents<'_>) -> Result<AgentPods, String> {
+        Err("only a cluster has pods for agents".into())
+    }
+
     /// Why what failed since this was last asked may have failed by the doing of the engine that it runs in, and not by its own; `None`
     /// where that is as it was.
     fn lost(&self) -> Option<String> {
@@ -57,6 +65,20 @@ pub trait Runner {
     fn recover(&self) -> Result<(), String> {
         Ok(())
     }
+}
+
+/// Agents that a runner is to have beside what it starts.
+pub struct AskedAgents<'a> {
+    /// How many.
+    pub pods: u32,
+    /// The longest load that they make.
+    pub longest: Duration,
+    /// The CPUs of the load generator, in whose place they are where they are on this machine.
+    pub cpus: &'a [usize],
+    /// Where images and logs are kept.
+    pub cache: &'a Path,
+    /// The rest.
+    pub means: Means<'a>,
 }
 
 /// What a contender finds where it starts.
@@ -233,6 +255,10 @@ impl Runner for Several {
 
     fn start(&self, order: &Order<'_>) -> Result<Box<dyn Started>, String> {
         self.of(order.contender)?.start(order)
+    }
+
+    fn agents(&self, asked: &AskedAgents<'_>) -> Result<AgentPods, String> {
+        self.usual.agents(asked)
     }
 
     fn lost(&self) -> Option<String> {

@@ -6,7 +6,6 @@ use crate::progress::{How, Show};
 use crate::signals;
 use clap::Args;
 use lab::{Lab, LabError, Place};
-use model::agents;
 use model::catalog::Catalog;
 use model::experiment::{Experiment, FEWEST_BLOCKS, RunnerKind};
 use model::judgement::{ClaimOutcome, Judgement};
@@ -48,7 +47,7 @@ pub struct Options {
     /// What systems run as, instead of what the experiment says: process, docker for containers of the engine that is here, or kubernetes for pods of the cluster that kubectl speaks to
     #[arg(long, value_name = "RUNNER", value_parser = super::runner_kind)]
     runner: Option<RunnerKind>,
-    /// Agents that make the loads, instead of those of the experiment: host:port with commas between; see docs/agents.md
+    /// Agents that make the loads, instead of those of the experiment: host:port with commas between, or how many in pods of the cluster; see docs/agents.md
     #[arg(long, value_name = "AGENTS", value_delimiter = ',')]
     agents: Vec<String>,
     /// Compare one contender with itself at another revision of its sources, a branch, tag or commit; exit with 3 when it is worse now
@@ -135,10 +134,7 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
         }
     }
     if !options.agents.is_empty() {
-        experiment.place.agents.clone_from(&options.agents);
-        if let Some((message, hint)) = agents::misnamed(&options.agents) {
-            return Err(Problems::plain(message, hint).into());
-        }
+        experiment.place.ask_agents(&options.agents).map_err(|(message, hint)| Problems::plain(message, hint))?;
     }
     let with_past = options.against.as_ref().map(|revision| with_revision(catalog, revision)).transpose()?;
     let catalog = match &with_past {

@@ -176,8 +176,9 @@ impl Show {
                 }
             }
             Progress::UpstreamLost(status) => self.say(&format!("the upstream ended with {status}; starting it again")),
-            Progress::AgentAbsent(why) => {
-                self.say(&format!("{}; the other agents make the load", why.lines().next().unwrap_or_default()));
+            Progress::AgentAbsent { why, made_anew } => {
+                let then = if made_anew { "all agents were made anew" } else { "the other agents make the load" };
+                self.say(&format!("{}; {then}", why.lines().next().unwrap_or_default()));
             }
             Progress::EngineLost(why) => self.say(&format!("the engine was lost, and what was under way is repeated: {why}")),
         }

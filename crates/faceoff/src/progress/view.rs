@@ -91,7 +91,7 @@ impl View {
             | Progress::Proving(_)
             | Progress::Proved(_)
             | Progress::UpstreamLost(_)
-            | Progress::AgentAbsent(_)
+            | Progress::AgentAbsent { .. }
             | Progress::EngineLost(_) => {}
         }
     }

@@ -286,6 +286,27 @@ fn what_an_experiment_cannot_have_agents_do_is_said_with_its_place() {
         folder.experiment(&["a", "b"], more);
         folder.run(&["run", "x", "--plan"]).expect(2).says(said).says(&format!("x.toml:{line}:")).says("hint");
     }
+    let in_pods = |agents: &str| folder.experiment(&["a", "b"], &format!("[place]\nrunner = \"kubernetes\"\nagents = {agents}\n"));
+    for (agents, said) in [
+        ("0", "x.toml:7:"),
+        ("0", "`place.agents` must be from 1 to 64, not 0"),
+        ("65", "`place.agents` must be from 1 to 64, not 65"),
+        ("1.5", "`place.agents` must be a whole number or a list of texts"),
+        ("5", "`closed` has 4 connections for 5 agents"),
+        ("[\"a:1\"]", "agents load processes, and contenders run in containers or pods"),
+    ] {
+        in_pods(agents);
+        folder.run(&["run", "x", "--plan"]).expect(2).says(said);
+    }
+    in_pods("0\nmemory_limit = \"x\"");
+    folder.run(&["run", "x", "--plan"]).expect(2).says("x.toml:7:").says("x.toml:8:").says("`x` is no limit of memory");
+    in_pods("2");
+    folder.run(&["run", "x", "--plan"]).expect(0).says("load by: 2 agents in pods of the cluster");
+    folder.run(&["run", "x", "--plan", "--agents", "1"]).expect(0).says("load by: an agent in a pod of the cluster");
+    folder.run(&["run", "x", "--plan", "--agents", "0"]).expect(2).says("there cannot be 0 agents in pods").says("hint: write how many");
+    folder.run(&["run", "x", "--plan", "--runner", "process"]).expect(2).says("agents in pods load pods, and contenders run as processes");
+    folder.experiment(&["a", "b:as-process"], "[place]\nrunner = \"kubernetes\"\nagents = 2\n");
+    folder.run(&["run", "x", "--plan"]).expect(2).says("agents in pods load pods, and b:as-process does not run as one");
     folder.experiment(&["a", "b"], "[place]\nagents = [\"a:1\"]\nrunner = \"docker\"\n");
     folder.run(&["run", "x", "--plan"]).expect(2).says("contenders run in containers or pods");
     folder.experiment(&["a", "b"], "");

@@ -13,6 +13,7 @@ mod limits;
 
 use folder::{Folder, Ran, nothing_is_left};
 use model::experiment::{Network, RunnerKind};
+use model::record::{Fault, Trial};
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
@@ -190,6 +191,72 @@ fn a_run_in_pods_is_judged_as_any_other_and_says_what_it_was() {
     cluster.is_clean();
 }
 
+/// The experiment `x` of `a` and `b`, whose loads two agents in pods make.
+fn by_agents(cluster: &Cluster, measure: &str) {
+    cluster.system("a", &[]);
+    cluster.system("b", &["--cpu", "50us"]);
+    cluster.folder.experiment(&["a", "b"], "[place]\nrunner = \"kubernetes\"\nagents = 2\n");
+    let path = cluster.folder.path().join("experiments/x.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("blocks = 6", "blocks = 2").replace("\"150ms\"", &format!("\"{measure}\""))).unwrap();
+}
+
+#[test]
+fn agents_in_pods_make_the_loads_of_a_run() {
+    let Some(cluster) = Cluster::named() else { return };
+    let folder = &cluster.folder;
+    by_agents(&cluster, "500ms");
+    let ran = folder.run(&["run", "x", "--out", "r"]).says("load by: 2 agents in pods of the cluster");
+    let record = folder.record("r");
+    assert_eq!((record.trials.len(), record.header.experiment.place.agent_pods), (4, Some(2)), "{}", ran.err);
+    for trial in &record.trials {
+        assert!(trial.failure.is_none() && trial.faults.is_empty(), "{:?} {:?}", trial.failure, trial.faults);
+        for measured in &trial.measurements {
+            let agents = &measured.generator.agents;
+            assert!(matches!(&agents[..], [one, two] if one.name.starts_with("0 on ") && two.name.starts_with("1 on ")), "{agents:?}");
+            assert_eq!(agents.iter().map(|agent| agent.counts.scheduled).sum::<u64>(), measured.counts.scheduled);
+            assert!(measured.counts.add_up() && measured.counts.correct > 0, "{:?} {:?}", measured.counts, measured.examples);
+            // Their clock is this machine's.
+            assert!(agents.iter().all(|agent| agent.offset_ns.unsigned_abs() <= agent.offset_error_ns), "{agents:?}");
+        }
+    }
+    let checks = judge::judge(&record).checks;
+    assert!(checks.iter().any(|check| check.kind == "agent-lost" && (check.all, check.found) == (4, 0)), "{checks:?}");
+    by_schema::is_by_schema(folder, "r");
+    cluster.is_clean();
+}
+
+#[test]
+fn an_agent_pod_that_is_killed_spoils_its_trial_and_all_are_made_anew() {
+    let Some(cluster) = Cluster::named() else { return };
+    let folder = &cluster.folder;
+    by_agents(&cluster, "3s");
+    let ran = std::thread::scope(|scope| {
+        let running = scope.spawn(|| folder.run(&["run", "x", "--out", "r"]));
+        let begun = Instant::now();
+        while std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap_or_default().matches("{\"trial\"").count() < 1 {
+            assert!(begun.elapsed() < Duration::from_secs(240), "no trial");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // The next has begun, and has found all of them there.
+        std::thread::sleep(Duration::from_millis(1_500));
+        let (selector, namespace) = ("--selector=faceoff.agents", ours("namespaces").replace("namespace/", "--namespace="));
+        let pods = kubectl(&["get", "pods", &namespace, selector, "--output=name"]).unwrap();
+        assert_eq!(pods.lines().count(), 2, "{pods}");
+        kubectl(&["delete", &namespace, pods.lines().next().unwrap(), "--grace-period=0", "--force"]).unwrap();
+        running.join().unwrap()
+    });
+    assert!(ran.err.contains("all agents were made anew"), "{}", ran.err);
+    let record = folder.record("r");
+    let lost = |fault: &Fault| fault.kind == "agent-lost" && fault.evidence.contains("the pod of the agent ");
+    let spoilt: Vec<bool> = record.trials.iter().map(|trial| trial.faults.iter().any(lost)).collect();
+    let faults: Vec<_> = record.trials.iter().map(|trial| &trial.faults).collect();
+    assert_eq!(spoilt, [false, true, false, false], "{faults:?}");
+    assert!(record.trials[2..].iter().all(|trial| trial.measurements.len() == 2 && trial.failure.is_none()), "{}", ran.err);
+    assert!(judge::judge(&record).excluded.iter().any(|out| out.reason.contains("agent-lost")));
+    cluster.is_clean();
+}
+
 #[test]
 fn limits_hold_and_what_they_cost_is_seen() {
     let Some(cluster) = Cluster::named() else { return };
@@ -322,14 +389,21 @@ fn the_rights_of_the_manifest_are_enough() {
     let names = ["a:in-kubernetes", "a:in-kubernetes-node-port", "a:in-kubernetes+replicas-2", "a:in-kubernetes-ingress"];
     let mut command = cluster.folder.faceoff(&[&["check"][..], &names[..if has_ingress() { 4 } else { 3 }]].concat());
     let ran = Ran::from(command.env("KUBECONFIG", &own).output().unwrap());
+    by_agents(&cluster, "150ms");
+    let mut command = cluster.folder.faceoff(&["run", "x", "--blocks", "1", "--out", "r"]);
+    let ran_by_agents = Ran::from(command.env("KUBECONFIG", &own).output().unwrap());
     let answer = |verb: &str, what: &str| {
         let asked = kubectl(&["auth", "can-i", verb, what, "--all-namespaces", "--as=system:serviceaccount:faceoff-rights:faceoff"]);
         asked.unwrap_or_else(|refused| refused)
     };
-    let more: Vec<&str> = ["secrets", "nodes/proxy", "pods/exec"].into_iter().filter(|what| answer("create", what) == "yes").collect();
+    let asked = [("get", "secrets"), ("list", "secrets"), ("create", "nodes/proxy"), ("create", "pods/exec"), ("get", "jobs")];
+    let more: Vec<_> = asked.into_iter().filter(|&(verb, what)| answer(verb, what) == "yes").collect();
     kubectl(&["delete", "--filename", manifest, "--wait=false"]).unwrap();
     ran.expect(0).says(if has_ingress() { "4 right" } else { "3 right" });
-    assert_eq!(more, Vec::<&str>::new());
+    let record = cluster.folder.record("r");
+    let made = |trial: &Trial| trial.measurements.len() == 2 && trial.faults.is_empty();
+    assert!(record.trials.len() == 2 && record.trials.iter().all(made), "{}", ran_by_agents.err);
+    assert!(more.is_empty(), "{more:?}");
     cluster.is_clean();
 }
 

@@ -160,7 +160,7 @@ fn reach(record: &Record, kind: &str, compared: usize) -> (usize, usize) {
         "start-steal" => (trials, record.trials.iter().filter(|t| t.host.start_steal_share.is_some()).count()),
         "generator" => whole(true),
         "upstream-lost" => whole(header.upstream.is_some()),
-        "agent-lost" => whole(!header.experiment.place.agents.is_empty()),
+        "agent-lost" => whole(header.experiment.place.agents_asked() > 0),
         "all-tie" => {
             let is_compared = binding::may_tie(record);
             let closed = header.experiment.cells.iter().filter(|cell| matches!(cell.load, Load::Closed { .. })).count();

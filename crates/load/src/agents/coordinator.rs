@@ -31,6 +31,45 @@ const CONNECTED_WITHIN: Duration = Duration::from_secs(15);
 /// ... and this is how long whatever should be over may take besides.
 const OVER_WITHIN: Duration = Duration::from_secs(15);
 
+/// An agent as a coordinator knows it.
+pub trait Whom: Sync {
+    /// What it is called.
+    fn name(&self) -> &str;
+
+    /// Where it is reached: `host:port`.
+    fn at(&self) -> &str;
+}
+
+/// One that is called as it is reached.
+impl Whom for String {
+    fn name(&self) -> &str {
+        self
+    }
+
+    fn at(&self) -> &str {
+        self
+    }
+}
+
+/// One that is called otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// What it is called.
+    pub name: String,
+    /// Where it is reached: `host:port`.
+    pub at: String,
+}
+
+impl Whom for Seat {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn at(&self) -> &str {
+        &self.at
+    }
+}
+
 /// An agent that was reached.
 struct Reached<'a> {
     name: &'a str,
@@ -97,11 +136,12 @@ impl Reached<'_> {
     }
 }
 
-fn reach<'a>(name: &'a str, token: &Token) -> Result<Reached<'a>, String> {
+fn reach<'a>(whom: &'a impl Whom, token: &Token) -> Result<Reached<'a>, String> {
+    let name = whom.name();
     let hint = "does `faceoff agent` listen there, with this token?";
     let failed = |e: io::Error| format!("the agent {name} cannot be reached: {e}\nhint: {hint}");
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    for address in name.to_socket_addrs().map_err(failed)? {
+    for address in whom.at().to_socket_addrs().map_err(failed)? {
         match Link::to_agent(address, token) {
             Ok(link) => {
                 let mut reached = Reached { name, link, loops: 1, offset: Offset { ns: 0, error_ns: 0 } };
@@ -114,9 +154,9 @@ fn reach<'a>(name: &'a str, token: &Token) -> Result<Reached<'a>, String> {
     Err(failed(last))
 }
 
-/// Whether each is there and knows the token; why not, in the order of the names.
-pub fn look(names: &[String], token: &Token) -> Vec<Result<(), String>> {
-    let looked = of_each(names, |name| Ok(reach(name, token).map(drop)));
+/// Whether each is there and knows the token; why not, in the order in which they are given.
+pub fn look<W: Whom>(all: &[W], token: &Token) -> Vec<Result<(), String>> {
+    let looked = of_each(all, |whom| Ok(reach(whom, token).map(drop)));
     looked.unwrap_or_default()
 }
 
@@ -125,8 +165,8 @@ pub fn look(names: &[String], token: &Token) -> Vec<Result<(), String>> {
 /// # Errors
 /// What could not begin, and an agent that is gone: what the others measured is then part of no load that was asked for. Stopped from
 /// outside, it is an error as well.
-pub fn run(plan: &Plan<'_>, tls: Option<&TrustedTls>, names: &[String], token: &Token) -> Result<(Measured, Vec<OfAgent>), String> {
-    run_from(plan, tls, names, token, |_| ())
+pub fn run<W: Whom>(plan: &Plan<'_>, tls: Option<&TrustedTls>, all: &[W], token: &Token) -> Result<(Measured, Vec<OfAgent>), String> {
+    run_from(plan, tls, all, token, |_| ())
 }
 
 /// As [`run`]; `begins` hears of the start (CLOCK_MONOTONIC, ns) once all agents have been told it, which is before it has come, and may
@@ -134,24 +174,24 @@ pub fn run(plan: &Plan<'_>, tls: Option<&TrustedTls>, names: &[String], token: &
 ///
 /// # Errors
 /// As those of [`run`].
-pub fn run_from(
+pub fn run_from<W: Whom>(
     plan: &Plan<'_>,
     tls: Option<&TrustedTls>,
-    names: &[String],
+    all: &[W],
     token: &Token,
     begins: impl FnOnce(u64),
 ) -> Result<(Measured, Vec<OfAgent>), String> {
     possible(plan).map_err(|e| e.to_string())?;
     // Before anybody is asked: whether it would fit here, and whether there is something for each.
-    let seconds = plan.duration.as_secs().saturating_mul(names.len() as u64);
+    let seconds = plan.duration.as_secs().saturating_mul(all.len() as u64);
     if seconds > SECONDS_MAX {
         return Err(format!(
             "{} agents bring {seconds} histograms, one for each second, and at most {SECONDS_MAX} are taken\nhint: measure for a shorter time, or with fewer agents",
-            names.len()
+            all.len()
         ));
     }
-    deal(plan.load, plan.target.protocol, &vec![1; names.len()])?;
-    let mut agents = of_each(names, |name| reach(name, token))?;
+    deal(plan.load, plan.target.protocol, &vec![1; all.len()])?;
+    let mut agents = of_each(all, |whom| reach(whom, token))?;
     let asked: Vec<u32> = agents.iter().map(|agent| agent.loops.min(plan.threads)).collect();
     let parts = deal(plan.load, plan.target.protocol, &asked)?;
     of_each(agents.iter_mut().zip(&parts), |(agent, part)| {

@@ -13,7 +13,7 @@ mod offset;
 mod words;
 
 pub use agent::Agent;
-pub use coordinator::{look, run, run_from};
+pub use coordinator::{Seat, Whom, look, run, run_from};
 pub use deal::{LOOPS_MAX, Part, deal};
 pub use link::{TOKEN_SHORTEST, TOKEN_VARIABLE, Token};
 pub use model::agents::OfAgent;

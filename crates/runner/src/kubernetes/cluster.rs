@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -93,6 +93,23 @@ impl Cluster {
     /// Asks for something that comes bit by bit.
     pub fn read(&self, path: &str) -> Result<impl Read + use<>, String> {
         self.engine.open("GET", path, Body::Nothing, WITHIN).map_err(said)
+    }
+
+    /// Has a port of a pod be reached at one of this machine's loopback, for as long as the process that comes with it lives.
+    pub fn forward(&self, namespace: &str, pod: &str, port: u16, cpus: &[usize]) -> Result<(Process, SocketAddr), String> {
+        let log = self.socket.with_extension(format!("{pod}.log"));
+        let _ = std::fs::remove_file(&log);
+        let here = std::env::current_dir().unwrap_or_else(|_| std::env::temp_dir());
+        let words = ["kubectl", "port-forward", "--address=127.0.0.1"].map(str::to_owned);
+        let of_pod = [format!("--namespace={namespace}"), format!("pod/{pod}"), format!(":{port}")];
+        let command: Vec<String> = words.into_iter().chain(of_pod).collect();
+        let env = BTreeMap::new();
+        let (folder, run) = (here.as_path(), "kubernetes");
+        let mut kubectl =
+            Process::start(&Spec { command: &command, folder, env: &env, cpus, descriptors: None, log: &log, user: None, run })?;
+        let at = forwards(&mut kubectl);
+        let _ = std::fs::remove_file(&log);
+        at.map(|at| (kubectl, at))
     }
 
     /// The namespace of the run, made when it is first asked for.
@@ -193,6 +210,31 @@ fn listens(engine: &Engine, kubectl: &mut Process) -> Result<(), String> {
     }
 }
 
+/// Waits until `kubectl port-forward` says where it listens.
+fn forwards(kubectl: &mut Process) -> Result<SocketAddr, String> {
+    let deadline = load::clock::now_ns() + LISTENS_WITHIN.as_nanos() as u64;
+    loop {
+        // It is told before its end is seen, if it is told at all.
+        let ended = kubectl.ended().map(|ended| ended.status.clone());
+        let said = kubectl.last_lines(3);
+        if let Some(at) = said.iter().find_map(|line| forwarded(line)) {
+            return Ok(at);
+        }
+        if let Some(status) = ended {
+            return Err(format!("`kubectl port-forward` ended with {status}: {}", said.join("; ")));
+        }
+        if load::clock::now_ns() > deadline {
+            return Err("`kubectl port-forward` does not listen".into());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Where it listens, by what it says: `Forwarding from 127.0.0.1:36431 -> 8080`.
+fn forwarded(line: &str) -> Option<SocketAddr> {
+    line.strip_prefix("Forwarding from ")?.split(' ').next()?.parse().ok()
+}
+
 /// What tells namespaces of one run's id apart, whichever machine asks for them.
 fn unique(socket: &Path) -> String {
     let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
@@ -205,6 +247,15 @@ fn unique(socket: &Path) -> String {
 pub(super) fn node_address(nodes: &[Value]) -> Option<IpAddr> {
     let addresses = nodes.iter().flat_map(|node| node["status"]["addresses"].as_array().into_iter().flatten());
     addresses.filter(|address| address["type"] == "InternalIP").find_map(|address| address["address"].as_str()?.parse().ok())
+}
+
+/// How many nodes take whatever pod comes.
+pub(super) fn schedulable(nodes: &[Value]) -> usize {
+    fn is_barred(node: &Value) -> bool {
+        let mut taints = node["spec"]["taints"].as_array().into_iter().flatten();
+        node["spec"]["unschedulable"] == true || taints.any(|taint| taint["effect"] != "PreferNoSchedule")
+    }
+    nodes.iter().filter(|node| !is_barred(node)).count()
 }
 
 impl Drop for Cluster {
@@ -236,6 +287,23 @@ mod tests {
         };
         assert_eq!(node_address(&[node("ExternalIP", "9.9.9.9"), node("InternalIP", "10.0.0.7")]), Some(IpAddr::from([10, 0, 0, 7])));
         assert_eq!(node_address(&[node("InternalIP", "nowhere"), json!(null)]), None);
+    }
+
+    #[test]
+    fn nodes_that_take_no_pods_do_not_count() {
+        let node = |spec: Value| json!({"spec": spec});
+        let taint = |effect: &str| node(json!({"taints": [{"key": "k", "effect": effect}]}));
+        assert_eq!(schedulable(&[node(json!({})), node(json!({"unschedulable": true})), taint("NoSchedule"), taint("NoExecute")]), 1);
+        assert_eq!(schedulable(&[taint("PreferNoSchedule"), json!({"spec": {"unschedulable": false}}), json!(null)]), 3);
+    }
+
+    #[test]
+    fn where_a_pod_is_reached_is_read_of_what_kubectl_says() {
+        assert_eq!(forwarded("Forwarding from 127.0.0.1:36431 -> 8080"), Some(SocketAddr::from(([127, 0, 0, 1], 36431))));
+        assert_eq!(forwarded("Forwarding from [::1]:36431 -> 8080").map(|at| at.is_ipv6()), Some(true));
+        for odd in ["", "Forwarding from", "Forwarding from nowhere", "Handling connection for 36431", "error: no pod"] {
+            assert_eq!(forwarded(odd), None, "{odd}");
+        }
     }
 
     #[test]

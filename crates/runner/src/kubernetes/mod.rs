@@ -3,6 +3,7 @@
 //! Each start has a deployment and a service, in the one namespace of its run. What a pod uses is read of its processes, so it
 //! must run on this machine, as on a cluster of one node.
 
+mod agents;
 mod cluster;
 mod ingress;
 mod notes;
@@ -11,12 +12,13 @@ mod pod;
 mod replicas;
 mod status;
 
+pub use agents::AgentPods;
 pub use notes::clear;
 
 use crate::database::Means;
 use crate::engine::Body;
 use crate::image::{self, Store};
-use crate::place::{Inside, Order, Runner, Started};
+use crate::place::{AskedAgents, Inside, Order, Runner, Started};
 use crate::process::{self, NotDone, Spec, last_lines};
 use crate::start::Surroundings;
 use cluster::{Cluster, node_address};
@@ -241,6 +243,15 @@ impl Runner for Kubernetes {
         let Some(before) = before else { return Ok(Box::new(Pod::start(&self.cluster, &image, spot, order)?)) };
         let (nginx, of_nginx) = self.nginx.get().ok_or("no image of the nginx before it was made")?;
         Ok(Box::new(Behind::start(&self.cluster, [&image, of_nginx], spot, before, nginx, order)?))
+    }
+
+    fn agents(&self, asked: &AskedAgents<'_>) -> Result<AgentPods, String> {
+        let (cache, means) = (asked.cache, asked.means);
+        let store = Store::open(&cache.join("images"))?;
+        let made = image::make(&agents::system(cache)?, &store, cache, means);
+        store.sweep();
+        let loaded = made.and_then(|image| self.load(&image, &store, cache, means));
+        AgentPods::start(&self.cluster, loaded.map_err(|failure| failure.cause)?, asked)
     }
 
     fn lost(&self) -> Option<String> {

@@ -2,6 +2,7 @@
 
 use crate::image::WORK;
 use crate::place::Limits;
+use load::agents::TOKEN_VARIABLE;
 use model::experiment::Network;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -10,6 +11,15 @@ use std::collections::BTreeMap;
 pub(super) const RUN_LABEL: &str = "faceoff.run";
 /// The label of what belongs to one start, with its name.
 pub(super) const START_LABEL: &str = "faceoff.start";
+/// The label of agents, with the name of their job.
+pub(super) const AGENTS_LABEL: &str = "faceoff.agents";
+
+/// What tells nodes apart.
+const HOST_LABEL: &str = "kubernetes.io/hostname";
+/// Nobody: an agent writes nothing.
+const NOBODY: u32 = 65_534;
+/// The key of the token in its secret.
+const TOKEN_KEY: &str = "token";
 
 /// The name of a run's namespace: in small letters and digits, 63 characters at most; `unique` tells it from all others of that id.
 pub(super) fn namespace_name(run: &str, unique: &str) -> String {
@@ -169,6 +179,85 @@ pub(super) fn scale(namespace: &str, name: &str, replicas: u32) -> Value {
     })
 }
 
+/// The agents of a run.
+pub(super) struct Agents<'a> {
+    /// Of their job, and of the secret that holds their token.
+    pub name: &'a str,
+    pub image: &'a str,
+    pub pods: u32,
+    pub port: u16,
+    /// CPU time of each a second, in milliseconds.
+    pub cpu_millis: u64,
+    pub memory_bytes: u64,
+    /// What this machine is called, where there are several nodes.
+    pub apart_from: Option<&'a str>,
+}
+
+/// What agents and whoever asks them know.
+pub(super) fn agents_secret(name: &str, run: &str, token: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, "labels": {RUN_LABEL: label(run), AGENTS_LABEL: name}},
+        "stringData": {TOKEN_KEY: token},
+    })
+}
+
+/// The job of agents: each in a pod that is started once.
+pub(super) fn agents_job(agents: &Agents<'_>, run: &str) -> Value {
+    let name = agents.name;
+    let labels = json!({RUN_LABEL: label(run), AGENTS_LABEL: name});
+    // Requests are the limits: nobody takes from who makes the load.
+    let resources = json!({"cpu": format!("{}m", agents.cpu_millis), "memory": agents.memory_bytes.to_string()});
+    let mut pod = json!({
+        "automountServiceAccountToken": false,
+        "enableServiceLinks": false,
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": 1,
+        "containers": [{
+            // Its command is the image's.
+            "name": "agent",
+            "image": agents.image,
+            "imagePullPolicy": "Never",
+            "env": [{"name": TOKEN_VARIABLE, "valueFrom": {"secretKeyRef": {"name": name, "key": TOKEN_KEY}}}],
+            "ports": [{"containerPort": agents.port}],
+            "resources": {"requests": resources, "limits": resources},
+            "securityContext": {"runAsUser": NOBODY, "runAsGroup": NOBODY, "allowPrivilegeEscalation": false},
+        }],
+    });
+    if let Some(machine) = agents.apart_from {
+        pod["affinity"] = apart(machine, run);
+    }
+    json!({
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {
+            "completionMode": "Indexed",
+            "completions": agents.pods,
+            "parallelism": agents.pods,
+            "backoffLimit": 0,
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        },
+    })
+}
+
+/// On no node on which something of the run is started, now or later, in whichever of its namespaces; nor on this machine, where that is to
+/// be.
+fn apart(machine: &str, run: &str) -> Value {
+    let of_run = json!({RUN_LABEL: label(run)});
+    json!({
+        "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{
+            "topologyKey": HOST_LABEL,
+            "namespaceSelector": {"matchLabels": of_run},
+            "labelSelector": {"matchLabels": of_run, "matchExpressions": [{"key": START_LABEL, "operator": "Exists"}]},
+        }]},
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+            {"matchExpressions": [{"key": HOST_LABEL, "operator": "NotIn", "values": [label(machine)]}]},
+        ]}},
+    })
+}
+
 /// A text in which the cluster replaces nothing: `$(NAME)` means a variable there, and `$$` a dollar.
 fn literal(text: &str) -> String {
     text.replace('$', "$$")
@@ -252,5 +341,45 @@ mod tests {
         let backend = &before["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"];
         assert_eq!(*backend, json!({"name": "start-1", "port": {"number": 8080}}));
         assert_eq!(before["spec"]["ingressClassName"], "nginx");
+    }
+
+    fn agents(apart_from: Option<&str>) -> Value {
+        let (name, image, port) = ("agents-1", "faceoff/faceoff-agent:latest-0123456789ab", 8080);
+        agents_job(&Agents { name, image, pods: 3, port, cpu_millis: 500, memory_bytes: 300 << 20, apart_from }, "Bank Of 2026/é")
+    }
+
+    #[test]
+    fn agents_are_an_indexed_job_that_starts_nobody_again() {
+        let spec = agents(None)["spec"].clone();
+        assert_eq!((&spec["completions"], &spec["parallelism"], &spec["backoffLimit"]), (&json!(3), &json!(3), &json!(0)));
+        assert_eq!((&spec["completionMode"], &spec["template"]["spec"]["restartPolicy"]), (&json!("Indexed"), &json!("Never")));
+        let container = &spec["template"]["spec"]["containers"][0];
+        assert_eq!(container["resources"]["limits"], json!({"cpu": "500m", "memory": "314572800"}));
+        assert_eq!(container["resources"]["requests"], container["resources"]["limits"]);
+        assert_eq!(container["image"], "faceoff/faceoff-agent:latest-0123456789ab");
+        // What is measured is selected by another label: no service finds an agent.
+        assert_eq!(spec["template"]["metadata"]["labels"], json!({"faceoff.run": "Bank-Of-2026", "faceoff.agents": "agents-1"}));
+    }
+
+    #[test]
+    fn the_token_of_agents_stands_in_their_secret_alone() {
+        let (secret, job) = (agents_secret("agents-1", "x", "0123"), agents(None));
+        assert_eq!(secret["stringData"], json!({"token": "0123"}));
+        let env = &job["spec"]["template"]["spec"]["containers"][0]["env"];
+        let from = json!({"secretKeyRef": {"name": "agents-1", "key": "token"}});
+        assert_eq!(*env, json!([{"name": "FACEOFF_AGENT_TOKEN", "valueFrom": from}]));
+        assert!(!job.to_string().contains("0123\""), "{job}");
+    }
+
+    #[test]
+    fn where_there_are_several_nodes_agents_are_apart_from_what_is_measured() {
+        assert_eq!(agents(None)["spec"]["template"]["spec"]["affinity"], json!(null), "one node has them all");
+        let affinity = agents(Some("here"))["spec"]["template"]["spec"]["affinity"].clone();
+        let term = &affinity["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][0];
+        assert_eq!(term["namespaceSelector"], json!({"matchLabels": {"faceoff.run": "Bank-Of-2026"}}));
+        assert_eq!(term["labelSelector"]["matchExpressions"], json!([{"key": "faceoff.start", "operator": "Exists"}]));
+        let terms = &affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
+        let not_here = json!({"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["here"]});
+        assert_eq!(*terms, json!([{"matchExpressions": [not_here]}]));
     }
 }

@@ -203,13 +203,7 @@ impl Pod {
     /// description has no words for either.
     pub(super) fn confine(&self, roots: &[u32]) -> Result<(), String> {
         let tree = trees(roots);
-        let cpus = set_of(&self.cpus);
-        if !self.cpus.is_empty() {
-            for thread in tree.iter().flat_map(|pid| threads(*pid)) {
-                // Where the kubelet gives it others, the check of its CPUs says so.
-                let _ = sched_setaffinity(Pid::from_raw(thread as i32), &cpus);
-            }
-        }
+        keep_on(&self.cpus, &tree);
         let Descriptors { most, is_asked } = self.descriptors;
         for pid in tree {
             let set = prlimit(Pid::from_raw(pid as i32), Resource::Nofile, Rlimit { current: Some(most), maximum: Some(most) });
@@ -329,6 +323,15 @@ impl Pod {
         // Each gets it, whatever became of the one before.
         let went: Vec<bool> = pids.map(|pid| Pid::from_raw(pid as i32).is_some_and(|pid| kill_process(pid, signal).is_ok())).collect();
         went.into_iter().all(|went| went)
+    }
+}
+
+/// Has processes run on these CPUs, where any are named.
+pub(super) fn keep_on(cpus: &[usize], pids: &[u32]) {
+    let set = set_of(cpus);
+    for thread in pids.iter().filter(|_| !cpus.is_empty()).flat_map(|pid| threads(*pid)) {
+        // Where the kubelet gives it others, the check of its CPUs says so.
+        let _ = sched_setaffinity(Pid::from_raw(thread as i32), &set);
     }
 }
 
