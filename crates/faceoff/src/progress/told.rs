@@ -60,7 +60,7 @@ impl Told {
             Progress::Doing(what) => {
                 // `open`, and `open, again for steal (1)`.
                 let is_of = |cell: &&String| what.strip_prefix(cell.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(", "));
-                let cell = self.cells.iter().find(is_of).cloned();
+                let cell = self.cells.iter().filter(is_of).max_by_key(|cell| cell.len()).cloned();
                 if let Some(now) = &mut self.now {
                     (now.doing, now.cell, now.left_out) = ((*what).to_owned(), cell, 0);
                     now.seconds.clear();
@@ -83,8 +83,10 @@ impl Told {
 
     /// What is to be written, where it has changed.
     pub fn news(&mut self) -> Option<Telling> {
-        let is_news = std::mem::take(&mut self.is_news);
-        self.now.clone().filter(|_| is_news).map(|under_way| Telling { file: self.file.clone(), under_way })
+        let now = self.now.as_ref().filter(|_| self.is_news)?;
+        let telling = Telling { file: self.file.clone(), under_way: now.clone() };
+        self.is_news = false;
+        Some(telling)
     }
 
     /// Takes the file away.
@@ -106,4 +108,38 @@ impl Telling {
 
 fn new(file: &Path) -> PathBuf {
     file.with_extension("json.new")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_of_what_is_done_now_and_only_news_is_written() {
+        let mut told = Told {
+            file: PathBuf::from("nowhere"),
+            run: "r".into(),
+            process: Some(Process { id: 1, began_ticks: 2 }),
+            cells: vec!["open".into(), "open, twice".into()],
+            now: None,
+            is_news: false,
+        };
+        let second = Second { correct: 3, not_correct: 0, p50_ns: None, p99_ns: None, max_ns: None, max_at_ns: None };
+        told.hear(second);
+        assert!(told.news().is_none(), "no trial is under way");
+        told.take(&Progress::Begins { name: &"a".parse().unwrap(), block: 2, done: 0, total: 4 });
+        for (doing, cell) in [
+            ("starts", None),
+            ("opens", None),
+            ("open", Some("open")),
+            ("open, twice", Some("open, twice")),
+            ("open, again for steal (1)", Some("open")),
+        ] {
+            told.take(&Progress::Doing(doing));
+            told.hear(second);
+            let now = told.news().unwrap().under_way;
+            assert_eq!((now.doing.as_str(), now.cell.as_deref(), now.block, now.seconds.len()), (doing, cell, 2, 1));
+            assert!(told.news().is_none(), "it stands there");
+        }
+    }
 }

@@ -191,7 +191,7 @@ fn ended(trial: &Trial) -> (&'static str, String) {
 /// What the trial under way does, and the curves of its measurement so far.
 fn under_way(told: &UnderWay) -> Html {
     let title = format!("The trial under way: {}, block {}", told.contender, told.block);
-    let doing = if told.doing.is_empty() { "begins" } else { &told.doing };
+    let doing = if told.doing.is_empty() { "begins" } else { told.doing.as_str() };
     let body = Html::default().element("<h2>", title, "</h2>\n<p class=\"lead\"><bdi>").text(doing).raw("</bdi></p>\n");
     let Some(last) = told.seconds.last() else { return body };
     let show = |ns: Option<u64>| ns.map_or("-".to_owned(), |ns| show_short(ns as f64));
