@@ -178,7 +178,8 @@ impl Work {
     /// Opens connections on threads of its own, and waits there for the start.
     fn begin<'scope>(task: Task, agent: &'scope Agent, scope: &'scope std::thread::Scope<'scope, '_>) -> Result<Work, String> {
         if let Some(address) = agent.only.beyond(&task.addresses) {
-            return Err(format!("{address} is not among those that it may load\nhint: where that load is welcome, have its --only name it"));
+            let hint = "where that load is welcome, have its --only name it";
+            return Err(format!("{address} is not among those that it may load\nhint: {hint}"));
         }
         let target = task.target()?;
         if task.part.loops > agent.loops {
