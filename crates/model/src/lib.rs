@@ -3,7 +3,7 @@
 //! What people write: [`system`], [`workload`], [`experiment`], found through a
 //! [`catalog::Catalog`]. What a run leaves: [`record`], and what it comes to: [`judgement`]. What is compared: [`metric`]. What is looked for: [`capacity`]. Claims of one contender alone: [`beside`].
 //! What requests leave in a database: [`database`]. What others published: [`article`], what their tools print: [`outputs`], and what that comes to: [`audit`]. Other load generators: [`witness`]. Loads from several machines: [`agents`]. What containers start from: [`image`].
-//! The records of a folder, without reading them whole: [`shelf`]; a metric over several of them: [`history`]. What must not be written down: [`secret`].
+//! The records of a folder, without reading them whole: [`shelf`]; a metric over several of them: [`history`]; the trial under way: [`under_way`]. What must not be written down: [`secret`].
 //! What was looked at before believing: [`soundness`]. What the instrument found of what is known: [`selftest`].
 
 pub mod against;
@@ -39,6 +39,7 @@ pub mod sweep;
 pub mod system;
 pub mod template;
 pub mod threshold;
+pub mod under_way;
 pub mod units;
 pub mod witness;
 pub mod workload;

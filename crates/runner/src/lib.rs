@@ -34,5 +34,5 @@ pub mod start;
 pub mod usage;
 
 pub use jdk::Jdk;
-pub use procfs::{load_average, peak_resident_bytes};
+pub use procfs::{load_average, peak_resident_bytes, running_since_ticks};
 pub use reset::reset;

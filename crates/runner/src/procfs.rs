@@ -150,6 +150,12 @@ pub(crate) fn is_alive(pid: u32) -> bool {
     stat.rfind(')').and_then(|at| stat[at + 1..].trim_start().chars().next()).is_some_and(|state| !matches!(state, 'Z' | 'X' | 'x'))
 }
 
+/// When a process began, in ticks of the kernel since the machine did; `None` where none with this id runs. Both together name one process.
+pub fn running_since_ticks(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok().filter(|_| is_alive(pid))?;
+    stat[stat.rfind(')')? + 1..].split_whitespace().nth(19)?.parse().ok()
+}
+
 /// Open descriptors of a process.
 pub(crate) fn descriptors(pid: u32) -> Option<u64> {
     let path = format!("/proc/{pid}/fd");
@@ -250,5 +256,7 @@ mod tests {
         assert!(cpu_ns(me).unwrap() > before);
         assert_eq!(cpu_ns(u32::MAX >> 4), None);
         assert!(is_alive(me) && !is_alive(u32::MAX >> 4));
+        let since = running_since_ticks(me).unwrap();
+        assert!(since > 0 && running_since_ticks(me) == Some(since) && running_since_ticks(u32::MAX >> 4).is_none());
     }
 }

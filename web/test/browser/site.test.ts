@@ -1,6 +1,6 @@
 // @vitest-environment node
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -47,8 +47,16 @@ describe.skipIf(!found || !command)("the site of records", () => {
       return JSON.stringify(header);
     };
     put(hostile, "record.jsonl", [renamed("hostile", hostile), ...lines.slice(1)].join("\n") + "\n");
-    // without its last line, and just written: a run that goes on
-    put("going-on", "record.jsonl", [renamed("going-on", "Does it go on?"), ...lines.slice(1, -1)].join("\n") + "\n");
+    // without its last trial and what follows, and just written: a run that goes on, and has this process measure that trial
+    const at = lines.findLastIndex((line) => line.startsWith('{"trial"'));
+    put("going-on", "record.jsonl", [renamed("going-on", "Does it go on?"), ...lines.slice(1, at)].join("\n") + "\n");
+    const { contender, block, measurements } = JSON.parse(lines[at]!).trial;
+    const { cell, seconds } = measurements[0];
+    const stat = readFileSync("/proc/self/stat", "utf8");
+    const began_ticks = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
+    const run = JSON.parse(lines[0]!).header.id;
+    const told = { schema: "faceoff.under-way.v1", run, process: { id: process.pid, began_ticks }, contender, block, doing: cell, cell, left_out: 0, seconds };
+    put("going-on", "under-way.json", JSON.stringify(told));
     site = spawn(command!, ["serve", "records", "--listen", "127.0.0.1:0"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
     url = await new Promise<string>((found, failed) => {
       site!.stdout!.once("data", (said: Buffer) => found(said.toString().trim()));
@@ -67,7 +75,7 @@ describe.skipIf(!found || !command)("the site of records", () => {
     ["search", "?q=day-0", /9 of 16 records/],
     ["side-by-side", "compare?a=day-01&b=day-14", /another outcome|the intervals are apart/],
     ["over-time", "experiments/known-differences", /changed against the baseline with day-09/],
-    ["live", "records/going-on/live?still=1", /Verdicts so far/],
+    ["live", "records/going-on/live?still=1", /The trial under way: [^]*Verdicts so far/],
     ["hostile", `records/${encodeURIComponent(hostile)}/live?still=1`, /onerror=alert/],
   ] as const;
   for (const [scheme, width] of [["light", 1280], ["dark", 1280], ["light", 390]] as const)
@@ -90,9 +98,9 @@ describe.skipIf(!found || !command)("the site of records", () => {
   test("every interval and every curve is drawn", async () => {
     const live = await browser.visit(url + "records/going-on/live?still=1");
     expect(await live.tab.$$("svg.interval .whisker")).not.toHaveLength(0);
-    // the rate, and three of latency, in each of two cells; within the axes, a dot where there is one second
+    // the rate, and three of latency, of what is measured now and in each of two cells; within the axes, a dot where there is one second
     const curves = await live.tab.$$eval("svg.plotted path.curve", (all) => all.map((p) => p.getAttribute("d")!));
-    expect(curves).toHaveLength(8);
+    expect(curves).toHaveLength(12);
     for (const curve of curves) expect(curve).toMatch(/^M\d+\.\d,\d+\.\dh0/);
     await live.tab.close();
     const time = await browser.visit(url + "experiments/known-differences");

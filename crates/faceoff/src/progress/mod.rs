@@ -5,6 +5,7 @@ mod live;
 mod screen;
 mod strip;
 mod table;
+mod told;
 mod view;
 
 use clap::ValueEnum;
@@ -33,7 +34,7 @@ pub enum How {
 pub struct Show {
     how: How,
     bar: ProgressBar,
-    /// From the first trial on, where it was asked for.
+    /// From the first trial on. It draws only where that was asked for.
     live: Option<Live>,
     trial_began: Instant,
     trials_took: Vec<Duration>,
@@ -70,28 +71,31 @@ impl Show {
         Show { how, bar, live: None, trial_began: Instant::now(), trials_took: Vec::new(), left: 0, current: String::new() }
     }
 
-    /// Trials begin: from here on there is a live view, where that was asked for. The sender wants the seconds of each measurement.
+    /// Trials begin: from here on a file tells what is under way, and there is a live view where that was asked for. The sender wants the seconds
+    /// of each measurement.
     pub fn begins(&mut self, record: &Record) -> Option<SyncSender<load::Progress>> {
-        if self.how != How::Live {
-            return None;
-        }
         self.bar.finish_and_clear();
         // Without a thread to draw, lines are said.
-        let (live, sender) = Live::start(record).ok()?;
+        let (live, sender) = Live::start(record, self.how == How::Live).ok()?;
         self.live = Some(live);
         Some(sender)
     }
 
+    /// The live view, where there is one.
+    fn drawn(&self) -> Option<&Live> {
+        self.live.as_ref().filter(|_| self.how == How::Live)
+    }
+
     /// A further block is whole: shows what those so far come to.
     pub fn judge(&mut self, record: &Record) {
-        if let Some(live) = &mut self.live {
+        if let Some(live) = self.live.as_mut().filter(|_| self.how == How::Live) {
             live.judge(record);
         }
     }
 
     /// A line that stays.
     pub fn say(&self, text: &str) {
-        match &self.live {
+        match self.drawn() {
             Some(live) => live.say(text),
             None => self.bar.suspend(|| crate::output::message(text)),
         }

@@ -20,7 +20,11 @@ impl Agent {
     }
 
     fn start_at(address: &str, threads: &str) -> Agent {
-        let mut agent = faceoff(&["agent", "--listen", address, "--threads", threads], OURS);
+        Agent::start_with(&["--listen", address, "--threads", threads])
+    }
+
+    fn start_with(arguments: &[&str]) -> Agent {
+        let mut agent = faceoff(&[&["agent"], arguments].concat(), OURS);
         let mut process = agent.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut address = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut address).unwrap();
@@ -116,6 +120,26 @@ fn who_does_not_know_the_token_gets_nothing() {
 }
 
 #[test]
+fn an_agent_loads_nobody_but_those_that_it_was_started_for() {
+    let (server, other) = (Server::start(&[]), Server::start(&[]));
+    let own = format!("127.0.0.1:{}", server.1);
+    for only in [own.as_str(), "127.0.0.0/8", &format!("10.0.0.0/8,{own}")] {
+        let agent = Agent::start_with(&["--listen", "127.0.0.1:0", "--only", only]);
+        let made = load(&server, &[&agent], OURS, &["-c", "2", "-d", "500ms"]);
+        assert!(made.status.success(), "{only}: {}", said(&made));
+    }
+    let (bound, free) = (Agent::start_with(&["--listen", "127.0.0.1:0", "--only", &own]), Agent::start("1"));
+    for agents in [&[&bound][..], &[&free, &bound]] {
+        let refused = load(&other, agents, OURS, &["-c", "2", "-d", "500ms"]);
+        assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0), "{}", said(&refused));
+        let why = format!("the agent {} refuses: 127.0.0.1:{} is not among those that it may load", bound.1, other.1);
+        assert!(said(&refused).contains(&why) && said(&refused).contains("hint: "), "{}", said(&refused));
+    }
+    // It is still there for what it may do.
+    assert!(load(&server, &[&bound], OURS, &["-c", "2", "-d", "500ms"]).status.success());
+}
+
+#[test]
 fn an_agent_that_is_killed_ends_the_load_with_its_name() {
     let server = Server::start(&[]);
     let (staying, mut going) = (Agent::start("1"), Agent::start("1"));
@@ -141,6 +165,7 @@ fn what_agents_cannot_do_is_said() {
     folder.run(&all).expect(2).says("--agents").says("--capacity");
     folder.run(&["load", "http://127.0.0.1:1/", "--agents", "127.0.0.1:2", "--unix", "/run/app.sock"]).expect(2).says("--unix");
     folder.run(&["agent", "--threads", "0"]).expect(2).says("--threads");
+    folder.run(&["agent", "--only", "10.0.0.20"]).expect(2).says("`10.0.0.20` names nobody to load").says("hint: write host:port");
 }
 
 /// Runs `x` in a folder with the token; how it ended is for the test.

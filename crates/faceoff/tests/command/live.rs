@@ -1,7 +1,9 @@
-//! What a run says on a terminal, on one that is drawn on without being changed, and elsewhere.
+//! What a run says on a terminal, on one that is drawn on without being changed, elsewhere, and in the file beside the record.
 
+use crate::by_schema::keeps_to;
 use crate::folder::{Folder, nothing_is_left};
 use regex_lite::Regex;
+use serde_json::Value;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::num::NonZero;
@@ -114,6 +116,38 @@ fn folder() -> Folder {
     folder
 }
 
+/// The same, with measurements of which whole seconds are told.
+fn folder_of_seconds() -> Folder {
+    let folder = folder();
+    let path = folder.path().join("experiments/x.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("measure = \"150ms\"", "measure = \"4s\"")).unwrap();
+    folder
+}
+
+/// Waits until the file beside the record `r` tells seconds of a measurement; whenever it is there it is whole and by its schema.
+#[track_caller]
+fn under_way(folder: &Folder) -> Value {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(120) {
+        if let Ok(text) = std::fs::read_to_string(folder.path().join("r/under-way.json")) {
+            let told: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            keeps_to("under-way", &told);
+            if told["seconds"].as_array().is_some_and(|seconds| !seconds.is_empty()) {
+                return told;
+            }
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("no second of a measurement is told");
+}
+
+/// What stands in the record `r` that tells of a trial under way.
+fn told_of(folder: &Folder) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.path().join("r")).unwrap().flatten();
+    entries.map(|entry| entry.file_name().into_string().unwrap()).filter(|name| name.starts_with("under-way")).collect()
+}
+
 fn in_colour(text: &str) -> bool {
     Regex::new("\u{1b}\\[[0-9;]+m").unwrap().is_match(text)
 }
@@ -146,20 +180,49 @@ fn a_run_on_a_terminal_is_drawn_and_the_terminal_is_as_before() {
 
 #[test]
 fn rate_and_latency_are_shown_and_an_interrupt_leaves_the_terminal_as_it_was() {
-    let folder = folder();
-    let path = folder.path().join("experiments/x.toml");
-    let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, text.replace("measure = \"150ms\"", "measure = \"4s\"")).unwrap();
+    let folder = folder_of_seconds();
     let mut terminal = Terminal::start(&folder, &["run", "x", "--out", "r"], &[("NO_COLOR", "1")]);
     let before = settings(&terminal.line);
     let screen = terminal.wait_for(r"\d/s right, \d+ not, p50 \d");
     assert!(screen.contains("of 4.0 s"), "{screen}");
+    under_way(&folder);
     terminal.keyboard.write_all(b"\x03").unwrap();
     let (code, last) = terminal.end();
     assert_eq!(code, Some(130), "{last}");
     assert!(last.contains("`faceoff run --resume r` goes on") && !last.contains('▣'), "{last}");
     assert_eq!((settings(&terminal.line), terminal.screen.screen().cursor_position().1), (before, 0));
     assert!(!terminal.all.contains("\u{1b}[?") && !in_colour(&terminal.all), "{:?}", terminal.all);
+    assert_eq!(told_of(&folder), Vec::<String>::new());
+    nothing_is_left(&folder);
+}
+
+#[test]
+fn without_a_terminal_too_what_is_under_way_stands_beside_the_record_until_the_run_ends() {
+    let folder = folder_of_seconds();
+    let start = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
+        command.current_dir(folder.path()).env("TMPDIR", folder.path()).args(arguments);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let mut killed = start(&["run", "x", "--out", "r", "--progress", "none"]);
+    let told = under_way(&folder);
+    assert_eq!((&told["process"]["id"], &told["run"]), (&killed.id().into(), &folder.record("r").header.id.into()));
+    assert!(["a", "b"].contains(&told["contender"].as_str().unwrap()) && told["block"] == 1, "{told}");
+    assert!(["open", "closed"].contains(&told["cell"].as_str().unwrap()), "{told}");
+    assert!(told["seconds"][0]["correct"].as_u64().unwrap() > 0 && told["seconds"][0]["p50_ns"].as_u64().unwrap() > 0, "{told}");
+    killed.kill().and_then(|()| killed.wait()).unwrap();
+    assert!(told_of(&folder).contains(&"under-way.json".into()), "nobody could take it away");
+    nothing_is_left(&folder);
+
+    let mut again = start(&["run", "--resume", "r"]);
+    let begun = Instant::now();
+    while under_way(&folder)["process"]["id"] != again.id() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "the file is still that of the run that was killed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(Command::new("kill").args(["-INT", &again.id().to_string()]).status().unwrap().success());
+    assert_eq!(again.wait().unwrap().code(), Some(130));
+    assert_eq!(told_of(&folder), Vec::<String>::new());
     nothing_is_left(&folder);
 }
 

@@ -1,6 +1,7 @@
 //! An agent: lets coordinators in that know its token, and makes one part of a load at a time.
 
 use super::link::{Link, Token, agent_tls};
+use super::only::Only;
 use super::words::{ASK_LONGEST, Ask, Say, Task};
 use super::{LOOPS_MAX, Made, Start};
 use crate::{clock, run_part};
@@ -30,6 +31,7 @@ pub struct Agent {
     tls: Arc<ServerConfig>,
     token: Token,
     loops: u32,
+    only: Only,
     /// Whether a load is being made.
     busy: AtomicBool,
 }
@@ -58,7 +60,13 @@ impl Agent {
         let failed = |e: io::Error| format!("{address} cannot be listened on: {e}\nhint: choose another with --listen");
         let listener = TcpListener::bind(address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
-        Ok(Agent { listener, tls: agent_tls()?, token, loops: loops.clamp(1, LOOPS_MAX), busy: AtomicBool::new(false) })
+        let (loops, only, busy) = (loops.clamp(1, LOOPS_MAX), Only::default(), AtomicBool::new(false));
+        Ok(Agent { listener, tls: agent_tls()?, token, loops, only, busy })
+    }
+
+    /// The same, which loads nobody else.
+    pub fn only(self, only: Only) -> Agent {
+        Agent { only, ..self }
     }
 
     /// Where it listens.
@@ -169,6 +177,10 @@ impl Say {
 impl Work {
     /// Opens connections on threads of its own, and waits there for the start.
     fn begin<'scope>(task: Task, agent: &'scope Agent, scope: &'scope std::thread::Scope<'scope, '_>) -> Result<Work, String> {
+        if let Some(address) = agent.only.beyond(&task.addresses) {
+            let hint = "where that load is welcome, have its --only name it";
+            return Err(format!("{address} is not among those that it may load\nhint: {hint}"));
+        }
         let target = task.target()?;
         if task.part.loops > agent.loops {
             return Err(format!("{} event loops, of the {} of this agent", task.part.loops, agent.loops));

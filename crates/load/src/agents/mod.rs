@@ -10,6 +10,7 @@ mod coordinator;
 mod deal;
 mod link;
 mod offset;
+mod only;
 mod words;
 
 pub use agent::Agent;
@@ -18,6 +19,7 @@ pub use deal::{LOOPS_MAX, Part, deal};
 pub use link::{TOKEN_SHORTEST, TOKEN_VARIABLE, Token};
 pub use model::agents::OfAgent;
 pub use offset::{Exchange, Offset};
+pub use only::Only;
 pub use words::TrustedTls;
 
 #[cfg(doc)]

@@ -1,10 +1,11 @@
-//! A run that goes on, told from its record alone: what has ended stands there, and nothing else.
+//! A run that goes on, told from its record, where what has ended stands, and from the file beside it that says what is under way.
 
 use super::chart::{Line, class, intervals, plot};
 use super::{Html, Link, Page, state};
 use model::judgement::{Verdict, show_confidence};
-use model::record::{Measurement, Record, Trial};
-use model::units::{show_duration, show_number};
+use model::record::{Measurement, Record, Second, Trial};
+use model::under_way::UnderWay;
+use model::units::{show_duration, show_number, show_short};
 use std::time::Duration;
 
 /// Between two readings of the page.
@@ -22,6 +23,8 @@ pub struct Live<'a> {
     pub record: &'a Record,
     /// After so many complete blocks, what they came to; rising.
     pub judged: &'a [(u32, Vec<Verdict>)],
+    /// The trial under way, where the process that measures it says so.
+    pub under_way: Option<&'a UnderWay>,
     /// How long ago something was last written into it.
     pub silent: Duration,
     /// Whether that is so long that nobody may be at it any more.
@@ -40,6 +43,7 @@ pub fn live(live: &Live<'_>) -> Page {
     let has_ended = record.ended().is_some();
     let body = Html::default()
         .put(standing(live, has_ended))
+        .put(live.under_way.map_or_else(Html::default, under_way))
         .raw("<h2>Verdicts so far</h2>\n")
         .put(verdicts(live))
         .raw("<h2>Trials</h2>\n")
@@ -63,20 +67,21 @@ fn standing(live: &Live<'_>, has_ended: bool) -> Html {
         missing.len()
     );
     let ago = show_duration(live.silent);
-    let now = match (has_ended, missing.first()) {
-        (true, _) => format!("The run has ended: {}.", state(record)),
-        (false, _) if live.is_given_up => {
+    let left =
+        || time_left(&record.trials, missing.len()).map_or(String::new(), |left| format!(" About {} left at most.", show_duration(left)));
+    let now = match (live.under_way.filter(|_| !has_ended), missing.first()) {
+        _ if has_ended => format!("The run has ended: {}.", state(record)),
+        (Some(told), _) => format!("Under way since {ago}: {}, block {}.{}", told.contender, told.block, left()),
+        _ if live.is_given_up => {
             format!(
                 "Nothing was written for {ago}, longer than a trial takes: the run seems to have broken off. `faceoff run --resume` goes on with it."
             )
         }
-        (false, Some(_)) if done == 0 => format!("Answers are being proved, then the first trial begins. Last written {ago} ago."),
-        (false, Some((block, position, who))) => {
-            let left = time_left(&record.trials, missing.len())
-                .map_or(String::new(), |left| format!(" About {} left at most.", show_duration(left)));
-            format!("Under way since {ago}: {who}, block {block}, position {position}. It is read here once it has ended.{left}")
+        (None, Some(_)) if done == 0 => format!("Answers are being proved, then the first trial begins. Last written {ago} ago."),
+        (None, Some((block, position, who))) => {
+            format!("Under way since {ago}: {who}, block {block}, position {position}. It is read here once it has ended.{}", left())
         }
-        (false, None) => format!("The last trial has ended {ago} ago."),
+        (None, None) => format!("The last trial has ended {ago} ago."),
     };
     let still = Link::of("/records/", live.id).then("/live");
     let switch = match (has_ended || live.is_given_up, live.is_still) {
@@ -183,40 +188,64 @@ fn ended(trial: &Trial) -> (&'static str, String) {
     }
 }
 
+/// What the trial under way does, and the curves of its measurement so far.
+fn under_way(told: &UnderWay) -> Html {
+    let title = format!("The trial under way: {}, block {}", told.contender, told.block);
+    let doing = if told.doing.is_empty() { "begins" } else { told.doing.as_str() };
+    let body = Html::default().element("<h2>", title, "</h2>\n<p class=\"lead\"><bdi>").text(doing).raw("</bdi></p>\n");
+    let Some(last) = told.seconds.last() else { return body };
+    let show = |ns: Option<u64>| ns.map_or("-".to_owned(), |ns| show_short(ns as f64));
+    let words = format!(
+        "Second {} of this measurement: {} right answers, {} others; median {}, 99th percentile {}, longest {}.",
+        u64::from(told.left_out) + told.seconds.len() as u64,
+        show_number(last.correct as f64),
+        show_number(last.not_correct as f64),
+        show(last.p50_ns),
+        show(last.p99_ns),
+        show(last.max_ns)
+    );
+    let cell = told.cell.as_deref().unwrap_or(doing);
+    body.element("<p>", words, "</p>\n<div class=\"charts\"><div>\n").put(curves(cell, told.left_out, &told.seconds)).raw("</div></div>\n")
+}
+
 /// The curves of the trial that ended last.
 fn last_trial(trial: &Trial) -> Html {
     let title = format!("The trial that ended last: {}, block {}", trial.contender, trial.block);
     let charts = trial.measurements.iter().map(|m| {
-        let column = |of: &dyn Fn(&model::record::Second) -> Option<f64>| -> Vec<(f64, Option<f64>)> {
-            (1u32..).zip(&m.seconds).map(|(second, s)| (f64::from(second), of(s))).collect()
-        };
-        let ms = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
-        let line = |name: &str, class, points| Line { name: name.to_owned(), class, points };
-        let rate = plot(
-            &format!("Right answers a second in {}", m.cell),
-            "seconds of the measurement",
-            "right answers a second",
-            &[line("right answers", "c1", column(&|s| Some(s.correct as f64)))],
-        );
-        let latency = plot(
-            &format!("Latency in {}", m.cell),
-            "seconds of the measurement",
-            "ms",
-            &[
-                line("median", "c0", column(&|s| ms(s.p50_ns))),
-                line("99th percentile", "c2", column(&|s| ms(s.p99_ns))),
-                line("longest", "c4", column(&|s| ms(s.max_ns))),
-            ],
-        );
         Html::default()
             .element("<div><h3>", &m.cell, " <small>")
             .text(in_words(m))
             .raw("</small></h3>\n")
-            .put(rate)
-            .put(latency)
+            .put(curves(&m.cell, 0, &m.seconds))
             .raw("</div>\n")
     });
     Html::default().element("<h2>", title, "</h2>\n<div class=\"charts\">\n").all(charts).raw("</div>\n")
+}
+
+/// Rate and latency over the seconds of a measurement that follow so many others.
+fn curves(cell: &str, after: u32, seconds: &[Second]) -> Html {
+    let column = |of: &dyn Fn(&Second) -> Option<f64>| -> Vec<(f64, Option<f64>)> {
+        (1u32..).zip(seconds).map(|(second, s)| (f64::from(after) + f64::from(second), of(s))).collect()
+    };
+    let ms = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
+    let line = |name: &str, class, points| Line { name: name.to_owned(), class, points };
+    let rate = plot(
+        &format!("Right answers a second in {cell}"),
+        "seconds of the measurement",
+        "right answers a second",
+        &[line("right answers", "c1", column(&|s| Some(s.correct as f64)))],
+    );
+    let latency = plot(
+        &format!("Latency in {cell}"),
+        "seconds of the measurement",
+        "ms",
+        &[
+            line("median", "c0", column(&|s| ms(s.p50_ns))),
+            line("99th percentile", "c2", column(&|s| ms(s.p99_ns))),
+            line("longest", "c4", column(&|s| ms(s.max_ns))),
+        ],
+    );
+    rate.put(latency)
 }
 
 /// `4,812 right answers in 4.0 s, 0 failed`

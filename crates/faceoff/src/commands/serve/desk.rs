@@ -5,6 +5,7 @@ use model::history::{Chapter, History};
 use model::judgement::Verdict;
 use model::record::Record;
 use model::shelf::{self, Glance, Shelved};
+use model::under_way::UnderWay;
 use report::site::{self, Brief, Choice, Live, OverTime, Told, refusal};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
@@ -235,12 +236,14 @@ impl Desk {
         }
         watched.look();
         let silent = silent(shelved);
+        let under_way = UnderWay::beside(&watched.record).filter(is_there);
         let page = site::live(&Live {
             id: &shelved.id,
             record: &watched.record,
             judged: &watched.judged,
             silent,
-            is_given_up: silent > longest_silence(&watched.record),
+            under_way: under_way.as_ref(),
+            is_given_up: under_way.is_none() && silent > longest_silence(&watched.record),
             cpu: cpu_of(ClockId::ProcessCPUTime).saturating_sub(watched.cpu_before),
             watched: watched.since.elapsed(),
             is_still,
@@ -295,6 +298,11 @@ fn plain(problems: &model::problem::Problems) -> String {
 
 fn silent(shelved: &Shelved) -> Duration {
     SystemTime::now().duration_since(shelved.written).unwrap_or_default()
+}
+
+/// Whether the process that told it runs still: what one left that was killed is past.
+fn is_there(told: &UnderWay) -> bool {
+    runner::running_since_ticks(told.process.id) == Some(told.process.began_ticks)
 }
 
 /// For so long nothing may be written while a trial goes on: twice what it is expected to take from a slow start, and two minutes.
