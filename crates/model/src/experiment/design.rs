@@ -1,0 +1,123 @@
+//! Blocks, looks, times: how much is measured.
+
+use crate::reader::Table;
+use crate::units::{nanoseconds, show_duration};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// How often, how long, in which order, and when a difference counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Design {
+    /// Blocks; each is one trial of every contender in random order.
+    pub blocks: u32,
+    /// Further blocks, run only while faults leave a verdict with fewer blocks than it needs.
+    pub spare_blocks: u32,
+    /// After so many blocks the run is looked at and stops when every claim is settled; rising. The last look, after all
+    /// blocks, need not stand here.
+    #[serde(default)]
+    pub looks: Vec<u32>,
+    /// A ratio within `[1/(1+margin), 1+margin]` makes no difference that matters.
+    pub margin: f64,
+    /// Of the intervals that make a contender better or worse.
+    pub confidence: f64,
+    /// Fixes the order of trials and cells.
+    pub seed: u64,
+    /// The most load before the first measurement of each trial: it ends as soon as the steady state is found.
+    #[serde(with = "nanoseconds")]
+    pub warmup: Duration,
+    /// Length of each cell's measurement.
+    #[serde(with = "nanoseconds")]
+    pub measure: Duration,
+    /// No new block begins after this.
+    #[serde(with = "nanoseconds")]
+    pub budget: Duration,
+}
+
+/// Fewest blocks from which anybody may win: below, the exact sign-flip test
+/// cannot reach 5 % (2/2⁵ = 0.0625).
+pub const FEWEST_BLOCKS: u32 = 6;
+
+pub(super) fn describe_looks(design: &Design) -> String {
+    let early: Vec<String> = design.looks.iter().filter(|look| **look < design.blocks).map(ToString::to_string).collect();
+    match early.as_slice() {
+        [] => "one, after the last block".to_owned(),
+        early => format!("after {} and {} blocks; the run ends as soon as every claim is settled", early.join(", "), design.blocks),
+    }
+}
+
+/// Looks where none are written: after half, three quarters and all of the blocks, none before the fewest blocks that can
+/// settle anything; where nothing is claimed, none but the last.
+pub(crate) fn default_looks(blocks: u32, has_claims: bool) -> Vec<u32> {
+    let mut looks: Vec<u32> = [blocks.div_ceil(2), (3 * blocks).div_ceil(4), blocks].into_iter().filter(|n| *n >= FEWEST_BLOCKS).collect();
+    looks.dedup();
+    if has_claims { looks } else { Vec::new() }
+}
+
+pub(super) fn warm_up_in_words(at_most: Duration) -> String {
+    match at_most {
+        Duration::ZERO => "none".into(),
+        _ => format!("per trial until the steady state is found, {} at most", show_duration(at_most)),
+    }
+}
+
+pub(super) fn default_design(has_claims: bool) -> Design {
+    Design {
+        blocks: 12,
+        spare_blocks: 2,
+        looks: default_looks(12, has_claims),
+        margin: 0.05,
+        confidence: 0.95,
+        seed: 1,
+        warmup: Duration::from_secs(30),
+        measure: Duration::from_secs(10),
+        budget: Duration::from_secs(2 * 3600),
+    }
+}
+
+pub(super) fn walk_design(table: &Table<'_>, has_claims: bool) -> Design {
+    let usual = default_design(has_claims);
+    let blocks = table.integer("blocks", 1, 1000).map_or(usual.blocks, |n| n as u32);
+    Design {
+        blocks,
+        looks: if table.has("looks") { walk_looks(table, blocks) } else { default_looks(blocks, has_claims) },
+        spare_blocks: table.integer("spare_blocks", 0, 100).map_or(usual.spare_blocks, |n| n as u32),
+        margin: table.number("margin", 0.0, 10.0).unwrap_or(usual.margin),
+        confidence: table.number("confidence", 0.8, 0.999).unwrap_or(usual.confidence),
+        seed: table.integer("seed", 0, u64::MAX).unwrap_or(usual.seed),
+        warmup: table.duration("warmup").unwrap_or(usual.warmup),
+        measure: positive(table, "measure").unwrap_or(usual.measure),
+        budget: positive(table, "budget").unwrap_or(usual.budget),
+    }
+}
+
+fn walk_looks(table: &Table<'_>, blocks: u32) -> Vec<u32> {
+    let looks = table.integers("looks");
+    if let Some(pair) = looks.windows(2).find(|pair| pair[0] >= pair[1]) {
+        table.problem("looks", format!("looks must rise: {} stands before {}", pair[0], pair[1]), "write them as [6, 9, 12]");
+    }
+    for look in &looks {
+        if *look > u64::from(blocks) {
+            table.problem(
+                "looks",
+                format!("a look after {look} blocks comes behind the last of {blocks}"),
+                "leave it out, or plan more blocks",
+            );
+        } else if *look < u64::from(FEWEST_BLOCKS) {
+            table.problem(
+                "looks",
+                format!("a look after {look} blocks can settle nothing: a verdict needs {FEWEST_BLOCKS}"),
+                "leave it out; `looks = []` is one look at the end",
+            );
+        }
+    }
+    looks.into_iter().map(|look| look.min(u64::from(blocks)) as u32).collect()
+}
+
+fn positive(table: &Table<'_>, key: &'static str) -> Option<Duration> {
+    let duration = table.duration(key)?;
+    if duration.is_zero() {
+        table.problem(key, format!("`{key}` is zero"), "write how long, such as 10s");
+        return None;
+    }
+    Some(duration)
+}
