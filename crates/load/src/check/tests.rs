@@ -105,11 +105,8 @@ fn another_spelling_while_an_answer_is_half_read_disturbs_neither() {
 
 #[test]
 fn values_are_taken_from_every_place() {
-    let capture = |name: &str, from, regex: Option<&str>| Capture {
-        name: name.into(),
-        from,
-        regex: regex.map(|regex| Regex::new(regex).unwrap()),
-    };
+    let capture =
+        |name: &str, from, regex: Option<&str>| Capture { name: name.into(), from, regex: regex.map(|regex| Regex::new(regex).unwrap()) };
     let step = Step {
         captures: vec![
             capture("id", Source::Json("/list/1/id".into()), None),
@@ -161,10 +158,7 @@ fn answers_that_vary_are_compared_with_what_was_asked() {
     assert_eq!(user.says("hello Ann!"), "right");
     assert_eq!(user.says("hello Bob!"), "a body with other bytes");
     assert_eq!(user.says("hello Ann"), "a body of 9 bytes instead of 10");
-    assert_eq!(
-        user.knows("type", "text/plain").says("hello Ann!"),
-        "header `content-type` is `application/json` instead of `text/plain`"
-    );
+    assert_eq!(user.knows("type", "text/plain").says("hello Ann!"), "header `content-type` is `application/json` instead of `text/plain`");
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! How connections are opened, and what becomes of what was under way on one that is over.
 
+use super::{Generator, Sharing};
 use crate::connection::{Connection, Over, Phase};
 use crate::tally::Failed;
 use crate::world::World;
 use rustix::io::Errno;
-use super::{Generator, Sharing};
 
 impl<W: World> Generator<'_, W> {
     /// Opens a connection to the next address in turn, or to one after it where that fails at once.

@@ -1,9 +1,9 @@
 //! How requests find a place on a connection and are sent there.
 
+use super::{Generator, Journey, NONE, Sharing};
 use crate::connection::{Phase, Session};
 use crate::tally::Failed;
 use crate::world::World;
-use super::{Generator, Journey, NONE, Sharing};
 
 /// How often a request is sent again that the server says it has not looked at.
 pub(super) const SENT_AGAIN_MAX: u8 = 10;

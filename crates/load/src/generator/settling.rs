@@ -1,5 +1,6 @@
 //! How a request ends: by its answer, by a failure, or because no answer came in time.
 
+use super::{Generator, Journey, NONE};
 use crate::answer::Finished;
 use crate::check::Judgement;
 use crate::connection::{Over, Phase, Session};
@@ -9,7 +10,6 @@ use crate::world::World;
 use model::experiment::{Load, Pause};
 use model::units::show_duration;
 use std::cmp::Reverse;
-use super::{Generator, Journey, NONE};
 
 /// A connection that fails is tried again after this, doubled each time.
 const RETRY_FIRST_NS: u64 = 1_000_000;

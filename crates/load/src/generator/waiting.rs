@@ -1,11 +1,11 @@
 //! How the loop waits: asleep while that is precise enough, awake just before an instant, and for what happens on connections.
 
+use super::{Asking, Generator, SPIN_MAX_NS, WARM_NS};
 use crate::answer::Event;
 use crate::connection::{Over, Phase, Session};
 use crate::plan::{Protocol, Wait};
 use crate::tally::Failed;
 use crate::world::{Ready, World};
-use super::{Asking, Generator, SPIN_MAX_NS, WARM_NS};
 
 /// Nearer than this to the next instant, the loop asks again instead of sleeping.
 const SPIN_MIN_NS: u64 = 15_000;

@@ -1,12 +1,12 @@
 //! What an experiment expects to see.
 
+use super::{Cell, contender, named_cells};
 use crate::beside::Beside;
 use crate::metric::Metric;
 use crate::name::{ContenderName, did_you_mean};
 use crate::reader::Table;
 use crate::units::show_number;
 use serde::{Deserialize, Serialize};
-use super::{Cell, contender, named_cells};
 
 /// A sentence that can be confirmed or refuted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

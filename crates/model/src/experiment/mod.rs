@@ -5,11 +5,11 @@ mod design;
 mod load;
 mod place;
 
-pub use load::{DEFAULT_IN_FLIGHT, Load, Overflow, Pause, RATE_MAX, RATE_MIN, Spacing, Stage, in_flight_for};
-pub use design::{Design, FEWEST_BLOCKS};
-pub(crate) use design::default_looks;
-pub use place::{CpuSets, Network, Place, RunnerKind};
 pub use claim::{Claim, Expectation};
+pub(crate) use design::default_looks;
+pub use design::{Design, FEWEST_BLOCKS};
+pub use load::{DEFAULT_IN_FLIGHT, Load, Overflow, Pause, RATE_MAX, RATE_MIN, Spacing, Stage, in_flight_for};
+pub use place::{CpuSets, Network, Place, RunnerKind};
 
 use crate::against::Against;
 use crate::beside;
@@ -23,14 +23,14 @@ use crate::sweep::{Axis, MOST_CELLS, Swept, TURN, expand};
 use crate::units::{nanoseconds, show_duration, show_number};
 use crate::witness::{self, Driver, Truth};
 use crate::workload::Workload;
+use claim::walk_claim;
+use design::{default_design, describe_looks, walk_design, warm_up_in_words};
+use load::walk_load;
+use place::walk_place;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
-use load::walk_load;
-use design::{default_design, describe_looks, walk_design, warm_up_in_words};
-use place::walk_place;
-use claim::walk_claim;
 
 /// A question, and how it is settled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -136,7 +136,7 @@ impl Place {
     }
 
     /// Who makes the loads, where that is not this machine.
-    fn describe_agents(&self) -> Option<String> {
+    pub(super) fn describe_agents(&self) -> Option<String> {
         match self.agent_pods {
             Some(1) => return Some("an agent in a pod of the cluster".to_owned()),
             Some(pods) => return Some(format!("{pods} agents in pods of the cluster")),
