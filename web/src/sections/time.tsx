@@ -176,7 +176,7 @@ export function TimeSection({ trials, contenders, theme, ...all }: Props) {
           </div>
         </>
       )}
-      {courses.length > 0 && <ByColour courses={courses} quantile={quantile} word={word} stretch={origin === "cell" ? stretch : null} />}
+      {courses.length > 0 && <ByColour courses={courses} quantile={quantile} word={word} stretch={origin === "cell" ? stretch : null} zoom={zoom} />}
       <Counts courses={courses} />
     </Section>
   );
@@ -184,18 +184,18 @@ export function TimeSection({ trials, contenders, theme, ...all }: Props) {
 
 const AFTER = "Where a trial was warmed up, that was before the first second that is shown here: from the start of the process it is shown, too.";
 const MARKED =
-  "The dark shade ends where the first trial's warm-up did, the light one where the last one's did; a short line at the top, in its contender's colour, is where a trial was steady, and who never was has none. Warm-up is another load than the cell, and its times are service times.";
+  "The full shade ends where the first trial's warm-up did, the half one where the last one's did; a short line at the top, in its contender's colour, is where a trial was steady, and who never was has none. Warm-up is another load than the cell, and its times are service times.";
 const NO_P99 = "Of the warm-up the record has no 99th percentile: choose p50 or max to see it.";
 
 const KINDS = ["scheduled", "correct", "wrong", "declined", "refused", "broken", "timed_out", "unfinished", "unsent"] as const;
 
 /** The same latencies, each trial a row. */
-function ByColour({ courses, quantile, word, stretch }: { courses: Course[]; quantile: Quantile; word: string; stretch: Stretch | null }) {
+function ByColour({ courses, quantile, word, stretch, zoom }: { courses: Course[]; quantile: Quantile; word: string; stretch: Stretch | null; zoom: (by: number | null) => void }) {
   const rows = courses.map(({ trial, measurement: { seconds } }) => ({ contender: trial.contender, label: label(trial), valid: trial.valid, t_s: seconds.t_s, values: seconds[quantile] }));
   const name = `${word}, ${QUANTILES.find((q) => q.value === quantile)!.text}`;
   return (
     <div class="by-colour" data-chart>
-      <Heat rows={rows} name={name} unit="ms" stretch={stretch} />
+      <Heat rows={rows} name={name} unit="ms" stretch={stretch} zoom={zoom} />
       <DataTable title={`${name}, second by second`} columns={["Trial", "Time, s", `${name}, ms`]} rows={() => rows.flatMap((r) => r.t_s.map((t, i) => [r.label, t, r.values[i]]))} />
     </div>
   );

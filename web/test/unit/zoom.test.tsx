@@ -182,6 +182,31 @@ describe("zoom", () => {
     expect(shown("#time")).toMatch(/^\S+ to \S+ s$/);
     press(button("#time", "All of it"));
     expect(box()).toBe(whole);
+    key(root.querySelector('#time .heat [role="slider"]')!, "+");
+    expect(box()).not.toBe(whole);
+  });
+
+  test("the heat map is read by keyboard, second by second and trial by trial", () => {
+    const page = realistic();
+    show(page);
+    const map = root.querySelector('#time .heat [role="slider"]')!;
+    const said = () => root.querySelector("#time .heat .readout")!.textContent!;
+    expect(map.getAttribute("aria-valuetext")).toBe("no second chosen");
+    key(map, "ArrowRight");
+    const first = said();
+    expect(first).toMatch(/, block 1.*, 1 s: /);
+    expect(map.getAttribute("aria-valuetext")).toBe(first);
+    expect(all("#time .heat .cursor")).toHaveLength(1);
+    for (let i = 0; i < 6; i++) key(map, "ArrowRight");
+    expect(said()).toMatch(/, 7 s: too few samples$/);
+    key(map, "ArrowDown");
+    expect(said()).toMatch(/, block 2.*, 7 s: /);
+    key(map, "End");
+    expect(said()).toMatch(/, 20 s: /);
+    expect(map.getAttribute("aria-valuenow")).toBe(map.getAttribute("aria-valuemax"));
+    key(map, "Escape");
+    expect(said()).toBe("");
+    expect(all("#time .heat .cursor")).toHaveLength(0);
   });
 });
 
@@ -201,7 +226,7 @@ describe("time from the start of the process", () => {
     expect(root.querySelector("#time")!.textContent).toContain("that was before the first second that is shown here");
     expect(rows(0).some(([name]) => name!.includes("warm-up"))).toBe(false);
     press(root.querySelector<HTMLElement>('#time input[value="process"]')!);
-    expect(root.querySelector("#time")!.textContent).toContain("The dark shade ends where the first trial's warm-up did");
+    expect(root.querySelector("#time")!.textContent).toContain("The full shade ends where the first trial's warm-up did");
     expect(root.querySelector("#time")!.textContent).toContain("Of the warm-up the record has no 99th percentile");
     const warm = rows(0).filter(([name]) => name!.endsWith(", warm-up"));
     expect(warm).toHaveLength(page.trials.slice(0, 3).reduce((sum, t) => sum + t.warmup!.t_s.length, 0));
