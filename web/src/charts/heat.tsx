@@ -169,7 +169,7 @@ function Strip({ contender, rows, shown: { first, count }, limits, say, zoom, un
           <rect class="nothing" x={first} width="100%" height="100%" />
           {drawn(true)}
           <g class="faint">{drawn(false)}</g>
-          {place && <rect class="cursor" x={place[1]} y={place[0]} width="1" height="1" />}
+          {place && ["halo", "cursor"].map((look) => <rect key={look} class={look} x={place[1]} y={place[0]} width="1" height="1" />)}
         </svg>
       </div>
     </div>
