@@ -54,6 +54,15 @@ export function DataTable({ title, columns, rows, texts = 1, alone = false }: Ta
   );
 }
 
+/** For a table that stands open: its numbers with all their digits. */
+export function CopyTable({ title, columns, rows }: Pick<TableProps, "title" | "columns" | "rows">) {
+  return (
+    <div class="beneath">
+      <Copy text="Copy CSV" of={title} make={() => asCsv(columns, rows())} />
+    </div>
+  );
+}
+
 /** The chart under which a button stands. */
 function pictureOf(button: HTMLElement): string {
   const chart = button.closest("figure, [data-chart]");

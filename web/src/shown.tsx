@@ -66,10 +66,10 @@ export function Legend({ names, note }: { names: readonly string[]; note?: (name
       ))}
       {names.length > 2 && (
         <span class="legend-all">
-          <button type="button" disabled={!names.some((name) => hidden.has(name))} onClick={showAll}>
+          <button type="button" aria-disabled={!names.some((name) => hidden.has(name))} onClick={showAll}>
             Show all
           </button>
-          <button type="button" disabled={names.every((name) => hidden.has(name))} onClick={() => hide(names)}>
+          <button type="button" aria-disabled={names.every((name) => hidden.has(name))} onClick={() => hide(names)}>
             Hide all
           </button>
         </span>

@@ -6,7 +6,7 @@ export const drawings = new WeakMap<HTMLCanvasElement, () => string>();
 const ROOM = 12;
 const LOOKS = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "opacity", "font-size", "font-family", "font-weight", "font-style", "text-anchor", "vector-effect", "shape-rendering"];
 /** What a picture has no use for: other forms of it, choices, and what is off. */
-const LEFT_OUT = "details, .beneath, .picks, .cell-picker, .values, textarea, select, .legend-all, [aria-pressed='false']";
+const LEFT_OUT = "details, .beneath, .picks, .cell-picker, .values, textarea, select, .legend-all, .zoom, [aria-pressed='false']";
 
 export const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
 const px = (x: number): string => String(Number(x.toFixed(2)));

@@ -1,9 +1,10 @@
 import { line } from "d3-shape";
-import { short, tick, withUnit } from "../format";
+import { confidence, short, tick, withUnit } from "../format";
 import { Mark, useLook } from "../identity";
 import type { Curve } from "../page";
 import { Readout, spoken, useProbe, type Values } from "./probe";
-import { latencyScale, quantileName, quantileScale, spread } from "./scales";
+import { ending, latencyScale, quantileName, quantileScale, quantileTicks, seen, spread } from "./scales";
+import { DrawnUp, useStretch, Zoom } from "./stretch";
 
 const HEIGHT = 340;
 const WIDTH = 1000; // of the stretched box that holds the lines
@@ -29,15 +30,20 @@ export function Curves({ curves, from, strong, name, axis }: Props) {
   const drawn = curves
     .map((c) => ({ ...c, points: c.points.filter(([q, ms]) => q >= from && q < 1 && ms > 0) }))
     .filter((c) => c.points.length > 0);
-  const { x, ticks } = quantileScale(drawn.reduce((top, c) => Math.max(top, c.points.at(-1)![0]), 0), from);
+  const whole = quantileScale(drawn.reduce((top, c) => Math.max(top, c.points.at(-1)![0]), 0), from);
+  const view = useStretch(whole, `from ${from}`);
+  const { x } = view;
+  const ticks = view.zoomed ? quantileTicks(...view.ends) : whole.ticks;
   const stops = places(drawn);
-  const probe = useProbe(stops.map(x));
+  const probe = useProbe(view, stops);
   const values = probe.at === null ? null : said(drawn, stops[probe.at]!);
-  const { y, ticks: levels } = latencyScale(drawn.flatMap((c) => c.points.map(([, ms]) => ms)), HEIGHT);
+  const lines = drawn.map((c) => ({ ...c, points: seen(c.points, ([q]) => x(q)) })).filter((c) => c.points.length > 0);
+  const { y, ticks: levels } = latencyScale(lines.flatMap((c) => c.points.map(([, ms]) => ms)), HEIGHT);
   const path = line<[number, number]>()
     .x(([q]) => (x(q) / 100) * WIDTH)
     .y(([, ms]) => y(ms));
-  const labels = drawn.length <= MOST_LABELS ? spread(drawn.map((c) => y(c.points.at(-1)![1])), 17, HEIGHT) : [];
+  const ends = lines.map((c) => ending(c.points.map(([q, ms]) => [x(q), y(ms)] as const)));
+  const labels = lines.length <= MOST_LABELS ? spread(ends.map(([, height]) => height), 17, HEIGHT) : [];
   const faint = (c: Curve) => (strong !== null && strong !== c.contender ? "faint" : "");
 
   return (
@@ -66,8 +72,8 @@ export function Curves({ curves, from, strong, name, axis }: Props) {
           <text class="axis middle" x="50%" y={HEIGHT + 38}>
             of requests took at most this long
           </text>
-          <svg width="100%" height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" overflow="visible">
-            {drawn.map((c) => {
+          <svg width="100%" height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" overflow={view.zoomed ? "hidden" : "visible"}>
+            {lines.map((c) => {
               const { colour, dash, baseline } = look(c.contender);
               return (
                 <path
@@ -82,18 +88,18 @@ export function Curves({ curves, from, strong, name, axis }: Props) {
             })}
           </svg>
           {probe.at !== null && <line class="probe" x1={pct(x(stops[probe.at]!))} x2={pct(x(stops[probe.at]!))} y1="0" y2={HEIGHT} />}
-          {drawn.map((c, i) => {
-            const end = c.points.at(-1)!;
+          {lines.map((c, i) => {
+            const [right, height] = ends[i]!;
             return (
               <g key={c.contender} class={faint(c)}>
-                {markers(c.points, ticks).map(([q, ms]) => (
+                {markers(c.points.filter(([q]) => view.shows(q)), ticks).map(([q, ms]) => (
                   <Mark key={q} look={look(c.contender)} x={pct(x(q))} y={y(ms)} size={0.8} />
                 ))}
                 {labels.length > 0 && (
                   <g class="direct">
-                    <line x1={pct(x(end[0]))} y1={y(end[1])} x2="100%" y2={y(end[1])} stroke={look(c.contender).colour} />
+                    <line x1={pct(right)} y1={height} x2="100%" y2={height} stroke={look(c.contender).colour} />
                     <svg x="100%" overflow="visible">
-                      <line x1="0" y1={y(end[1])} x2="10" y2={labels[i]} stroke={look(c.contender).colour} />
+                      <line x1="0" y1={height} x2="10" y2={labels[i]} stroke={look(c.contender).colour} />
                       <text x="14" y={labels[i]} dy=".35em">
                         {short(c.contender)}
                       </text>
@@ -103,9 +109,11 @@ export function Curves({ curves, from, strong, name, axis }: Props) {
               </g>
             );
           })}
+          <DrawnUp view={view} height={HEIGHT} />
         </svg>
       </div>
       <Readout values={values} />
+      <Zoom of={name} zoomed={view.zoomed} zoom={view.zoom} shown={view.ends.map(confidence).join(" to ")} />
     </>
   );
 }
@@ -130,6 +138,7 @@ function said(curves: Curve[], q: number): Values {
 
 /** The recorded points nearest to the ticks: the marks that tell lines apart without colour. */
 function markers(points: Curve["points"], ticks: number[]): Curve["points"] {
+  if (points.length === 0) return [];
   const near = ticks.flatMap((tick) => {
     const best = points.reduce((a, b) => (Math.abs(nines(b[0]) - nines(tick)) < Math.abs(nines(a[0]) - nines(tick)) ? b : a));
     return Math.abs(nines(best[0]) - nines(tick)) < 0.1 ? [best] : [];

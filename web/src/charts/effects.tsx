@@ -6,23 +6,23 @@ const HEIGHT = 26;
 const MIDDLE = HEIGHT / 2;
 const pct = (x: number) => `${x.toFixed(3)}%`;
 
-/** Shares of the mean on a linear axis that has zero in it. */
-function shareScale(of: Effects) {
+/** Shares of the mean on a linear axis that has zero in it, so many times nearer to it. */
+function shareScale(of: Effects, times: number) {
   const ends = of.effects.flatMap((e) => [e.share_low, e.share_high]).filter(Number.isFinite);
   const low = ends.reduce((a, b) => Math.min(a, b), 0);
   const high = ends.reduce((a, b) => Math.max(a, b), 0);
   const room = (high - low || 1) * 0.06;
   const x = scaleLinear()
-    .domain([low - room, high + room])
+    .domain([(low - room) / times, (high + room) / times])
     .range([0, 100])
     .clamp(true);
-  return { x, ticks: x.ticks(4) };
+  return { x, ticks: x.ticks(4), ends: x.domain() as [number, number] };
 }
 
 /** What each factor adds to one metric, as shares of its mean: a row each in a column that rows of other metrics share. */
-export function EffectsChart({ all }: { all: Effects[] }) {
+export function EffectsChart({ all, times }: { all: Effects[]; times: number }) {
   const names = [...new Set(all.flatMap((of) => of.effects.map((e) => e.name)))];
-  const scales = all.map(shareScale);
+  const scales = all.map((of) => shareScale(of, times));
   return (
     <div class="effects" style={{ gridTemplateColumns: `minmax(8rem, auto) repeat(${all.length}, minmax(8.5rem, 1fr))` }}>
       <span />
@@ -57,7 +57,7 @@ function Row({ name, all, scales }: { name: string; all: Effects[]; scales: Retu
       <bdi class="effects-name">{name}</bdi>
       {all.map((of, i) => {
         const effect = of.effects.find((e) => e.name === name && [e.share, e.share_low, e.share_high].every(Number.isFinite));
-        const { x, ticks } = scales[i]!;
+        const { x, ticks, ends } = scales[i]!;
         const tone = !effect || (effect.low <= 0 && effect.high >= 0) ? "open" : "even";
         const said = effect ? `${name}, ${of.label}: ${interval(effect.value, effect.low, effect.high)} ${of.unit}` : `${name}, ${of.label}: nothing beyond chance`;
         return (
@@ -71,6 +71,16 @@ function Row({ name, all, scales }: { name: string; all: Effects[]; scales: Retu
               <>
                 <g class={`whisker ${tone}`}>
                   <line x1={pct(x(effect.share_low))} x2={pct(x(effect.share_high))} y1={MIDDLE} y2={MIDDLE} />
+                  {effect.share_low < ends[0] && (
+                    <svg x="0%" y={MIDDLE} overflow="visible">
+                      <path d="M6,-5L0,0L6,5" />
+                    </svg>
+                  )}
+                  {effect.share_high > ends[1] && (
+                    <svg x="100%" y={MIDDLE} overflow="visible">
+                      <path d="M-6,-5L0,0L-6,5" />
+                    </svg>
+                  )}
                 </g>
                 <circle class={`effect ${tone}`} cx={pct(x(effect.share))} cy={MIDDLE} r="4.5" />
               </>

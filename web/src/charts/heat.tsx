@@ -1,7 +1,8 @@
-import type { TargetedPointerEvent } from "preact";
+import type { TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import { useState } from "preact/hooks";
 import { sig, withUnit } from "../format";
 import { Name } from "../identity";
+import { type Stretch, stretchedBy } from "./stretch";
 
 /** One trial's row. */
 export interface HeatRow {
@@ -39,13 +40,30 @@ export function stepOf(value: number, limits: readonly number[]): number {
   return Math.min(STEPS - 1, Math.max(0, place));
 }
 
+/** The columns whose seconds lie in a stretch of time; all where none does. */
+export function columns(t_s: readonly number[], stretch: Stretch | null): { first: number; count: number } {
+  const inside = (t: number) => stretch !== null && t >= stretch[0] && t <= stretch[1];
+  const [first, last] = [t_s.findIndex(inside), t_s.findLastIndex(inside)];
+  return first < 0 ? { first: 0, count: t_s.length } : { first, count: last - first + 1 };
+}
+
+interface HeatProps {
+  rows: HeatRow[];
+  name: string;
+  unit: string;
+  /** the seconds that are shown; null for all */
+  stretch: Stretch | null;
+  zoom: (by: number | null) => void;
+}
+
 /** A value for each trial and second by its colour: what drifts, and which second stands out, in one look. */
-export function Heat({ rows, name, unit }: { rows: HeatRow[]; name: string; unit: string }) {
+export function Heat({ rows, name, unit, stretch, zoom }: HeatProps) {
   const [said, say] = useState("");
   const limits = steps(rows.flatMap((r) => r.values));
   if (limits === null) return <p class="empty">Nothing was recorded by the second.</p>;
   const names = [...new Set(rows.map((r) => r.contender))];
-  const seconds = rows.reduce((most, r) => Math.max(most, r.values.length), 0);
+  const longest = rows.reduce<number[]>((most, r) => (r.t_s.length > most.length ? r.t_s : most), []);
+  const shown = columns(longest, stretch);
   return (
     <figure class="heat" aria-label={`${name} by second and trial`}>
       <figcaption>
@@ -55,7 +73,7 @@ export function Heat({ rows, name, unit }: { rows: HeatRow[]; name: string; unit
         <span class="readout">{said}</span>
       </figcaption>
       {names.map((contender) => (
-        <Strip key={contender} contender={contender} rows={rows.filter((r) => r.contender === contender)} seconds={seconds} limits={limits} say={say} unit={unit} name={name} />
+        <Strip key={contender} contender={contender} rows={rows.filter((r) => r.contender === contender)} shown={shown} limits={limits} say={say} zoom={zoom} unit={unit} name={name} />
       ))}
       <p class="key">
         {limits.slice(0, -1).map((low, i) => (
@@ -75,14 +93,17 @@ export function Heat({ rows, name, unit }: { rows: HeatRow[]; name: string; unit
 interface StripProps {
   contender: string;
   rows: HeatRow[];
-  seconds: number;
+  shown: { first: number; count: number };
   limits: readonly number[];
   say: (text: string) => void;
+  zoom: (by: number | null) => void;
   unit: string;
   name: string;
 }
 
-function Strip({ contender, rows, seconds, limits, say, unit, name }: StripProps) {
+function Strip({ contender, rows, shown: { first, count }, limits, say, zoom, unit, name }: StripProps) {
+  /** the row and the second that the keys have come to */
+  const [place, setPlace] = useState<[row: number, second: number] | null>(null);
   const high = Math.min(MOST_ROW, MOST_HEIGHT / Math.max(1, rows.length));
   const height = high * rows.length;
   const drawn = (valid: boolean) => {
@@ -90,35 +111,67 @@ function Strip({ contender, rows, seconds, limits, say, unit, name }: StripProps
     rows.forEach((row, r) => {
       if (row.valid !== valid) return;
       row.values.forEach((value, s) => {
-        if (coloured(value)) paths[stepOf(value, limits)] += `M${s},${r}h1v1h-1z`;
+        if (s >= first && s < first + count && coloured(value)) paths[stepOf(value, limits)] += `M${s},${r}h1v1h-1z`;
       });
     });
     return paths.map((d, i) => d !== "" && <path key={i} class={`h${i}`} d={d} />);
   };
+  const told = (r: number, s: number): string => {
+    const row = rows[r];
+    const [t, value] = [row?.t_s[s] ?? null, row?.values[s] ?? null];
+    return row && t !== null ? `${row.label}, ${sig(t)} s: ${value === null ? "too few samples" : withUnit(value, unit)}` : "";
+  };
   const point = (e: TargetedPointerEvent<SVGSVGElement>) => {
     const box = e.currentTarget.getBoundingClientRect();
-    const row = rows[Math.floor(((e.clientY - box.top) / box.height) * rows.length)];
-    const second = Math.floor(((e.clientX - box.left) / box.width) * seconds);
-    const value = row?.values[second] ?? null;
-    say(row && value !== null ? `${row.label}, ${sig(row.t_s[second] ?? null)} s: ${withUnit(value, unit)}` : "");
+    say(told(Math.floor(((e.clientY - box.top) / box.height) * rows.length), first + Math.floor(((e.clientX - box.left) / box.width) * count)));
+  };
+  const leave = () => {
+    setPlace(null);
+    say("");
+  };
+  const key = (e: TargetedKeyboardEvent<HTMLDivElement>) => {
+    const by = stretchedBy(e);
+    const steps: Record<string, [rows: number, seconds: number]> = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], Home: [0, -count], End: [0, count] };
+    const step = steps[e.key];
+    if (e.key === "Escape") return leave();
+    if (by === undefined && !step) return;
+    e.preventDefault();
+    if (by !== undefined) return zoom(by);
+    const [row, second] = place ?? [0, step![1] < 0 ? first + count : first - 1];
+    const next: [number, number] = [Math.min(rows.length - 1, Math.max(0, row + step![0])), Math.min(first + count - 1, Math.max(first, second + step![1]))];
+    setPlace(next);
+    say(told(...next));
   };
   return (
     <div class="heat-row">
       <Name name={contender} />
-      <svg
-        width="100%"
-        height={height}
-        viewBox={`0 0 ${Math.max(1, seconds)} ${Math.max(1, rows.length)}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`${name} of ${contender}, ${rows.length} trials over ${seconds} s; the values stand in the table`}
-        onPointerMove={point}
-        onPointerLeave={() => say("")}
+      <div
+        tabIndex={0}
+        role="slider"
+        aria-label={`${name} of ${contender} by second and trial`}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(0, count - 1)}
+        aria-valuenow={place === null ? 0 : Math.min(Math.max(0, count - 1), Math.max(0, place[1] - first))}
+        aria-valuetext={(place && told(...place)) || "no second chosen"}
+        onKeyDown={key}
+        onBlur={leave}
       >
-        <rect class="nothing" width="100%" height="100%" />
-        {drawn(true)}
-        <g class="faint">{drawn(false)}</g>
-      </svg>
+        <svg
+          width="100%"
+          height={height}
+          viewBox={`${first} 0 ${Math.max(1, count)} ${Math.max(1, rows.length)}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`${name} of ${contender}, ${rows.length} trials over ${count} s; the values stand in the table`}
+          onPointerMove={point}
+          onPointerLeave={() => say("")}
+        >
+          <rect class="nothing" x={first} width="100%" height="100%" />
+          {drawn(true)}
+          <g class="faint">{drawn(false)}</g>
+          {place && ["halo", "cursor"].map((look) => <rect key={look} class={look} x={place[1]} y={place[0]} width="1" height="1" />)}
+        </svg>
+      </div>
     </div>
   );
 }

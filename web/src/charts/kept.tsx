@@ -1,10 +1,11 @@
 import { scaleLog } from "d3-scale";
 import { line } from "d3-shape";
-import { count, short, tick } from "../format";
+import { count, short, sig, tick } from "../format";
 import { Mark, useLook } from "../identity";
 import type { Capacity, CapacityLine } from "../page";
 import { Readout, spoken, useProbe, type Values } from "./probe";
-import { logTicks } from "./scales";
+import { logTicks, seen, shownOf } from "./scales";
+import { type Axis, DrawnUp, useStretch, Zoom } from "./stretch";
 
 const HEIGHT = 240;
 const ROW = 16; // of a contender's probes, above and below the curves
@@ -17,16 +18,17 @@ const drawable = (v: number | null): v is number => v !== null && Number.isFinit
 const pct = (x: number) => `${x.toFixed(3)}%`;
 
 /** A log axis around all capacities; levels of the search that lie far off are held at its ends. */
-function levelScale(lines: CapacityLine[]): { x: (level: number) => number; ticks: number[] } {
+function levelAxis(lines: CapacityLine[]): Axis & { ticks: number[] } {
   const edges = lines.flatMap((l) => [l.value, l.low, l.high]).filter(drawable);
   const all = lines.flatMap((l) => l.probes.map(([, level]) => level)).filter(drawable);
   const [low, high] = [all.reduce((a, b) => Math.min(a, b), Infinity), all.reduce((a, b) => Math.max(a, b), 0)];
-  if (!(low < high)) return { x: () => 50, ticks: high > 0 ? [high] : [] };
+  if (!(low < high)) return { x: () => 50, at: () => high, ticks: high > 0 ? [high] : [] };
   const within: [number, number] = edges.length
     ? [Math.max(low, edges.reduce((a, b) => Math.min(a, b)) / REACH), Math.min(high, edges.reduce((a, b) => Math.max(a, b)) * REACH)]
     : [low, high];
   const domain: [number, number] = within[0] < within[1] ? within : [low, high];
-  return { x: scaleLog().domain(domain).range([0, 100]).clamp(true), ticks: logTicks(...domain) };
+  const x = scaleLog().domain(domain).range([0, 100]).clamp(true);
+  return { x, at: (place) => x.invert(place), ticks: logTicks(...domain) };
 }
 
 /** How often each level was kept, one line a contender; its probes above where they were kept, below where not. */
@@ -39,9 +41,12 @@ export function Kept({ of, strong }: { of: Capacity; strong: string | null }) {
       curve: l.curve.filter(([level, share]) => drawable(level) && share >= 0 && share <= 1),
     }))
     .filter((l) => l.probes.length > 0);
-  const { x, ticks } = levelScale(lines);
+  const axis = levelAxis(lines);
+  const view = useStretch(axis, of.cell);
+  const { x } = view;
+  const ticks = view.zoomed ? logTicks(...view.ends) : axis.ticks;
   const levels = [...new Set(lines.flatMap((l) => l.probes.map(([, level]) => level)))].sort((a, b) => a - b);
-  const probe = useProbe(levels.map(x));
+  const probe = useProbe(view, levels);
   const spot = probe.at === null ? null : levels[probe.at]!;
   const there = spot === null ? null : probed(lines, spot, of.unit);
   const rows = lines.length * ROW;
@@ -79,27 +84,31 @@ export function Kept({ of, strong }: { of: Capacity; strong: string | null }) {
           <text class="axis middle" x="50%" y={bottom + 38}>
             {of.unit}
           </text>
-          <svg width="100%" height={bottom} viewBox={`0 0 ${WIDTH} ${bottom}`} preserveAspectRatio="none" overflow="visible">
+          <svg width="100%" height={bottom} viewBox={`0 0 ${WIDTH} ${bottom}`} preserveAspectRatio="none" overflow={view.zoomed ? "hidden" : "visible"}>
             {lines.map((l) => {
               const { colour, dash, baseline } = look(l.contender);
-              return <path key={l.contender} class={`curve ${faint(l)}`} d={path(l.curve) ?? ""} stroke={colour} stroke-width={baseline ? 2.6 : 1.9} stroke-dasharray={dash} />;
+              return <path key={l.contender} class={`curve ${faint(l)}`} d={path(seen(l.curve, ([level]) => x(level))) ?? ""} stroke={colour} stroke-width={baseline ? 2.6 : 1.9} stroke-dasharray={dash} />;
             })}
           </svg>
           {spot !== null && <line class="probe" x1={pct(x(spot))} x2={pct(x(spot))} y1="0" y2={bottom} />}
-          {lines.map((l, row) => (
-            <g key={l.contender} class={faint(l)}>
-              {l.probes.map(([, level, kept], i) => (
-                <Mark key={i} look={look(l.contender)} x={pct(x(level))} y={kept ? (row + 0.5) * ROW : rows + HEIGHT + (row + 0.5) * ROW} size={0.6} />
-              ))}
-              {drawable(l.low) && drawable(l.high) && (
-                <line class="reach" x1={pct(x(l.low))} x2={pct(x(l.high))} y1={y(0.5)} y2={y(0.5)} stroke={look(l.contender).colour} />
-              )}
-              {drawable(l.value) && <Mark look={look(l.contender)} x={pct(x(l.value))} y={y(0.5)} size={1} />}
-            </g>
-          ))}
+          {lines.map((l, row) => {
+            const reach = drawable(l.low) && drawable(l.high) ? shownOf(x(l.low), x(l.high)) : null;
+            return (
+              <g key={l.contender} class={faint(l)}>
+                {l.probes.map(
+                  ([, level, kept], i) =>
+                    view.shows(level) && <Mark key={i} look={look(l.contender)} x={pct(x(level))} y={kept ? (row + 0.5) * ROW : rows + HEIGHT + (row + 0.5) * ROW} size={0.6} />,
+                )}
+                {reach && <line class="reach" x1={pct(reach[0])} x2={pct(reach[1])} y1={y(0.5)} y2={y(0.5)} stroke={look(l.contender).colour} />}
+                {drawable(l.value) && view.shows(l.value) && <Mark look={look(l.contender)} x={pct(x(l.value))} y={y(0.5)} size={1} />}
+              </g>
+            );
+          })}
+          <DrawnUp view={view} height={bottom} />
         </svg>
       </div>
       <Readout values={there} />
+      <Zoom of={said} zoomed={view.zoomed} zoom={view.zoom} shown={`${view.ends.map(sig).join(" to ")} ${of.unit}`} />
     </>
   );
 }

@@ -1,7 +1,10 @@
 import { scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
-import { short, tick } from "../format";
+import { short, sig, tick } from "../format";
 import type { Picture } from "../page";
+import { Readout, spoken, useProbe, type Values } from "./probe";
+import { seen } from "./scales";
+import { DrawnUp, useStretch, Zoom } from "./stretch";
 
 const HEIGHT = 150;
 const WIDTH = 1000; // of the stretched box that holds the lines
@@ -19,21 +22,37 @@ function edges(points: [number, number][]): number[] {
   return points.map(([x], i) => (i < last ? points[i + 1]![0] : x + (last > 0 ? x - points[last - 1]![0] : 1)));
 }
 
+const least = (all: readonly number[]) => all.reduce((a, b) => Math.min(a, b), Infinity);
+const most = (all: readonly number[]) => all.reduce((a, b) => Math.max(a, b), -Infinity);
+const apart = (low: number, high: number): [number, number] => (low < high ? [low, high] : [low - 0.5, high + 0.5]);
+
+/** What each series has there. */
+const there = (of: Picture, series: Picture["series"], at: number): Values => ({
+  at: `${short(of.x, 40)}: ${sig(at)}`,
+  of: series.flatMap((s) => s.points.filter(([x]) => x === at).map(([, y]) => ({ name: s.name, text: sig(y) }))),
+});
+
 /** Bars or lines over one axis, with places to point at. */
 export function SmallPicture({ of }: { of: Picture }) {
   const series = of.series.map((s) => ({ ...s, points: s.points.filter(([x, y]) => drawable(x) && drawable(y)) })).filter((s) => s.points.length > 0);
   const marks = of.marks.filter((m) => drawable(m.at));
-  if (series.length === 0) return <p class="empty">There is nothing to draw.</p>;
   const xs = series.flatMap((s) => [...s.points.map(([x]) => x), ...(of.bars ? edges(s.points) : [])]).concat(marks.map((m) => m.at));
   const ys = series.flatMap((s) => s.points.map(([, y]) => y)).concat(0);
-  const least = (all: number[]) => all.reduce((a, b) => Math.min(a, b));
-  const most = (all: number[]) => all.reduce((a, b) => Math.max(a, b));
-  const apart = (low: number, high: number): [number, number] => (low < high ? [low, high] : [low - 0.5, high + 0.5]);
-  const xScale = scaleLinear(apart(least(xs), most(xs)), [0, 100]);
+  const whole = scaleLinear(xs.length === 0 ? [0, 1] : apart(least(xs), most(xs)), [0, 100]);
+  const view = useStretch({ x: whole, at: (place) => whole.invert(place) }, of.title);
+  const stops = [...new Set(series.flatMap((s) => s.points.map(([x]) => x)))].sort((a, b) => a - b);
+  const probe = useProbe(view, stops);
+  if (series.length === 0) return <p class="empty">There is nothing to draw.</p>;
+  const xScale = view.x;
+  const ticks = scaleLinear().domain(view.ends).ticks(5);
   const yScale = scaleLinear(apart(least(ys), most(ys) * 1.04), [HEIGHT, 0]);
+  const spot = probe.at === null ? null : stops[probe.at]!;
+  const values = spot === null ? null : there(of, series, spot);
+  const name = `${of.title}: ${of.y} over ${of.x}`;
   const path = line<[number, number]>()
     .x(([x]) => (xScale(x) / 100) * WIDTH)
     .y(([, y]) => yScale(y));
+  const shown = marks.filter((m) => view.shows(m.at));
   const top = marks.length * ROW + 8;
   const look = (i: number) => ({ colour: `var(--c${(i % COLOURS) + 1})`, dash: DASHES[Math.floor(i / COLOURS) % DASHES.length] });
   return (
@@ -56,8 +75,8 @@ export function SmallPicture({ of }: { of: Picture }) {
       <p class="small" dir="auto">
         {of.y}
       </p>
-      <div class="plot" style={{ paddingTop: `${top}px` }}>
-        <svg width="100%" height={HEIGHT} overflow="visible" role="img" aria-label={`${of.title}: ${of.y} over ${of.x}`}>
+      <div class="plot" style={{ paddingTop: `${top}px` }} aria-label={name} aria-valuetext={spoken(values)} {...probe.props}>
+        <svg width="100%" height={HEIGHT} overflow="visible" role="img" aria-label={name}>
           {yScale.ticks(3).map((t) => (
             <g key={t}>
               <line class="grid" x1="0" x2="100%" y1={yScale(t)} y2={yScale(t)} />
@@ -66,12 +85,12 @@ export function SmallPicture({ of }: { of: Picture }) {
               </text>
             </g>
           ))}
-          {xScale.ticks(5).map((t) => (
+          {ticks.map((t) => (
             <text key={t} class="tick middle" x={pct(xScale(t))} y={HEIGHT + 16}>
               {tick(t)}
             </text>
           ))}
-          <svg width="100%" height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" overflow="visible">
+          <svg width="100%" height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" overflow={view.zoomed ? "hidden" : "visible"}>
             {series.map((s, i) =>
               of.bars ? (
                 edges(s.points).map((end, k) => {
@@ -81,11 +100,12 @@ export function SmallPicture({ of }: { of: Picture }) {
                   return <rect key={`${i} ${k}`} class="bar" x={from} width={width} y={Math.min(yScale(y), yScale(0))} height={Math.abs(yScale(y) - yScale(0))} fill={look(i).colour} />;
                 })
               ) : (
-                <path key={i} class="curve" d={path(s.points) ?? ""} stroke={look(i).colour} stroke-width="1.8" stroke-dasharray={look(i).dash} />
+                <path key={i} class="curve" d={path(seen(s.points, ([x]) => xScale(x))) ?? ""} stroke={look(i).colour} stroke-width="1.8" stroke-dasharray={look(i).dash} />
               ),
             )}
           </svg>
-          {marks.map((m, i) => (
+          {spot !== null && <line class="probe" x1={pct(xScale(spot))} x2={pct(xScale(spot))} y1="0" y2={HEIGHT} />}
+          {shown.map((m, i) => (
             <g key={i} class="pointer">
               <line x1={pct(xScale(m.at))} x2={pct(xScale(m.at))} y1={i * ROW - top + 8} y2={HEIGHT} />
               <svg x={pct(xScale(m.at))} overflow="visible">
@@ -98,8 +118,11 @@ export function SmallPicture({ of }: { of: Picture }) {
           <text class="axis middle" x="50%" y={HEIGHT + 34}>
             {short(of.x, 40)}
           </text>
+          <DrawnUp view={view} height={HEIGHT} />
         </svg>
       </div>
+      {values === null ? <p class="values" /> : <Readout values={values} />}
+      <Zoom of={of.title} zoomed={view.zoomed} zoom={view.zoom} shown={view.ends.map(sig).join(" to ")} />
     </figure>
   );
 }

@@ -3,6 +3,7 @@ import type uPlot from "uplot";
 import { tick } from "../format";
 import { escaped } from "../svg";
 import { logTicks } from "./scales";
+import { drawnWarm, type Warm } from "./warm";
 
 export interface Plotted {
   colour: string;
@@ -12,7 +13,7 @@ export interface Plotted {
 const round = (x: number) => Number(x.toFixed(1));
 
 /** What a plot shows now, as elements of an SVG in the pixels of its canvas's box. */
-export function plotted(plot: uPlot, lines: readonly Plotted[], log: boolean, ink: (colour: string) => string): string {
+export function plotted(plot: uPlot, lines: readonly Plotted[], log: boolean, warm: Warm | null, ink: (colour: string) => string): string {
   const { offsetLeft: left, offsetTop: top, clientWidth: width, clientHeight: height } = plot.over;
   const { x, y } = plot.scales;
   const ends = [x?.min, x?.max, y?.min, y?.max];
@@ -37,5 +38,6 @@ export function plotted(plot: uPlot, lines: readonly Plotted[], log: boolean, in
     const { colour, dashed } = lines[i]!;
     return points.length === 0 ? "" : `<path d="M${points.join("L")}" fill="none" stroke="${escaped(ink(colour))}"${dashed ? ' stroke-dasharray="5 4"' : ""}/>`;
   });
-  return [...levels, ...times, ...courses].join("");
+  const [beneath, above] = warm ? drawnWarm(warm, { left, top, width, height }, px, ink) : ["", ""];
+  return [beneath, ...levels, ...times, ...courses, above].join("");
 }

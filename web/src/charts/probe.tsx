@@ -1,40 +1,57 @@
 import type { HTMLAttributes, TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import { useState } from "preact/hooks";
+import { placeOf, stretchedBy, type View } from "./stretch";
 
 const MOST_SHOWN = 12;
 
-/** A place on a chart's horizontal axis, chosen by pointer or keys among `stops`, which are per cents of the width. */
-export function useProbe(stops: readonly number[]): { at: number | null; props: HTMLAttributes<HTMLDivElement> } {
+/** A place among `stops`, which are values of the axis in their order, chosen by pointer or keys; the same keys and pointer stretch the axis. */
+export function useProbe(view: View, stops: readonly number[]): { at: number | null; props: HTMLAttributes<HTMLDivElement> } {
   const [chosen, choose] = useState<number | null>(null);
-  const last = stops.length - 1;
-  const at = chosen === null || last < 0 ? null : Math.min(chosen, last);
+  const first = stops.findIndex(view.shows);
+  const last = stops.findLastIndex(view.shows);
+  const at = chosen === null || chosen < first || chosen > last || last < 0 ? null : chosen;
   const point = (e: TargetedPointerEvent<HTMLDivElement>) => {
-    const plane = e.currentTarget.querySelector("svg")?.getBoundingClientRect();
-    if (!plane || plane.width === 0) return;
-    const x = (100 * (e.clientX - plane.left)) / plane.width;
-    choose(stops.reduce((best, stop, i) => (Math.abs(stop - x) < Math.abs(stops[best]! - x) ? i : best), 0));
+    const place = placeOf(e);
+    if (place === null || last < 0) return;
+    let best = first;
+    for (let i = first; i <= last; i++) if (Math.abs(view.x(stops[i]!) - place) < Math.abs(view.x(stops[best]!) - place)) best = i;
+    choose(best);
   };
   const key = (e: TargetedKeyboardEvent<HTMLDivElement>) => {
+    const by = stretchedBy(e);
+    if (by !== undefined) {
+      e.preventDefault();
+      return view.zoom(by, at === null ? undefined : view.x(stops[at]!));
+    }
     const steps: Record<string, number> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity };
     const step = steps[e.key];
     if (e.key === "Escape") return choose(null);
-    if (step === undefined) return;
+    if (step === undefined || last < 0) return;
     e.preventDefault();
-    const from = at ?? (step > 0 ? -1 : last + 1);
-    choose(Math.min(last, Math.max(0, from + step)));
+    const from = at ?? (step > 0 ? first - 1 : last + 1);
+    choose(Math.min(last, Math.max(first, from + step)));
   };
-  if (last < 0) return { at, props: {} };
+  if (stops.length === 0) return { at, props: { role: "group", "aria-valuetext": undefined } };
   return {
     at,
     props: {
       tabIndex: 0,
       role: "slider",
-      "aria-valuemin": 0,
-      "aria-valuemax": last,
-      "aria-valuenow": at ?? 0,
-      onPointerMove: point,
-      onPointerDown: point,
+      "aria-valuemin": Math.max(0, first),
+      "aria-valuemax": Math.max(0, last),
+      "aria-valuenow": at ?? Math.max(0, first),
+      onPointerMove: (e) => {
+        point(e);
+        view.move(e);
+      },
+      onPointerDown: (e) => {
+        point(e);
+        view.down(e);
+      },
+      onPointerUp: view.up,
+      onPointerCancel: view.cancel,
       onPointerLeave: () => choose(null),
+      onDblClick: () => view.zoom(null),
       onKeyDown: key,
       onBlur: () => choose(null),
     },
@@ -53,7 +70,7 @@ export const spoken = (values: Values | null): string =>
 
 /** What stands at the place. */
 export function Readout({ values }: { values: Values | null }) {
-  if (values === null) return <p class="values hint">Point at the chart, or use its arrow keys, to read values.</p>;
+  if (values === null) return <p class="values hint">Point at the chart, or use its arrow keys, to read values; draw up a stretch, or use + − 0, to zoom.</p>;
   return (
     <p class="values">
       <b>{values.at}</b>

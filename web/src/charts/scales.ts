@@ -23,13 +23,16 @@ const RATIO_TICKS: [reach: number, ticks: number[]][] = [
   [4, [0.25, 0.5, 1, 2, 4]],
   [2, [0.5, 0.7, 1, 1.4, 2]],
   [1.5, [0.7, 0.8, 1, 1.25, 1.5]],
-  [0, [0.8, 0.9, 1, 1.1, 1.25]],
+  [1.2, [0.8, 0.9, 1, 1.1, 1.25]],
+  [1.04, [0.9, 0.95, 1, 1.05, 1.1]],
+  [1.012, [0.98, 0.99, 1, 1.01, 1.02]],
+  [0, [0.996, 0.998, 1, 1.002, 1.004]],
 ];
 
-/** A log axis around 1 that holds all of `values`, up to a thousandfold; what lies beyond is held at the edge. */
-export function ratioScale(values: readonly (number | null)[]): RatioScale {
+/** A log axis around 1 that holds all of `values`, up to a thousandfold, or is so many times nearer; what lies beyond is held at the edge. */
+export function ratioScale(values: readonly (number | null)[], times = 1): RatioScale {
   const farthest = Math.max(0, ...usable(values).map((v) => Math.abs(Math.log(v))));
-  const reach = Math.min(1100, Math.max(1.3, Math.exp(farthest * 1.06)));
+  const reach = Math.min(1100, Math.max(1.3, Math.exp(farthest * 1.06))) ** (1 / times);
   const ticks = RATIO_TICKS.find(([least]) => reach >= least)![1].filter((t) => t <= reach && t >= 1 / reach);
   const scale = scaleLog().domain([1 / reach, reach]).range([0, 100]).clamp(true);
   return { x: (v) => (v > 0 ? scale(v) : 0), reach, ticks };
@@ -41,10 +44,22 @@ export const band = (margin: number): [number, number] => [1 / (1 + Math.max(0, 
 /** Quantiles on log(1/(1−q)): each nine takes the same width. */
 export interface QuantileScale {
   x: Scale;
+  /** the quantile at a per cent of the width */
+  at: (place: number) => number;
   ticks: number[];
 }
 
 const QUANTILE_TICKS = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
+const BETWEEN = [0.2, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9998, 0.9999, 0.99995, 0.99998, 0.99999, 0.999995, 0.999998, 0.999999];
+
+/** Nines, or finer where a stretch is too short to hold two of them. */
+export function quantileTicks(from: number, to: number): number[] {
+  for (const all of [QUANTILE_TICKS, BETWEEN]) {
+    const ticks = all.filter((q) => q >= from - 1e-9 && q <= to + 1e-9);
+    if (ticks.length > 1) return ticks;
+  }
+  return scaleLinear().domain([from, to]).ticks(3);
+}
 
 /** From `lowest` on, for whoever looks at the tail alone. */
 export function quantileScale(highest: number, lowest = 0): QuantileScale {
@@ -53,7 +68,11 @@ export function quantileScale(highest: number, lowest = 0): QuantileScale {
     .domain([1 / (1 - lowest), 1 / (1 - top)])
     .range([0, 100])
     .clamp(true);
-  return { x: (q) => scale(1 / (1 - Math.min(q, top))), ticks: QUANTILE_TICKS.filter((q) => q >= lowest && q <= top + 1e-9) };
+  return {
+    x: (q) => scale(1 / (1 - Math.min(q, top))),
+    at: (place) => 1 - 1 / scale.invert(place),
+    ticks: QUANTILE_TICKS.filter((q) => q >= lowest && q <= top + 1e-9),
+  };
 }
 
 /** 0.999 → "99.9 %" */
@@ -84,6 +103,27 @@ export function logTicks(low: number, high: number): number[] {
   for (let exponent = Math.floor(Math.log10(low)); exponent <= Math.log10(high); exponent += every)
     for (const step of steps) ticks.push(Number(`${step}e${exponent}`));
   return ticks.filter((t) => t >= low && t <= high);
+}
+
+const ROUNDED = 1e-6; // of a per cent
+
+/** Of points in the order of their places: those that a width of 0 to 100 shows, and the next on either side, where lines lead to. */
+export function seen<T>(points: readonly T[], place: (point: T) => number): T[] {
+  const first = points.findIndex((p) => place(p) >= -ROUNDED);
+  const last = points.findLastIndex((p) => place(p) <= 100 + ROUNDED);
+  return first < 0 || last < 0 ? [] : points.slice(Math.max(0, first - 1), last + 2);
+}
+
+/** Where a line ends that leads through these places, in what is shown: at its last, or where it runs off at the right. */
+export function ending(places: readonly (readonly [x: number, y: number])[]): readonly [x: number, y: number] {
+  const [before, last] = [places.at(-2), places.at(-1) ?? ([0, 0] as const)];
+  if (last[0] <= 100 || !before) return last;
+  return [100, before[1] + ((last[1] - before[1]) * (100 - before[0])) / (last[0] - before[0])];
+}
+
+/** What of a span a width of 0 to 100 shows; null where it shows nothing of it. */
+export function shownOf(from: number, to: number): [from: number, to: number] | null {
+  return to < 0 || from > 100 || !(from <= to) ? null : [Math.max(0, from), Math.min(100, to)];
 }
 
 /** Pushes labels apart so that none overlaps, each as near as may be to its own height; all within [0, height]. */

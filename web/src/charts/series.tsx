@@ -4,6 +4,8 @@ import uPlot from "uplot";
 import { tick, withUnit } from "../format";
 import { drawings } from "../svg";
 import { plotted } from "./plotted";
+import { nearer, type Stretch, stretchedBy } from "./stretch";
+import { mark, shade, type Warm } from "./warm";
 
 /** One trial's course. */
 export interface Line {
@@ -53,6 +55,11 @@ export interface SeriesProps {
   log?: boolean;
   /** charts of one group share the crosshair and the emphasised trial */
   group: string;
+  /** the time that all have something of, and the part that is shown; null is all of it */
+  span: Stretch;
+  stretch: Stretch | null;
+  onStretch: (stretch: Stretch | null) => void;
+  warm: Warm | null;
   /** changes when the colours do */
   theme: string;
 }
@@ -75,22 +82,10 @@ function go(plot: uPlot, to: { left: number; top: number }, series: number | nul
   all.setSeries(series, { focus: true }, true, true);
 }
 
-/** Nearer, farther, or all of the time; for every chart of the group. */
-function zoom(plot: uPlot, group: string, by: number | null) {
-  const { min, max } = plot.scales.x ?? {};
-  if (min == null || max == null) return;
-  const { left = -1 } = plot.cursor;
-  const at = left >= 0 ? plot.posToVal(left, "x") : (min + max) / 2;
-  for (const each of uPlot.sync(group).plots) {
-    const [first, last] = [each.data[0][0], each.data[0].at(-1)];
-    if (first === undefined || last === undefined || first >= last) continue;
-    const [from, to] = by === null ? [first, last] : [Math.max(first, at - (at - min) * by), Math.min(last, at + (max - at) * by)];
-    if (from < to) each.setScale("x", { min: from, max: to });
-  }
-}
+const LEAST_DRAG = 5; // pixels
 
 /** Many trials over time, thinly; the one under the pointer stands out in every chart of the group. */
-export function Series({ name, unit, lines, log = false, group, theme }: SeriesProps) {
+export function Series({ name, unit, lines, log = false, group, span, stretch, onStretch, warm, theme }: SeriesProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const inks = useRef(new Map<string, string>());
@@ -101,6 +96,13 @@ export function Series({ name, unit, lines, log = false, group, theme }: SeriesP
   const key = (e: TargetedKeyboardEvent<HTMLDivElement>) => {
     const u = plot.current;
     if (!u || lines.length === 0) return;
+    const by = stretchedBy(e);
+    if (by !== undefined) {
+      e.preventDefault();
+      const [from, to] = stretch ?? span;
+      const { left = -1 } = u.cursor;
+      return onStretch(by === null ? null : nearer([from, to], span, left >= 0 ? u.posToVal(left, "x") : (from + to) / 2, by));
+    }
     let [line, sample] = place.current;
     line = Math.min(line, lines.length - 1);
     const column = (i: number) => u.data[i + 1] ?? [];
@@ -109,9 +111,6 @@ export function Series({ name, unit, lines, log = false, group, theme }: SeriesP
     else if (e.key === "ArrowUp" || e.key === "ArrowDown") {
       line = (line + (e.key === "ArrowUp" ? lines.length - 1 : 1)) % lines.length;
       sample = next(column(line), Math.max(0, sample) - 1, 1);
-    } else if (e.key === "+" || e.key === "-" || e.key === "0") {
-      e.preventDefault();
-      return zoom(u, group, e.key === "+" ? 0.5 : e.key === "-" ? 2 : null);
     } else if (e.key === "Escape") return go(u, { left: -10, top: -10 }, null);
     else return;
     e.preventDefault();
@@ -125,7 +124,8 @@ export function Series({ name, unit, lines, log = false, group, theme }: SeriesP
   useLayoutEffect(() => {
     const host = box.current!;
     const data = align(log ? lines.map((l) => ({ ...l, values: l.values.map((v) => (v !== null && v > 0 ? v : null)) })) : lines);
-    const ink = (colour: string) => () => resolve(colour, host, inks.current);
+    const colours = (colour: string) => resolve(colour, host, inks.current);
+    const ink = (colour: string) => () => colours(colour);
     let focused: number | null = null;
     const say = (u: uPlot) => {
       const at = focused === null ? null : u.cursor.idxs?.[focused];
@@ -152,6 +152,9 @@ export function Series({ name, unit, lines, log = false, group, theme }: SeriesP
           focus: { prox: 24 },
           hover: { skip: [null, undefined] },
           sync: { key: group, setSeries: true },
+          // what is shown of the time is not the chart's own, so it only says what was drawn up
+          drag: { setScale: false },
+          bind: { dblclick: () => () => (onStretch(null), null) },
         },
         scales: {
           x: { time: false },
@@ -175,6 +178,16 @@ export function Series({ name, unit, lines, log = false, group, theme }: SeriesP
         hooks: {
           setSeries: [(u, index) => ((focused = index), say(u))],
           setCursor: [say],
+          setSelect: [
+            (u) => {
+              const { left, width } = u.select;
+              if (width < LEAST_DRAG) return;
+              onStretch([u.posToVal(left, "x"), u.posToVal(left + width, "x")]);
+              u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+            },
+          ],
+          drawClear: [(u) => warm && shade(u, warm, colours)],
+          draw: [(u) => warm && mark(u, warm, colours)],
         },
       },
       data,
@@ -182,7 +195,7 @@ export function Series({ name, unit, lines, log = false, group, theme }: SeriesP
     );
     plot.current = made;
     place.current = [0, -1];
-    drawings.set(made.ctx.canvas, () => plotted(made, lines, log, (colour) => resolve(colour, host, inks.current)));
+    drawings.set(made.ctx.canvas, () => plotted(made, lines, log, warm, colours));
     const watch = new ResizeObserver(() => {
       const width = host.clientWidth;
       if (width >= 120 && width !== made.width) made.setSize({ width, height: HEIGHT });
@@ -193,7 +206,12 @@ export function Series({ name, unit, lines, log = false, group, theme }: SeriesP
       made.destroy();
       plot.current = null;
     };
-  }, [lines, log, unit, group]);
+  }, [lines, log, unit, group, warm, onStretch]);
+
+  useLayoutEffect(() => {
+    const [min, max] = stretch ?? span;
+    if (min < max) plot.current?.setScale("x", { min, max });
+  }, [stretch, span, lines, log, unit, group, warm, onStretch]);
 
   useLayoutEffect(() => {
     inks.current.clear();
@@ -212,7 +230,7 @@ export function Series({ name, unit, lines, log = false, group, theme }: SeriesP
         aria-label={`${name} over time, ${lines.length} trials`}
         aria-valuemin={0}
         aria-valuemax={Math.max(0, lines.length - 1)}
-        aria-valuenow={0}
+        aria-valuenow={place.current[0]}
         aria-valuetext={readout || "no trial chosen"}
         onKeyDown={key}
       />

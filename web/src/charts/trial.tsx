@@ -2,9 +2,10 @@ import { scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
 import { duration, short, tick, withUnit } from "../format";
 import { useLook } from "../identity";
-import type { Trial } from "../page";
+import type { Measurement, Trial } from "../page";
 import { Readout, spoken, useProbe, type Values } from "./probe";
-import { latencyScale } from "./scales";
+import { latencyScale, seen, shownOf } from "./scales";
+import { DrawnUp, useStretch, Zoom } from "./stretch";
 
 const HEIGHT = 200;
 const BAND = 22; // of the phases above the curve
@@ -21,6 +22,8 @@ export interface Phase {
   to: number;
   t_s: number[];
   values: (number | null)[];
+  /** of a cell */
+  measurement?: Measurement;
 }
 
 /** What a trial went through. Older records do not say when a cell began: there each follows the one before. */
@@ -41,7 +44,7 @@ export function phases(trial: Trial, measure: Measure): Phase[] {
     const from = finite(m.began_s) ? m.began_s : now;
     const last = m.seconds.t_s.at(-1) ?? 0;
     now = from + (finite(m.lasted_s) && m.lasted_s > 0 ? m.lasted_s : last);
-    found.push({ name: m.cell, kind: "cell", from, to: now, t_s: m.seconds.t_s.map((t) => from + t), values: m.seconds[measure] });
+    found.push({ name: m.cell, kind: "cell", from, to: now, t_s: m.seconds.t_s.map((t) => from + t), values: m.seconds[measure], measurement: m });
   }
   return found.filter((p) => Number.isFinite(p.from) && Number.isFinite(p.to) && p.to < 1e9);
 }
@@ -52,39 +55,51 @@ export function WholeTrial({ trial, measure, word, unit }: { trial: Trial; measu
   const all = phases(trial, measure);
   const end = all.reduce((most, p) => Math.max(most, p.to), 0);
   const points = (p: Phase): [number, number][] => p.t_s.flatMap((t, i): [number, number][] => (p.values[i] != null && p.values[i]! > 0 && t <= end ? [[t, p.values[i]!]] : []));
-  const drawn = all.map((p) => ({ ...p, points: points(p) }));
-  const x = scaleLinear()
+  const courses = all.map((p) => ({ ...p, points: points(p) }));
+  const whole = scaleLinear()
     .domain([0, end || 1])
     .range([0, 100])
     .clamp(true);
-  const stops = drawn.flatMap((p) => p.points.map(([t, v]) => ({ t, v, phase: p.name }))).sort((a, b) => a.t - b.t);
-  const probe = useProbe(stops.map((s) => x(s.t)));
+  const view = useStretch({ x: whole, at: (place) => whole.invert(place) }, `${trial.block} ${trial.position}`);
+  const { x } = view;
+  const stops = courses.flatMap((p) => p.points.map(([t, v]) => ({ t, v, phase: p.name }))).sort((a, b) => a.t - b.t);
+  const probe = useProbe(
+    view,
+    stops.map((s) => s.t),
+  );
   if (end === 0) return <p class="empty">It never answered rightly: there is nothing to draw.</p>;
-  const { y, ticks } = latencyScale(drawn.flatMap((p) => p.points.map(([, v]) => v)), HEIGHT);
+  const drawn = courses.map((p) => seen(p.points, ([t]) => x(t)));
+  const { y, ticks } = latencyScale(drawn.flatMap((course) => course.map(([, v]) => v)), HEIGHT);
   const path = line<[number, number]>()
     .x(([t]) => (x(t) / 100) * WIDTH)
     .y(([, v]) => BAND + y(v));
-  const steady = trial.steady_ms !== null && Number.isFinite(trial.steady_ms) && trial.steady_ms / 1000 <= end ? x(trial.steady_ms / 1000) : null;
+  const steady = trial.steady_ms !== null && Number.isFinite(trial.steady_ms) && trial.steady_ms / 1000 <= end && view.shows(trial.steady_ms / 1000) ? x(trial.steady_ms / 1000) : null;
   const here = probe.at === null ? null : stops[probe.at]!;
   const values: Values | null = here && { at: `${duration(here.t * 1000)} after the start`, of: [{ name: here.phase, text: withUnit(here.v, unit) }] };
+  const times = scaleLinear().domain(view.ends).ticks(6);
   const bottom = BAND + HEIGHT;
   const name = `${word} over the whole trial of ${trial.contender} in block ${trial.block}`;
   return (
     <>
       <div class="plot" aria-label={name} aria-valuetext={spoken(values)} {...probe.props}>
         <svg width="100%" height={bottom} overflow="visible" role="img" aria-label={name}>
-          {all.map((p, i) => (
-            <g key={i} class={`phase ${p.kind}`}>
-              <rect x={pct(x(p.from))} width={pct(Math.max(0, x(p.to) - x(p.from)))} y="0" height={bottom} />
-              {x(p.to) - x(p.from) > 8 && (
-                <svg x={pct((x(p.from) + x(p.to)) / 2)} overflow="visible">
-                  <text class="middle" y="15">
-                    {short(p.name, Math.max(4, Math.floor((x(p.to) - x(p.from)) * 0.9)))}
-                  </text>
-                </svg>
-              )}
-            </g>
-          ))}
+          {all.map((p, i) => {
+            const here = shownOf(x(p.from), x(p.to));
+            if (here === null) return null;
+            const [from, to] = here;
+            return (
+              <g key={i} class={`phase ${p.kind}`}>
+                <rect x={pct(from)} width={pct(to - from)} y="0" height={bottom} />
+                {to - from > 8 && (
+                  <svg x={pct((from + to) / 2)} overflow="visible">
+                    <text class="middle" y="15">
+                      {short(p.name, Math.max(4, Math.floor((to - from) * 0.9)))}
+                    </text>
+                  </svg>
+                )}
+              </g>
+            );
+          })}
           {ticks.map((v) => (
             <g key={v}>
               <line class="grid" x1="0" x2="100%" y1={BAND + y(v)} y2={BAND + y(v)} />
@@ -93,7 +108,7 @@ export function WholeTrial({ trial, measure, word, unit }: { trial: Trial; measu
               </text>
             </g>
           ))}
-          {x.ticks(6).map((t) => (
+          {times.map((t) => (
             <text key={t} class="tick middle" x={pct(x(t))} y={bottom + 18}>
               {tick(t)}
             </text>
@@ -101,16 +116,18 @@ export function WholeTrial({ trial, measure, word, unit }: { trial: Trial; measu
           <text class="axis middle" x="50%" y={bottom + 38}>
             s from the start of the process
           </text>
-          <svg width="100%" height={bottom} viewBox={`0 0 ${WIDTH} ${bottom}`} preserveAspectRatio="none" overflow="visible">
-            {drawn.map((p, i) => (
-              <path key={i} class="curve" d={path(p.points) ?? ""} stroke={colour} stroke-width="1.8" />
+          <svg width="100%" height={bottom} viewBox={`0 0 ${WIDTH} ${bottom}`} preserveAspectRatio="none" overflow={view.zoomed ? "hidden" : "visible"}>
+            {drawn.map((course, i) => (
+              <path key={i} class="curve" d={path(course) ?? ""} stroke={colour} stroke-width="1.8" />
             ))}
           </svg>
           {steady !== null && <line class="steady" x1={pct(steady)} x2={pct(steady)} y1="0" y2={bottom} />}
           {here && <line class="probe" x1={pct(x(here.t))} x2={pct(x(here.t))} y1={BAND} y2={bottom} />}
+          <DrawnUp view={view} height={bottom} />
         </svg>
       </div>
       <Readout values={values} />
+      <Zoom of={name} zoomed={view.zoomed} zoom={view.zoom} shown={`${view.ends.map((s) => duration(s * 1000)).join(" to ")} after the start`} />
     </>
   );
 }

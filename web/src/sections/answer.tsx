@@ -1,5 +1,6 @@
 import { Beside, Ground, grounds, Interval, IntervalKey, other, Outcome, RatioAxis } from "../charts/interval";
 import { band, ratioScale } from "../charts/scales";
+import { useNearer, Zoom } from "../charts/stretch";
 import { percent, probability, unbroken, webAddress } from "../format";
 import { Name } from "../identity";
 import { DataTable } from "../parts";
@@ -63,7 +64,9 @@ function Cite({ source }: { source: Source }) {
 
 /** The picture: every claim's interval on one axis. */
 function Claims({ claims }: { claims: Claim[] }) {
-  const scale = ratioScale(claims.flatMap((c) => c.cells.flatMap((e) => [e.ratio, e.ratio_low, e.ratio_high, ...(other(e) ?? []), ...band(e.margin)])));
+  const near = useNearer();
+  const ratios = claims.flatMap((c) => c.cells.flatMap((e) => [e.ratio, e.ratio_low, e.ratio_high, ...(other(e) ?? []), ...band(e.margin)]));
+  const scale = ratioScale(ratios, near.times);
   const tested = claims.filter((c) => c.p !== null).length;
   return (
     <figure class="forest claims" aria-label="The claims, each with its ratio to the baseline">
@@ -103,6 +106,7 @@ function Claims({ claims }: { claims: Claim[] }) {
           </div>
         </div>
       ))}
+      <Zoom of="claims" {...near.props} />
       <IntervalKey findings={["confirmed", "refuted", "undecided"]} confidences={claims.flatMap((c) => c.cells.filter((e) => e.ratio_low !== null).map((e) => e.confidence))}>
         <Beside />
       </IntervalKey>
@@ -122,10 +126,12 @@ function Claims({ claims }: { claims: Claim[] }) {
 
 /** Without claims: the verdicts that the sentence speaks of, on one axis. */
 function Spoken({ page }: { page: Page }) {
+  const near = useNearer();
   const { subject, metrics } = page.answer;
   const spoken = page.verdicts.filter((v) => v.contender === subject && metrics.includes(v.metric) && v.ratio !== null);
   if (spoken.length === 0) return <p class="empty">This experiment states no claims; what was found stands below.</p>;
-  const scale = ratioScale(spoken.flatMap((v) => [v.ratio, v.ratio_low, v.ratio_high, ...(other(v) ?? []), ...band(v.margin)]));
+  const ratios = spoken.flatMap((v) => [v.ratio, v.ratio_low, v.ratio_high, ...(other(v) ?? []), ...band(v.margin)]);
+  const scale = ratioScale(ratios, near.times);
   return (
     <figure class="forest spoken" aria-label="What the answer rests on, each with its ratio to the baseline">
       <p class="small">
@@ -147,6 +153,7 @@ function Spoken({ page }: { page: Page }) {
           </div>
         </div>
       ))}
+      <Zoom of="what the answer rests on" {...near.props} />
       <IntervalKey findings={["better", "worse", "equivalent", "undecided"]} confidences={spoken.map((v) => v.confidence)}>
         <Beside />
       </IntervalKey>

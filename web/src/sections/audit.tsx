@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { NONE, sig, unbroken } from "../format";
 import { Name } from "../identity";
 import type { Audit, AuditedTable, AuditFinding, Row } from "../page";
-import { Scroll, Section } from "../parts";
+import { CopyTable, Scroll, Section } from "../parts";
 
 const WORDINGS: Record<AuditFinding["wording"], string> = {
   "contradicts-itself": "contradicts itself",
@@ -79,6 +79,11 @@ function Printed({ table }: { table: AuditedTable }) {
           </tbody>
         ))}
       </Figures>
+      <CopyTable
+        title={`as printed: ${table.title}`}
+        columns={["Row", ...table.columns, "Flagged"]}
+        rows={() => table.rows.map((row) => [row.name, ...table.columns.map((_, i) => row.figures[i]), row.findings.map((f) => `${WORDINGS[f.wording] ?? String(f.wording)}: ${f.what}`).join("; ")])}
+      />
     </div>
   );
 }
@@ -129,16 +134,16 @@ function Finding({ finding }: { finding: AuditFinding }) {
   );
 }
 
-const COLUMNS: [heading: string, value: (row: Row) => string][] = [
-  ["Throughput /s", (r) => sig(r.throughput_per_s)],
-  ["Average ms", (r) => sig(r.average_ms)],
-  ["Deviation ms", (r) => sig(r.deviation_ms)],
-  ["Min ms", (r) => sig(r.min_ms)],
-  ["p99 ms", (r) => sig(r.p99_ms)],
-  ["Max ms", (r) => sig(r.max_ms)],
-  ["CPU %", (r) => sig(r.cpu_percent)],
-  ["Threads", (r) => sig(r.threads)],
-  ["Memory MB", (r) => sig(r.memory_mb)],
+const COLUMNS: [heading: string, value: (row: Row) => number | null][] = [
+  ["Throughput /s", (r) => r.throughput_per_s],
+  ["Average ms", (r) => r.average_ms],
+  ["Deviation ms", (r) => r.deviation_ms],
+  ["Min ms", (r) => r.min_ms],
+  ["p99 ms", (r) => r.p99_ms],
+  ["Max ms", (r) => r.max_ms],
+  ["CPU %", (r) => r.cpu_percent],
+  ["Threads", (r) => r.threads],
+  ["Memory MB", (r) => r.memory_mb],
 ];
 
 function Measured({ table }: { table: Row[] }) {
@@ -158,13 +163,18 @@ function Measured({ table }: { table: Row[] }) {
               </td>
               {COLUMNS.map(([heading, value]) => (
                 <td key={heading} class="number">
-                  {value(row)}
+                  {sig(value(row))}
                 </td>
               ))}
             </tr>
           ))}
         </tbody>
       </Figures>
+      <CopyTable
+        title="measured here"
+        columns={["Contender", "Cell", ...COLUMNS.map(([heading]) => heading)]}
+        rows={() => table.map((row) => [row.contender, row.cell, ...COLUMNS.map(([, value]) => value(row))])}
+      />
     </div>
   );
 }

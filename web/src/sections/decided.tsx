@@ -1,10 +1,11 @@
 import { Interval, RatioAxis } from "../charts/interval";
 import { LooksLine } from "../charts/looks";
 import { band, ratioScale } from "../charts/scales";
+import { useNearer, Zoom } from "../charts/stretch";
 import { confidence, count, interval, percent, probability } from "../format";
 import { Name } from "../identity";
 import type { Claim, Noise, Page, Stopping } from "../page";
-import { DataTable, Facts, Scroll, Section } from "../parts";
+import { CopyTable, DataTable, Facts, Scroll, Section } from "../parts";
 
 type Props = Pick<Page, "claims" | "stopping" | "noise" | "instrument" | "contenders">;
 
@@ -90,12 +91,15 @@ function Holm({ claims, confidence: wanted }: { claims: Claim[]; confidence: num
           </tbody>
         </table>
       </Scroll>
+      <CopyTable title="claims with their p-values" columns={["Claim", "Outcome", "p", "p, Holm"]} rows={() => claims.map((c) => [c.text, c.outcome, c.p, c.p_adjusted])} />
     </>
   );
 }
 
 function NoisePart({ noise, baseline }: { noise: Noise[]; baseline: string }) {
-  const scale = ratioScale(noise.flatMap((n) => [n.ratio, n.ratio_low, n.ratio_high, ...band(n.margin)]));
+  const near = useNearer();
+  const ratios = noise.flatMap((n) => [n.ratio, n.ratio_low, n.ratio_high, ...band(n.margin)]);
+  const scale = ratioScale(ratios, near.times);
   const cells = [...new Set(noise.map((n) => n.cell))];
   return (
     <figure class="forest noise" aria-label="The baseline against itself, cell by cell and metric by metric">
@@ -126,6 +130,7 @@ function NoisePart({ noise, baseline }: { noise: Noise[]; baseline: string }) {
             ))}
         </div>
       ))}
+      <Zoom of="the baseline against itself" {...near.props} />
       <DataTable
         title="the baseline against itself"
         columns={["Cell", "Metric", "Ratio", "Low", "High", "Deviation of a block's log-ratio", "Margin", "Best measured for, s"]}

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { EffectsChart } from "../charts/effects";
+import { useNearer, Zoom } from "../charts/stretch";
 import { count, probability } from "../format";
 import type { Effects } from "../page";
 import { DataTable, Pick, Scroll, Section } from "../parts";
@@ -7,6 +8,7 @@ import { DataTable, Pick, Scroll, Section } from "../parts";
 /** What each of the crossed factors adds, apart from the others. */
 export function EffectsSection({ effects }: { effects: Effects[] }) {
   const [chosen, setChosen] = useState<string | null>(null);
+  const near = useNearer();
   const cells = [...new Set(effects.map((e) => e.cell))];
   const cell = cells.find((c) => c === chosen) ?? cells[0];
   const here = effects.filter((e) => e.cell === cell);
@@ -23,8 +25,9 @@ export function EffectsSection({ effects }: { effects: Effects[] }) {
       </div>
       <figure aria-label={`What each factor adds in ${cell}`}>
         <Scroll label={`What each factor adds in ${cell}`}>
-          <EffectsChart all={here} />
+          <EffectsChart all={here} times={near.times} />
         </Scroll>
+        <Zoom of={`what each factor adds in ${cell}`} {...near.props} />
         <p class="key">
           <span>Starts used: {[...new Set(used)].join(", ")}.</span>
           <span>Dashed: not beyond chance by itself.</span>

@@ -34,7 +34,7 @@ export function LatencySection({ curves, ...all }: { curves: Curve[] } & CellCho
       {here.length === 0 ? (
         <p class="empty">No latency was recorded for this cell.</p>
       ) : (
-        <figure>
+        <figure aria-label={`${word} by quantile in cell ${choice.cell?.name}`}>
           {reached.length > 1 && (
             <div class="picks">
               <Pick label="From" value={String(from)} onPick={(q) => setFrom(Number(q))} options={reached.map((q) => ({ value: String(q), text: q === 0 ? "the shortest" : quantileName(q) }))} />

@@ -1,25 +1,26 @@
 import { count, NONE, sig } from "../format";
 import { Name } from "../identity";
 import type { Cell, Published, Row } from "../page";
-import { latencyWord, Scroll, Section } from "../parts";
+import { CopyTable, latencyWord, Scroll, Section } from "../parts";
 
-const COLUMNS: [heading: string, value: (row: Row) => string][] = [
-  ["Samples", (r) => count(r.samples)],
-  ["Deviation ms", (r) => sig(r.deviation_ms)],
-  ["Throughput /s", (r) => sig(r.throughput_per_s)],
-  ["Average ms", (r) => sig(r.average_ms)],
-  ["Min ms", (r) => sig(r.min_ms)],
-  ["p50 ms", (r) => sig(r.p50_ms)],
-  ["p95 ms", (r) => sig(r.p95_ms)],
-  ["p99 ms", (r) => sig(r.p99_ms)],
-  ["Max ms", (r) => sig(r.max_ms)],
-  ["Received KB/s", (r) => sig(r.received_kb_per_s)],
-  ["Average bytes", (r) => sig(r.average_bytes)],
-  ["CPU %", (r) => sig(r.cpu_percent)],
-  ["CPU µs/request", (r) => sig(r.cpu_us_per_request)],
-  ["Threads", (r) => sig(r.threads)],
-  ["Memory MB", (r) => sig(r.memory_mb)],
+const COLUMNS: [heading: string, value: (row: Row) => number | null, shown?: (value: number | null) => string][] = [
+  ["Samples", (r) => r.samples, count],
+  ["Deviation ms", (r) => r.deviation_ms],
+  ["Throughput /s", (r) => r.throughput_per_s],
+  ["Average ms", (r) => r.average_ms],
+  ["Min ms", (r) => r.min_ms],
+  ["p50 ms", (r) => r.p50_ms],
+  ["p95 ms", (r) => r.p95_ms],
+  ["p99 ms", (r) => r.p99_ms],
+  ["Max ms", (r) => r.max_ms],
+  ["Received KB/s", (r) => r.received_kb_per_s],
+  ["Average bytes", (r) => r.average_bytes],
+  ["CPU %", (r) => r.cpu_percent],
+  ["CPU µs/request", (r) => r.cpu_us_per_request],
+  ["Threads", (r) => r.threads],
+  ["Memory MB", (r) => r.memory_mb],
 ];
+const errors = (row: Row): string => (row.errors.length === 0 ? "none" : row.errors.map((e) => `${count(e.count)} ${e.kind}`).join(", "));
 
 export function SummarySection({ table, cells, published }: { table: Row[]; cells: Cell[]; published: Published | null }) {
   return (
@@ -58,12 +59,12 @@ export function SummarySection({ table, cells, published }: { table: Row[]; cell
                         <th scope="row">
                           <Name name={row.contender} />
                         </th>
-                        {COLUMNS.map(([heading, value]) => (
+                        {COLUMNS.map(([heading, value, shown = sig]) => (
                           <td key={heading} class="number">
-                            {value(row)}
+                            {shown(value(row))}
                           </td>
                         ))}
-                        <td class="errors">{row.errors.length === 0 ? "none" : row.errors.map((e) => `${count(e.count)} ${e.kind}`).join(", ")}</td>
+                        <td class="errors">{errors(row)}</td>
                       </tr>
                     ))}
                 </tbody>
@@ -71,6 +72,13 @@ export function SummarySection({ table, cells, published }: { table: Row[]; cell
             })}
           </table>
         </Scroll>
+      )}
+      {table.length > 0 && (
+        <CopyTable
+          title="summary"
+          columns={["Cell", "Contender", ...COLUMNS.map(([heading]) => heading), "Errors"]}
+          rows={() => table.map((row) => [row.cell, row.contender, ...COLUMNS.map(([, value]) => value(row)), errors(row)])}
+        />
       )}
       {published && <AsPublished published={published} />}
     </Section>
@@ -109,6 +117,7 @@ function AsPublished({ published }: { published: Published }) {
           </tbody>
         </table>
       </Scroll>
+      <CopyTable title={published.title} columns={published.columns} rows={() => published.rows} />
       {published.note && (
         <p class="note" dir="auto">
           {published.note}

@@ -3,8 +3,10 @@ import { unbroken } from "../format";
 import { Name } from "../identity";
 import type { Symptom } from "../page";
 import { DataTable, Section } from "../parts";
+import { useHidden } from "../shown";
 
 export function SymptomsSection({ symptoms }: { symptoms: Symptom[] }) {
+  const hidden = useHidden();
   return (
     <Section id="symptoms" title="Symptoms" lead="Known causes that the shape of the data gives away. They explain; they decide nothing.">
       {symptoms.length === 0 ? (
@@ -31,12 +33,18 @@ export function SymptomsSection({ symptoms }: { symptoms: Symptom[] }) {
                   <i>hint:</i> {unbroken(s.hint)}
                 </p>
               )}
-              <SmallPicture of={s.picture} />
-              <DataTable
-                title={s.picture.title}
-                columns={["Series", s.picture.x, s.picture.y]}
-                rows={() => s.picture.series.flatMap((line) => line.points.map(([x, y]) => [line.name, x, y]))}
-              />
+              {hidden.has(s.contender) ? (
+                <p class="empty">Its picture is hidden, as its contender is.</p>
+              ) : (
+                <>
+                  <SmallPicture of={s.picture} />
+                  <DataTable
+                    title={s.picture.title}
+                    columns={["Series", s.picture.x, s.picture.y]}
+                    rows={() => s.picture.series.flatMap((line) => line.points.map(([x, y]) => [line.name, x, y]))}
+                  />
+                </>
+              )}
             </article>
           ))}
         </div>

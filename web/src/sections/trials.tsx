@@ -1,7 +1,7 @@
 import { count, duration } from "../format";
 import { Name, Swatch } from "../identity";
 import type { Fault, Page, Trial } from "../page";
-import { DataTable, Scroll, Section } from "../parts";
+import { CopyTable, DataTable, Scroll, Section } from "../parts";
 import { address, OneTrial, useTrial } from "./trial";
 
 type Props = Pick<Page, "trials" | "faults" | "fault_counts" | "skipped">;
@@ -75,6 +75,7 @@ function Faults({ faults, counts }: { faults: Fault[]; counts: Page["fault_count
           <FaultList faults={faults.slice(FIRST)} />
         </details>
       )}
+      <CopyTable title="faults" columns={["Kind", "Where", "Evidence", "Hint"]} rows={() => faults.map((f) => [f.kind, f.where, f.evidence, f.hint])} />
     </>
   );
 }

@@ -1,5 +1,6 @@
 import { Beside, Ground, grounds, Interval, IntervalKey, other, Outcome, RatioAxis } from "../charts/interval";
 import { band, ratioScale } from "../charts/scales";
+import { useNearer, Zoom } from "../charts/stretch";
 import { count, percent, unbroken, withUnit } from "../format";
 import { Name } from "../identity";
 import type { Verdict } from "../page";
@@ -7,6 +8,7 @@ import { CellPicker, DataTable, Section, type CellChoice } from "../parts";
 
 export function VerdictsSection({ verdicts, ...choice }: { verdicts: Verdict[] } & CellChoice) {
   const here = verdicts.filter((v) => v.cell === choice.cell?.name);
+  const near = useNearer();
   const metrics = [...new Set(here.map((v) => v.metric))];
   return (
     <Section id="verdicts" title="Verdicts" lead="Every contender against the baseline, metric by metric, from ratios taken within each block. What either of two intervals holds decides.">
@@ -16,8 +18,9 @@ export function VerdictsSection({ verdicts, ...choice }: { verdicts: Verdict[] }
       ) : (
         <figure class="forest" aria-label={`Verdicts in cell ${choice.cell?.name}: ratios to the baseline with intervals`}>
           {metrics.map((metric) => (
-            <Metric key={metric} verdicts={here.filter((v) => v.metric === metric)} />
+            <Metric key={metric} verdicts={here.filter((v) => v.metric === metric)} times={near.times} />
           ))}
+          <Zoom of={`verdicts in ${choice.cell?.name}`} {...near.props} />
           <IntervalKey findings={["better", "worse", "equivalent", "undecided"]} confidences={here.filter((v) => v.ratio_low !== null).map((v) => v.confidence)}>
             <Beside />
           </IntervalKey>
@@ -52,8 +55,9 @@ export function VerdictsSection({ verdicts, ...choice }: { verdicts: Verdict[] }
 }
 
 /** One metric on an axis of its own: a start-up of a hundredth would squeeze every other interval to a dot. */
-function Metric({ verdicts }: { verdicts: Verdict[] }) {
-  const scale = ratioScale(verdicts.flatMap((v) => [v.ratio, v.ratio_low, v.ratio_high, ...(other(v) ?? []), ...band(v.margin)]));
+function Metric({ verdicts, times }: { verdicts: Verdict[]; times: number }) {
+  const ratios = verdicts.flatMap((v) => [v.ratio, v.ratio_low, v.ratio_high, ...(other(v) ?? []), ...band(v.margin)]);
+  const scale = ratioScale(ratios, times);
   const drawn = verdicts.some((v) => v.ratio !== null);
   const { label, unit, lower_is_better: lower, baseline, baseline_value } = verdicts[0]!;
   return (

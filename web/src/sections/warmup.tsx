@@ -4,8 +4,8 @@ import { common, Course } from "../charts/windows";
 import { count, sig, withUnit } from "../format";
 import { Name, useLook } from "../identity";
 import type { Contender, Trial, WarmUp, WarmUpClass, Windows } from "../page";
-import { DataTable, Pick, Scroll, Section } from "../parts";
-import { useHidden } from "../shown";
+import { CopyTable, DataTable, Pick, Scroll, Section } from "../parts";
+import { Legend, useHidden } from "../shown";
 
 const CLASSES: Record<WarmUpClass, string> = {
   flat: "flat",
@@ -44,6 +44,7 @@ export function WarmUpSection({ warmups, trials, contenders }: { warmups: WarmUp
       title="Start-up and warm-up"
       lead="Each start is loaded below saturation, second by second, until it keeps a level; only then is it measured. Cold is the first second of load, steady the level that was kept: medians over starts."
     >
+      {trials.length > 0 && <Legend names={contenders.map((c) => c.name)} />}
       {trials.length > 0 && (
         <figure class="forest timeline" aria-label="Every start, from the start of its process">
           <Starts trials={trials} contenders={contenders.filter((c) => !hidden.has(c.name))} />
@@ -92,37 +93,46 @@ export function WarmUpSection({ warmups, trials, contenders }: { warmups: WarmUp
   );
 }
 
+const classes = (w: WarmUp): string => w.classes.map((c) => `${count(c.count)} ${word(c.class)}`).join(", ") || "none";
+
 function Cold({ warmups }: { warmups: WarmUp[] }) {
   return (
-    <Scroll label="Cold against steady">
-      <table class="cold">
-        <thead>
-          <tr>
-            <th scope="col">Contender</th>
-            <th scope="col">Starts</th>
-            {["Steady after", "CPU µs/request, cold", "steady", "Longest ms, cold"].map((heading, i) => (
-              <th key={i} scope="col" class="number">
-                {heading}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {warmups.map((w) => (
-            <tr key={w.contender}>
-              <th scope="row">
-                <Name name={w.contender} />
-              </th>
-              <td>{w.classes.map((c) => `${count(c.count)} ${word(c.class)}`).join(", ") || "none"}</td>
-              <td class="number">{withUnit(w.steady_after_s, "s")}</td>
-              <td class="number">{sig(w.cold_cpu_us)}</td>
-              <td class="number">{sig(w.steady_cpu_us)}</td>
-              <td class="number">{sig(w.cold_max_ms)}</td>
+    <>
+      <Scroll label="Cold against steady">
+        <table class="cold">
+          <thead>
+            <tr>
+              <th scope="col">Contender</th>
+              <th scope="col">Starts</th>
+              {["Steady after", "CPU µs/request, cold", "steady", "Longest ms, cold"].map((heading, i) => (
+                <th key={i} scope="col" class="number">
+                  {heading}
+                </th>
+              ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+          </thead>
+          <tbody>
+            {warmups.map((w) => (
+              <tr key={w.contender}>
+                <th scope="row">
+                  <Name name={w.contender} />
+                </th>
+                <td>{classes(w)}</td>
+                <td class="number">{withUnit(w.steady_after_s, "s")}</td>
+                <td class="number">{sig(w.cold_cpu_us)}</td>
+                <td class="number">{sig(w.steady_cpu_us)}</td>
+                <td class="number">{sig(w.cold_max_ms)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+      <CopyTable
+        title="cold against steady"
+        columns={["Contender", "Starts", "Steady after, s", "CPU µs/request, cold", "CPU µs/request, steady", "Longest ms, cold"]}
+        rows={() => warmups.map((w) => [w.contender, classes(w), w.steady_after_s, w.cold_cpu_us, w.steady_cpu_us, w.cold_max_ms])}
+      />
+    </>
   );
 }
 

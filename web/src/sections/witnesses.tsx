@@ -1,15 +1,22 @@
+import type { Value } from "../csv";
 import { count, sig } from "../format";
 import type { WitnessLine, Witnesses } from "../page";
-import { Scroll, Section } from "../parts";
+import { CopyTable, Scroll, Section } from "../parts";
 
-const COLUMNS: [heading: string, value: (line: WitnessLine) => string][] = [
-  ["Reached /s", (l) => sig(l.rate_per_s)],
-  ["Median ms", (l) => sig(l.p50_ms)],
-  ["p99 ms", (l) => sig(l.p99_ms)],
-  ["Failed %", (l) => sig(l.failed_percent)],
-  ["Own CPU µs/request", (l) => sig(l.cpu_us_per_request)],
-  ["Own memory MB", (l) => sig(l.memory_mb)],
-  ["Trials", (l) => count(l.used)],
+const COLUMNS: [heading: string, value: (line: WitnessLine) => number | null, shown?: (value: number | null) => string][] = [
+  ["Reached /s", (l) => l.rate_per_s],
+  ["Median ms", (l) => l.p50_ms],
+  ["p99 ms", (l) => l.p99_ms],
+  ["Failed %", (l) => l.failed_percent],
+  ["Own CPU µs/request", (l) => l.cpu_us_per_request],
+  ["Own memory MB", (l) => l.memory_mb],
+  ["Trials", (l) => l.used, count],
+];
+
+/** What is known, then each generator. */
+const rows = ({ truth, lines }: Witnesses): Value[][] => [
+  ...(truth ? [["known", truth.rate_per_s, truth.p50_ms, truth.p99_ms, ...COLUMNS.slice(3).map(() => null), null]] : []),
+  ...lines.map((line) => [line.generator, ...COLUMNS.map(([, value]) => value(line)), line.differs.join("; ")]),
 ];
 
 /** What other generators say of the same load, with what is known of it. */
@@ -55,9 +62,9 @@ export function WitnessesSection({ witnesses }: { witnesses: Witnesses[] }) {
                     <th scope="row">
                       <bdi>{line.generator}</bdi>
                     </th>
-                    {COLUMNS.map(([heading, value]) => (
+                    {COLUMNS.map(([heading, value, shown = sig]) => (
                       <td key={heading} class="number">
-                        {value(line)}
+                        {shown(value(line))}
                       </td>
                     ))}
                   </tr>
@@ -65,6 +72,7 @@ export function WitnessesSection({ witnesses }: { witnesses: Witnesses[] }) {
               </tbody>
             </table>
           </Scroll>
+          <CopyTable title={of.title} columns={["Generator", ...COLUMNS.map(([heading]) => heading), "Differs"]} rows={() => rows(of)} />
           <ul class="plain">
             {of.lines
               .filter((line) => line.differs.length > 0)

@@ -167,6 +167,114 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     await tab.close();
   });
 
+  test("time is stretched with the pointer in all six charts and the heat map, and stays while contenders come and go", async () => {
+    const { tab, complaints } = await open(realistic());
+    const drawn = () => tab.$$eval("#time canvas", (all) => all.map((c) => (c as HTMLCanvasElement).toDataURL()));
+    const box = () => tab.getAttribute("#time .heat svg[role=img]", "viewBox");
+    const said = () => tab.textContent('#time .zoom [role="status"]');
+    const over = tab.locator("#time .u-over").first();
+    await over.scrollIntoViewIfNeeded();
+    const [whole, seconds] = [await drawn(), await box()];
+    const at = (await over.boundingBox())!;
+    await tab.mouse.move(at.x + at.width * 0.25, at.y + 40);
+    await tab.mouse.down();
+    await tab.mouse.move(at.x + at.width * 0.5, at.y + 40, { steps: 5 });
+    await tab.mouse.up();
+    await tab.mouse.move(5, 5);
+    await settled(tab);
+    expect((await drawn()).filter((picture, i) => picture !== whole[i])).toHaveLength(6);
+    expect(await box()).not.toBe(seconds);
+    const stretch = await said();
+    expect(stretch).toMatch(/^\S+ to \S+ s$/);
+    await tab.locator("#time .legend button").nth(1).click();
+    await settled(tab);
+    expect(await said()).toBe(stretch);
+    await tab.locator("#time .legend button").nth(1).click();
+    await over.dblclick();
+    await tab.mouse.move(5, 5);
+    await settled(tab);
+    expect(await said()).toBe("");
+    expect(await box()).toBe(seconds);
+    expect(complaints).toEqual([]);
+    await tab.close();
+  });
+
+  for (const scheme of ["light", "dark"] as const)
+    test(`from the start of the process the end of warm-up is marked, ${scheme}`, async () => {
+      const { tab, complaints } = await open(realistic(), 1280, scheme);
+      await tab.click('#time .choices label:has(input[value="p50_ms"])');
+      await tab.click('#time .choices label:has(input[value="process"])');
+      await settled(tab);
+      const shades = await tab.$$eval("#time .charts [data-chart]", (all) =>
+        all.map((chart) => {
+          const canvas = chart.querySelector("canvas")!;
+          const band = document.body.appendChild(document.createElement("i"));
+          band.style.color = "var(--band)";
+          const wanted = getComputedStyle(band).color.match(/\d+/g)!.map(Number);
+          band.remove();
+          const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
+          let found = 0;
+          for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255 && wanted.every((c, k) => Math.abs(data[i + k]! - c) < 2)) found += 1;
+          return found;
+        }),
+      );
+      expect(shades).toHaveLength(6);
+      expect(Math.min(...shades)).toBeGreaterThan(500);
+      expect(await overflow(tab)).toBe(0);
+      expect(await violations(tab)).toEqual([]);
+      expect(complaints).toEqual([]);
+      if (pictures) await tab.locator("#time").screenshot({ path: join(pictures, `from-process-${scheme}.png`) });
+      await tab.close();
+    });
+
+  test("every chart with an axis zooms by pointer, key and button, says so, and is copied as it stands", async () => {
+    const { tab, complaints } = await open(realistic(), 1280, "dark", "#trial-1-1");
+    await tab.evaluate(() => {
+      const copied: string[] = [];
+      Object.assign(globalThis, { copied });
+      navigator.clipboard.writeText = (text) => (copied.push(text), Promise.resolve());
+    });
+    for (const section of ["#latency", "#curves", "#capacity", "#symptoms article:first-child", ".one-trial"]) {
+      const svg = tab.locator(`${section} .plot > svg`).first();
+      const shown = () => tab.locator(`${section} .zoom [role="status"]`).first().textContent();
+      await svg.scrollIntoViewIfNeeded();
+      const at = (await svg.boundingBox())!;
+      await tab.mouse.move(at.x + at.width * 0.3, at.y + at.height / 2);
+      await tab.mouse.down();
+      await tab.mouse.move(at.x + at.width * 0.6, at.y + at.height / 2, { steps: 4 });
+      await settled(tab);
+      expect(await tab.$$(".drawn-up")).toHaveLength(1);
+      await tab.mouse.up();
+      await settled(tab);
+      const drawn = await shown();
+      expect(drawn).toContain(" to ");
+      const beyond = await svg.evaluate((chart) => {
+        const plane = chart.getBoundingClientRect();
+        return [...chart.querySelectorAll(".mark, .grid, .reach, .bar")].filter((e) => {
+          const box = e.getBoundingClientRect();
+          return box.right < plane.left - 10 || box.left > plane.right + 10;
+        }).length;
+      });
+      if (!section.startsWith("#symptoms")) expect(beyond).toBe(0);
+      await tab.locator(`${section} .zoom button`).first().press("-");
+      await settled(tab);
+      expect(await shown()).not.toBe(drawn);
+      await tab.locator(`${section} .zoom button`, { hasText: "Zoom in" }).first().click();
+    }
+    for (const section of ["#answer", "#verdicts", "#effects", "#warmup", "#decided"]) await tab.locator(`${section} .zoom button`).first().click();
+    await settled(tab);
+    expect(await overflow(tab)).toBe(0);
+    expect(await violations(tab)).toEqual([]);
+    for (const button of await tab.locator("button", { hasText: "Copy SVG" }).all()) await button.click();
+    const copied = await tab.evaluate(() => (globalThis as unknown as { copied: string[] }).copied);
+    expect(complaints).toEqual([]);
+    await tab.close();
+    for (const svg of copied) {
+      expect(svg).not.toMatch(/NaN|undefined|Zoom in/);
+      expect((await browser.picture(svg)).errors).toBe(0);
+    }
+  });
+
   test("values at the pointer are told for every contender", async () => {
     const { tab, complaints } = await open(realistic());
     for (const section of ["#latency", "#curves"]) {

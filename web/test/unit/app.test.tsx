@@ -1,43 +1,17 @@
 import { render } from "preact";
 import { act } from "preact/test-utils";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { App } from "../../src/app";
 import { phases } from "../../src/charts/trial";
 import { unbroken } from "../../src/format";
-import type { Page } from "../../src/page";
 import { read } from "../../src/read";
 import { crowd, realistic } from "../fixture";
 import { ATTACK, bare, hostile } from "../hostile";
+import { stage } from "../stage";
 
 // a canvas is the browser's: test/browser draws on one
-vi.mock("uplot", () => ({
-  default: class {
-    static made = 0;
-    static destroyed = 0;
-    width = 0;
-    cursor = {};
-    ctx = { canvas: document.createElement("canvas") };
-    constructor() {
-      (this.constructor as unknown as { made: number }).made += 1;
-    }
-    setSize() {}
-    redraw() {}
-    destroy() {
-      (this.constructor as unknown as { destroyed: number }).destroyed += 1;
-    }
-  },
-}));
-
-let root: HTMLElement;
-beforeEach(() => void (root = document.body.appendChild(document.createElement("div"))));
-afterEach(() => {
-  act(() => render(null, root));
-  root.remove();
-});
-
-const show = (page: Page) => act(() => render(<App reading={{ page }} />, root));
-const all = (selector: string) => [...root.querySelectorAll<HTMLElement>(selector)];
-const press = (element: HTMLElement) => act(() => element.click());
+vi.mock("uplot", () => import("../plot"));
+const { root, show, all, press, key } = stage();
 
 describe("reading", () => {
   test("null is no record; a torn or foreign one is said to be so", () => {
@@ -246,16 +220,17 @@ describe("the charts together", () => {
     expect(before).toEqual([6, 6, 6, 6, 6, 6]);
     press(all("#latency .legend button")[1]!);
     expect(drawn()).toEqual([5, 5, 5, 5, 5, 5]);
+    expect(all("#symptoms .picture")).toHaveLength(page.symptoms.length);
     expect(all("#capacity .legend button")[1]!.getAttribute("aria-pressed")).toBe("false");
     const [showAll, hideAll] = all("#curves .legend-all button");
     press(hideAll!);
     expect(drawn()).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(all("#symptoms .picture")).toHaveLength(0);
+    for (const s of page.symptoms) expect(root.querySelector("#symptoms")!.textContent).toContain(s.kind);
     expect(all("#verdicts svg.interval")).toHaveLength(page.verdicts.filter((v) => v.cell === "arrivals-200").length);
     press(showAll!);
     expect(drawn()).toEqual(before);
   });
-
-  const key = (element: Element, name: string) => act(() => void element.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true })));
 
   test("values are read by keyboard, and said in words", () => {
     const page = realistic();
@@ -312,6 +287,37 @@ describe("the charts together", () => {
     } finally {
       vi.unstubAllGlobals();
     }
+  });
+
+  test("every table that stands open can be copied", () => {
+    show(realistic());
+    const tables = all("main .scroll table");
+    expect(tables.length).toBeGreaterThan(6);
+    const buttons = tables.map((t) => t.closest(".scroll")!.nextElementSibling?.querySelector(".copy button")?.textContent);
+    expect(new Set(buttons)).toEqual(new Set(["Copy CSV"]));
+  });
+
+  test("what is copied of generators is what is known, what each says with all its digits, and how it differs", async () => {
+    const page = realistic();
+    const written: string[] = [];
+    vi.stubGlobal("navigator", { clipboard: { writeText: (text: string) => (written.push(text), Promise.resolve()) } });
+    try {
+      show(page);
+      await act(async () => {
+        root.querySelector<HTMLElement>("#generators .copy button")!.click();
+        root.querySelector<HTMLElement>("#summary .copy button")!.click();
+        await new Promise((done) => setTimeout(done));
+      });
+    } finally {
+      vi.unstubAllGlobals();
+    }
+    const [generators, summary] = written.map((text) => text.trimEnd().split("\r\n"));
+    const line = page.witnesses[0]!.lines[1]!;
+    expect(generators![1]).toBe("known,500,10,,,,,,");
+    expect(generators![3]).toBe(`${line.generator},${line.rate_per_s},${line.p50_ms},${line.p99_ms},${line.failed_percent},${line.cpu_us_per_request},${line.memory_mb},${line.used},${line.differs.join("; ")}`);
+    const row = page.table[0]!;
+    expect(summary).toHaveLength(1 + page.table.length);
+    expect(summary![1]).toContain(`${row.cell},${row.contender},${row.samples},${row.deviation_ms},`);
   });
 
   test("every second of every trial has its colour", () => {

@@ -52,6 +52,8 @@ describe.each([["light", 0], ["dark", 1]] as const)("in the %s scheme", (_, sche
     expect(contrast(colour(name), colour("raised"))).toBeGreaterThanOrEqual(4.5);
   });
 
+  test.each(["ink", "muted"])("text in %s is readable on a shade", (name) => expect(contrast(colour(name), colour("band"))).toBeGreaterThanOrEqual(4.5));
+
   test.each(CONTENDERS)("a line in %s can be seen", (name) => expect(contrast(colour(name), colour("paper"))).toBeGreaterThanOrEqual(3));
 
   test.each(Object.keys(VISIONS))("contenders are told apart with %s", (vision) => {

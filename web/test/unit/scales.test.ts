@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { align } from "../../src/charts/series";
-import { band, latencyScale, logTicks, quantileName, quantileScale, ratioScale, spread } from "../../src/charts/scales";
+import { band, ending, latencyScale, logTicks, quantileName, quantileScale, quantileTicks, ratioScale, seen, shownOf, spread } from "../../src/charts/scales";
 
 describe("the ratio axis", () => {
   test("1 stands in the middle, and a half is as far from it as the double", () => {
@@ -29,6 +29,17 @@ describe("the ratio axis", () => {
     expect(ticks.every((t) => t <= reach && t >= 1 / reach)).toBe(true);
   });
 
+  test("comes nearer to 1, and still has ticks on both sides", () => {
+    for (const times of [1, 2, 4, 8, 16, 32, 64]) {
+      const { reach, ticks, x } = ratioScale([3], times);
+      expect(reach).toBeCloseTo(ratioScale([3]).reach ** (1 / times));
+      expect(ticks.filter((t) => t < 1).length).toBeGreaterThan(0);
+      expect(ticks.filter((t) => t > 1).length).toBeGreaterThan(0);
+      expect(x(1)).toBeCloseTo(50);
+      expect(x(1000)).toBe(100);
+    }
+  });
+
   test("the margin is a band of ratios", () => {
     expect(band(0.25)).toEqual([0.8, 1.25]);
     expect(band(-3)).toEqual([1, 1]);
@@ -50,6 +61,18 @@ describe("the quantile axis", () => {
     expect([0.5, 0.99, 0.999, 0.999999].map(quantileName)).toEqual(["50\u00a0%", "99\u00a0%", "99.9\u00a0%", "99.9999\u00a0%"]);
   });
 
+  test("a place leads back to its quantile", () => {
+    const { x, at } = quantileScale(0.9999);
+    for (const q of [0, 0.5, 0.99, 0.9999]) expect(at(x(q))).toBeCloseTo(q, 8);
+  });
+
+  test("a stretch of it has ticks, however short", () => {
+    expect(quantileTicks(0.4, 0.9999)).toEqual([0.5, 0.9, 0.99, 0.999, 0.9999]);
+    expect(quantileTicks(0.985, 0.9992)).toEqual([0.99, 0.999]);
+    expect(quantileTicks(0.94, 0.985)).toEqual([0.95, 0.98]);
+    expect(quantileTicks(0.9911, 0.9923).length).toBeGreaterThan(1);
+  });
+
   test("a quantile of 1 does not run off the page", () => expect(quantileScale(1).x(1)).toBe(100));
 });
 
@@ -66,6 +89,26 @@ describe("the latency axis", () => {
     expect(latencyScale([4], 300).ticks.length).toBeGreaterThan(0);
     expect(latencyScale([], 300).ticks.length).toBeGreaterThan(0);
     expect(logTicks(1e-6, 1e9).length).toBeLessThanOrEqual(9);
+  });
+});
+
+describe("what a width shows", () => {
+  test("of a line: its points, and the next on either side", () => {
+    const place = (x: number) => x;
+    expect(seen([-30, -10, 20, 50, 130, 170], place)).toEqual([-10, 20, 50, 130]);
+    expect(seen([-30, 130], place)).toEqual([-30, 130]);
+    expect(seen([0, 100], place)).toEqual([0, 100]);
+    expect([seen([120, 130], place), seen([-5, -1], place), seen([], place)]).toEqual([[], [], []]);
+  });
+
+  test("a line ends at its last point, or where it runs off", () => {
+    expect(ending([[0, 10], [80, 20]])).toEqual([80, 20]);
+    expect(ending([[60, 10], [140, 30]])).toEqual([100, 20]);
+  });
+
+  test("of a span: what of it is there", () => {
+    expect([shownOf(-20, 30), shownOf(40, 140), shownOf(-1, 101), shownOf(10, 20)]).toEqual([[0, 30], [40, 100], [0, 100], [10, 20]]);
+    expect([shownOf(-20, -10), shownOf(101, 120), shownOf(Number.NaN, 5)]).toEqual([null, null, null]);
   });
 });
 

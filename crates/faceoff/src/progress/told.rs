@@ -3,6 +3,8 @@
 use lab::Progress;
 use model::record::{Record, Second};
 use model::under_way::{FILE_NAME, Process, SCHEMA, UnderWay};
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// What the file is to hold.
@@ -101,8 +103,14 @@ impl Telling {
     /// Puts the file in place of the one before. Where that cannot be, those who watch see less, and the run goes on.
     pub fn write(&self) {
         let new = new(&self.file);
-        let written = self.under_way.bytes().map_err(std::io::Error::from).and_then(|bytes| std::fs::write(&new, bytes));
-        let _ = written.and_then(|()| std::fs::rename(&new, &self.file));
+        // Mostly there is none. What stands there may be a link to somewhere else, so it is not written to.
+        let _ = std::fs::remove_file(&new);
+        let put = |bytes: Vec<u8>| File::create_new(&new)?.write_all(&bytes);
+        let written = self.under_way.bytes().map_err(std::io::Error::from).and_then(put);
+        if written.and_then(|()| std::fs::rename(&new, &self.file)).is_err() {
+            // What the file says is past.
+            let _ = std::fs::remove_file(&self.file);
+        }
     }
 }
 
@@ -141,5 +149,35 @@ mod tests {
             assert_eq!((now.doing.as_str(), now.cell.as_deref(), now.block, now.seconds.len()), (doing, cell, 2, 1));
             assert!(told.news().is_none(), "it stands there");
         }
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link_and_what_cannot_be_replaced_is_taken_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, elsewhere) = (folder.path().join(FILE_NAME), folder.path().join("elsewhere"));
+        let under_way = UnderWay {
+            schema: SCHEMA.into(),
+            run: "r".into(),
+            process: Process { id: 1, began_ticks: 2 },
+            contender: "a".parse().unwrap(),
+            block: 1,
+            doing: "open".into(),
+            cell: None,
+            left_out: 0,
+            seconds: Vec::new(),
+        };
+        let telling = Telling { file: file.clone(), under_way };
+        std::fs::write(&elsewhere, "not ours").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, new(&file)).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
+        telling.write();
+        assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "not ours");
+        assert!(std::fs::symlink_metadata(&file).unwrap().is_file() && !new(&file).exists());
+        assert_eq!(std::fs::read(&file).unwrap(), telling.under_way.bytes().unwrap());
+
+        // Nothing can be made where a folder stands.
+        std::fs::create_dir(new(&file)).unwrap();
+        telling.write();
+        assert!(!file.exists(), "it would tell of what is past");
     }
 }

@@ -1,0 +1,155 @@
+import type { TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
+import { useRef, useState } from "preact/hooks";
+import type { Scale } from "./scales";
+
+/** A part of an axis. */
+export type Stretch = readonly [from: number, to: number];
+
+const WHOLE: Stretch = [0, 100];
+const NEAREST = 0.001; // of the whole
+const SHORTEST = 1; // per cent of the width that was meant to be drawn up, not pressed
+
+/** Nearer (`by` below 1) or farther, around `at`; null where that is all of it. */
+export function nearer([from, to]: Stretch, [first, last]: Stretch, at: number, by: number): Stretch | null {
+  const next: Stretch = [Math.max(first, at - (at - from) * by), Math.min(last, at + (to - at) * by)];
+  if (next[0] <= first && next[1] >= last) return null;
+  return next[1] - next[0] > (last - first) * NEAREST ? next : [from, to];
+}
+
+const BY = new Map<string, number | null>([["+", 0.5], ["=", 0.5], ["-", 2], ["0", null]]);
+
+/** What a key asks for: null is all of it, undefined nothing. With Ctrl and its like it is the browser's. */
+export const stretchedBy = (e: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">): number | null | undefined => (e.ctrlKey || e.metaKey || e.altKey ? undefined : BY.get(e.key));
+
+/** What the width of a chart is spread over. */
+export interface Axis {
+  /** in per cents of the width */
+  x: Scale;
+  /** the value at a per cent of the width */
+  at: (place: number) => number;
+}
+
+/** The part of an axis that is shown. */
+export interface View extends Axis {
+  zoomed: boolean;
+  /** the values at its ends */
+  ends: Stretch;
+  shows: (value: number) => boolean;
+  /** null for all of it; around a per cent of the width */
+  zoom: (by: number | null, around?: number) => void;
+  /** what the pointer has drawn up so far, in per cents of the width */
+  drawn: Stretch | null;
+  down: (e: TargetedPointerEvent<HTMLDivElement>) => void;
+  move: (e: TargetedPointerEvent<HTMLDivElement>) => void;
+  up: (e: TargetedPointerEvent<HTMLDivElement>) => void;
+  cancel: () => void;
+}
+
+/** Where an event is, in per cents of the chart's plane; null beside it. */
+export function placeOf(e: TargetedPointerEvent<HTMLDivElement>): number | null {
+  const plane = (e.currentTarget.querySelector(".plane") ?? e.currentTarget.querySelector("svg"))?.getBoundingClientRect();
+  return plane && plane.width > 0 ? (100 * (e.clientX - plane.left)) / plane.width : null;
+}
+
+const within = (place: number): number => Math.min(100, Math.max(0, place));
+
+/** The places of a stretch of values on the whole axis; all of it where nothing would be left. */
+function places(axis: Axis, of: Stretch | null): Stretch {
+  if (of === null) return WHOLE;
+  const [from, to] = [axis.x(of[0]), axis.x(of[1])];
+  return to - from > (100 * NEAREST) / 2 ? [from, to] : WHOLE;
+}
+
+/** Zoom along an axis, by keys, buttons or a stretch drawn up with the pointer. It stays while `key` does: what the axis is of. */
+export function useStretch(axis: Axis, key: string): View {
+  const [kept, keep] = useState<{ key: string; of: Stretch } | null>(null);
+  const [drawn, draw] = useState<Stretch | null>(null);
+  const began = useRef<number | null>(null);
+  const [low, high] = places(axis, kept?.key === key ? kept.of : null);
+  const zoomed = low > 0 || high < 100;
+  const x = zoomed ? (value: number) => (100 * (axis.x(value) - low)) / (high - low) : axis.x;
+  const whole = (place: number) => low + (place * (high - low)) / 100;
+  const at = (place: number) => axis.at(whole(place));
+  const show = (next: Stretch | null) => keep(next && { key, of: [axis.at(next[0]), axis.at(next[1])] });
+  const cancel = () => {
+    began.current = null;
+    draw(null);
+  };
+  return {
+    x,
+    at,
+    zoomed,
+    ends: [at(0), at(100)],
+    shows: (value) => x(value) >= -1e-6 && x(value) <= 100 + 1e-6,
+    zoom: (by, around = 50) => show(by === null ? null : nearer([low, high], WHOLE, whole(around), by)),
+    drawn,
+    down: (e) => {
+      const place = placeOf(e);
+      // a finger that moves scrolls the page
+      if (e.pointerType === "touch" || e.button !== 0 || place === null || place < -SHORTEST || place > 100 + SHORTEST) return;
+      began.current = within(place);
+      e.currentTarget.setPointerCapture?.(e.pointerId);
+    },
+    move: (e) => {
+      const place = placeOf(e);
+      if (began.current === null || place === null) return;
+      draw(began.current < place ? [began.current, within(place)] : [within(place), began.current]);
+    },
+    up: () => {
+      if (drawn !== null && drawn[1] - drawn[0] >= SHORTEST) show([whole(drawn[0]), whole(drawn[1])]);
+      cancel();
+    },
+    cancel,
+  };
+}
+
+/** What the pointer has drawn up so far. */
+export function DrawnUp({ view: { drawn }, height }: { view: View; height: number }) {
+  return drawn && <rect class="drawn-up" x={`${drawn[0].toFixed(3)}%`} width={`${(drawn[1] - drawn[0]).toFixed(3)}%`} y="0" height={height} />;
+}
+
+interface ZoomProps {
+  /** of what: said to those who do not see where it stands */
+  of: string;
+  zoomed: boolean;
+  zoom: (by: number | null) => void;
+  /** the stretch that is shown, in words */
+  shown: string;
+}
+
+const MOST_TIMES = 64;
+
+/** Zoom of axes that keep their middle in sight, 1 or zero: what lies beyond is held at the edge. */
+export function useNearer(): { times: number; props: Pick<ZoomProps, "zoomed" | "zoom" | "shown"> } {
+  const [times, set] = useState(1);
+  const zoom = (by: number | null) => set(by === null ? 1 : Math.min(MOST_TIMES, Math.max(1, times / by)));
+  return { times, props: { zoomed: times > 1, zoom, shown: `${times} times nearer; what lies beyond is held at the edge` } };
+}
+
+/** Zoom without a drag and without knowing the keys. */
+export function Zoom({ of, zoomed, zoom, shown }: ZoomProps) {
+  const buttons: [text: string, by: number | null, idle: boolean][] = [
+    ["Zoom in", 0.5, false],
+    ["Zoom out", 2, !zoomed],
+    ["All of it", null, !zoomed],
+  ];
+  const key = (e: TargetedKeyboardEvent<HTMLDivElement>) => {
+    const by = stretchedBy(e);
+    if (by === undefined) return;
+    e.preventDefault();
+    zoom(by);
+  };
+  return (
+    <div class="zoom" role="group" aria-label={`Zoom: ${of}`} onKeyDown={key}>
+      {buttons.map(([text, by, idle]) => (
+        // not disabled: that would take the focus from whoever has just pressed it
+        <button key={text} type="button" aria-label={`${text}: ${of}`} aria-disabled={idle} onClick={() => !idle && zoom(by)}>
+          {text}
+        </button>
+      ))}
+      <span class="small" role="status">
+        {zoomed ? shown : ""}
+      </span>
+    </div>
+  );
+}
