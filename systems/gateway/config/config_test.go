@@ -83,10 +83,10 @@ var known = outside{
 		if name == "roots.pem" {
 			return roots(), nil
 		}
-		if name != "keys.json" {
-			return nil, errors.New("no such file")
+		if text := map[string]string{"keys.json": oneKey, "pets.yaml": pets, "old.yaml": "swagger: \"2.0\""}[name]; text != "" {
+			return []byte(text), nil
 		}
-		return []byte(oneKey), nil
+		return nil, errors.New("no such file")
 	},
 	fetch: func(url string) ([]byte, error) {
 		if url != "https://shop.example/keys" {
@@ -97,6 +97,26 @@ var known = outside{
 }
 
 const oneKey = `{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`
+
+const pets = "openapi: 3.1.0\npaths: {/pets: {get: {}}}"
+
+func TestReadsHowRequestsAreToBe(t *testing.T) {
+	c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:8081]}}\nroutes:\n"+
+		"  - {upstream: a, openapi: {file: pets.yaml}}\n  - {path: /v1, upstream: a, body: 2MB, openapi: {file: pets.yaml, answers: true}}\n  - {path: /v2, upstream: a}"), 1000, 1, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := c.Routes[0], c.Routes[1]
+	if first.OpenAPI == nil || first.OpenAPI.Answers || first.OpenAPI.Most != 128<<10 || first.Guard.Body != 128<<10 {
+		t.Errorf("%+v, %+v", first.OpenAPI, first.Guard)
+	}
+	if second.OpenAPI == nil || !second.OpenAPI.Answers || second.OpenAPI.Most != 2<<20 || second.Guard.Body != 2<<20 || second.OpenAPI.Document != first.OpenAPI.Document {
+		t.Errorf("%+v, %+v", second.OpenAPI, second.Guard)
+	}
+	if c.Routes[2].OpenAPI != nil || !slices.Equal(c.Files, []string{"f", "pets.yaml"}) {
+		t.Errorf("%+v, %v", c.Routes[2], c.Files)
+	}
+}
 
 func TestReadsAFile(t *testing.T) {
 	c, err := parse("gateway.yaml", []byte(whole), 1000, 1, known)
@@ -287,6 +307,10 @@ func TestWhatIsWrongIsToldWithLineAndCure(t *testing.T) {
 		{"retries: 10%", "http2: yes", "gateway.yaml:20: `upstreams.products.http2` is \"yes\"\n  hint: write `true` or `false`"},
 		{"body: 1MB", "compress: {types: [text]}", "gateway.yaml:35: `routes[2].compress.types` has \"text\""},
 		{"body: 1MB", "compress: {types: [\"*/*\"]}", "`routes[2].compress.types` has \"*/*\""},
+		{"body: 1MB", "openapi: {file: x}", "gateway.yaml:35: no document of `x`: no such file"},
+		{"body: 1MB", "openapi: {file: old.yaml}", "no document of `old.yaml`: it does not say `openapi: 3.0.x`"},
+		{"body: 1MB", "openapi: {answers: true}", "`routes[2].openapi.file` is missing\n  hint: write for example `openapi: {file: petstore.yaml}`"},
+		{"body: 1MB", "body: 5MB\n    openapi: {file: pets.yaml}", "gateway.yaml:35: `routes[2].body` is 5242880 bytes\n  hint: write 4MB at most"},
 		{"path: /well", "path: well", "gateway.yaml:22: `path` is \"well\""},
 		{"key: shop.key", "key: x", "gateway.yaml:44: no certificate of `shop.pem` and `x`: no such file"},
 		{"  listen: 127.0.0.1:8443\n", "", "`tls.listen` is missing"},

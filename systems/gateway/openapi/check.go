@@ -19,7 +19,7 @@ const (
 	noSuchMethod      = "the document has no such method of this path"
 	noSuchKind        = "the document has no such kind of content for this request"
 	noSuchEncoding    = "content that is to be checked is not taken in an encoding"
-	answerOtherwise   = "the upstream's answer is not as its document says"
+	AnswerOtherwise   = "the upstream's answer is not as its document says"
 	answerUnannounced = "the document has no such answer of the upstream"
 )
 
@@ -90,8 +90,11 @@ func (o *Operation) check(r *wire.Request, given []string) []Fault {
 }
 
 // Answer holds an answer against the operation. Where its body is JSON, the schema is what it must be like. What an upstream says that fails (5xx) need
-// not be announced.
+// not be announced, nor 206 and 304, which are parts of another answer.
 func (o *Operation) Answer(r *wire.Response) (*Schema, *Problem) {
+	if r.Status == 206 || r.Status == 304 {
+		return nil, nil
+	}
 	status := strconv.Itoa(r.Status)
 	all, ok := o.answers[status]
 	if !ok {
@@ -112,7 +115,7 @@ func (o *Operation) Answer(r *wire.Response) (*Schema, *Problem) {
 	m := find(all, kind)
 	switch {
 	case m == nil:
-		return nil, problem(502, answerOtherwise)
+		return nil, problem(502, AnswerOtherwise)
 	case !isJSON(kind) || encoded(&r.Fields):
 		return nil, nil
 	}
@@ -120,7 +123,7 @@ func (o *Operation) Answer(r *wire.Response) (*Schema, *Problem) {
 }
 
 // MismatchOfAnswer is what a client is told in place of an answer that has faults. Which ones is the operator's business.
-func MismatchOfAnswer() *Problem { return problem(502, answerOtherwise) }
+func MismatchOfAnswer() *Problem { return problem(502, AnswerOtherwise) }
 
 // find is the entry for a kind of content, the nearest one; nil where there is none.
 func find(all []media, kind string) *media {

@@ -176,6 +176,7 @@ func TestAnswers(t *testing.T) {
 		{"DELETE /v1/pets/2", "204 No Content", "", "", false},
 		{"DELETE /v1/pets/2", "404 Not Found", "", "", true},
 		{"DELETE /v1/pets/2", "503 Service Unavailable", "text/html", "a", false},
+		{"DELETE /v1/pets/2", "304 Not Modified", "", "", false},
 		{"POST /v1/pets", "422 Other", "application/problem+json", `{}`, false},
 		{"POST /v1/pets", "422 Other", "application/problem+json", `[]`, true},
 	} {

@@ -16,7 +16,8 @@ type exchange struct {
 	route    *route.Route
 	upstream *Upstream
 	link     *link
-	holds    bool // a place of upstream
+	checks   *checks // nil where no document says how it is to be
+	holds    bool    // a place of upstream
 
 	kind    wire.Method
 	minor   byte
@@ -58,6 +59,7 @@ func (c *client) dispatch() {
 		w.path = c.route.AppendPath(w.path[:0], r.Path)
 		o.Path = w.path
 	}
+	r.Continue = r.Continue && (c.checks == nil || !c.checks.invited)
 	w.out = wire.AppendRequest(w.out[:0], r, &o)
 	c.skipHead()
 	c.phase = exchanging
@@ -133,6 +135,7 @@ func (c *client) detach(whole bool) {
 	if c.press != nil {
 		c.putBack()
 	}
+	c.release()
 	if c.holds {
 		c.holds = false
 		c.upstream.places.release(c.w)
@@ -329,6 +332,14 @@ func (c *client) encodeAnswer() bool {
 		}
 		if n == 0 {
 			return true
+		}
+		if c.checks != nil && c.route.OpenAPI.Answers && r.Status >= 200 {
+			switch c.inspect(n) {
+			case undecided:
+				return true
+			case no:
+				return false
+			}
 		}
 		l.in.took(n)
 		if r.Status < 200 && r.Status != 101 {

@@ -64,6 +64,7 @@ type worker struct {
 
 	presses  []*press.Press // that nobody uses
 	pressing int            // answers that are compressed now
+	gathered int64          // bytes set aside for bodies that are read whole
 	added    []byte         // fields of an answer in addition, of the event under way
 	drop     []string       // names of those that do not go on
 

@@ -8,6 +8,7 @@ import (
 
 	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/mark"
+	"faceoff/systems/gateway/openapi"
 	"faceoff/systems/gateway/press"
 	"faceoff/systems/gateway/wire"
 )
@@ -29,6 +30,8 @@ type Route struct {
 	Marks    *mark.Rules  // what it is given on its way, nil for nothing
 	Fault    *guard.Fault // what is done to a part of them on purpose, nil for nothing
 	Press    *press.Rules // which of its answers are compressed, nil for none
+
+	OpenAPI *openapi.Rules // how its requests and answers are to be, nil for anyhow
 }
 
 // Part is how much of a route goes to an upstream.
