@@ -339,7 +339,7 @@ func (c *Config) routes(t table, upstreams map[string]int) {
 	}
 	for i, node := range t.list("routes") {
 		r := t.reader.table(node, fmt.Sprintf("routes[%d]", i), "name", "path", "exact", "host", "methods", "headers", "replace", "access", "mirror", "upstream",
-			"allow", "deny", "body", "rate", "token", "id", "trace", "request", "answer", "cors", "fault", "compress", "openapi")
+			"allow", "deny", "body", "rate", "token", "id", "trace", "request", "answer", "cors", "fault", "compress", "openapi", "cache")
 		one := &route.Route{Path: r.text("path", "/", "/api"), Exact: r.boolean("exact", false), Methods: r.texts("methods"), Quiet: !r.boolean("access", true)}
 		one.Name = r.text("name", one.Path, "api")
 		for _, host := range r.texts("host") {
@@ -368,6 +368,7 @@ func (c *Config) routes(t table, upstreams map[string]int) {
 		r.target(one, upstreams)
 		r.mirror(one, upstreams)
 		one.Guard, one.Marks, one.Fault, one.Press = r.guard(), r.marks(), r.fault(), r.press()
+		one.Cache = r.cache()
 		r.openAPI(one)
 		c.Routes = append(c.Routes, one)
 	}

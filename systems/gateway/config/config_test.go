@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"faceoff/systems/gateway/cache"
 	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/mark"
 	"faceoff/systems/gateway/proxy"
@@ -99,6 +100,22 @@ var known = outside{
 const oneKey = `{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`
 
 const pets = "openapi: 3.1.0\npaths: {/pets: {get: {}}}"
+
+func TestReadsWhatIsStored(t *testing.T) {
+	for text, want := range map[string]cache.Limits{
+		"{}":                        {Size: 64 << 20, Object: 1 << 20},
+		"{size: 1MB}":               {Size: 1 << 20, Object: 256 << 10},
+		"{size: 8MB, object: 10KB}": {Size: 8 << 20, Object: 10 << 10},
+	} {
+		c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:8081]}}\nroutes:\n  - {upstream: a, cache: "+text+"}\n  - {path: /v2, upstream: a}"), 1000, 1, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Routes[0].Cache; got == nil || got.Limits != want || c.Routes[1].Cache != nil {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+}
 
 func TestReadsHowRequestsAreToBe(t *testing.T) {
 	c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:8081]}}\nroutes:\n"+
@@ -311,6 +328,8 @@ func TestWhatIsWrongIsToldWithLineAndCure(t *testing.T) {
 		{"body: 1MB", "openapi: {file: old.yaml}", "no document of `old.yaml`: it does not say `openapi: 3.0.x`"},
 		{"body: 1MB", "openapi: {answers: true}", "`routes[2].openapi.file` is missing\n  hint: write for example `openapi: {file: petstore.yaml}`"},
 		{"body: 1MB", "body: 5MB\n    openapi: {file: pets.yaml}", "gateway.yaml:35: `routes[2].body` is 5242880 bytes\n  hint: write 4MB at most"},
+		{"body: 1MB", "cache: {size: 1KB}", "gateway.yaml:35: `routes[2].cache.size` is \"1KB\"\n  hint: write a size from 65536"},
+		{"body: 1MB", "cache: {size: 1MB, object: 512KB}", "gateway.yaml:35: `routes[2].cache.object` is 524288 bytes of 1048576\n  hint: write a quarter of `size`"},
 		{"path: /well", "path: well", "gateway.yaml:22: `path` is \"well\""},
 		{"key: shop.key", "key: x", "gateway.yaml:44: no certificate of `shop.pem` and `x`: no such file"},
 		{"  listen: 127.0.0.1:8443\n", "", "`tls.listen` is missing"},

@@ -5,7 +5,7 @@ import "sync/atomic"
 // Metrics are a worker's counts. It alone writes them; anybody may read.
 type Metrics struct {
 	accepted, sessions, requests, answers1xx, answers2xx, answers3xx, answers4xx, answers5xx,
-	shed, denied, faults, refused, abandoned, connects, unreachable, brokeOff, misspoke, stalled, repeated, mirrored, unmirrored, pressed, unpressed, invalid, invalidAnswers, unchecked atomic.Int64
+	shed, denied, faults, refused, abandoned, connects, unreachable, brokeOff, misspoke, stalled, repeated, mirrored, unmirrored, pressed, unpressed, invalid, invalidAnswers, unchecked, hits, renewed atomic.Int64
 }
 
 // answer counts a final answer by the class of its status.
@@ -29,6 +29,14 @@ type Count struct {
 	Name, Labels, Help string
 	Value              int64
 	Gauge              bool
+}
+
+// storedBytes is how much is stored of answers.
+func (s *Server) storedBytes() (n int64) {
+	for _, store := range s.table.Load().Routes.Caches() {
+		n += store.Used()
+	}
+	return n
 }
 
 // Counts are what has happened since the start, and what is.
@@ -66,6 +74,9 @@ func (s *Server) Counts() []Count {
 		{"gateway_unmirrored_total", "", "Copies of requests for which there was no place or no server.", sum(func(m *Metrics) *atomic.Int64 { return &m.unmirrored }), false},
 		{"gateway_compressed_total", "", "Answers that were compressed.", sum(func(m *Metrics) *atomic.Int64 { return &m.pressed }), false},
 		{"gateway_uncompressed_total", "", "Answers that were not, as too many others were at that time.", sum(func(m *Metrics) *atomic.Int64 { return &m.unpressed }), false},
+		{"gateway_cache_hits_total", "", "Requests that were answered by what is stored, without asking the upstream.", sum(func(m *Metrics) *atomic.Int64 { return &m.hits }), false},
+		{"gateway_cache_renewed_total", "", "Requests that were answered by what is stored, as the upstream said that it still holds.", sum(func(m *Metrics) *atomic.Int64 { return &m.renewed }), false},
+		{"gateway_cache_bytes", "", "What is stored.", s.storedBytes(), true},
 		{"gateway_upstream_connections_total", "", "Connections made to upstreams.", sum(func(m *Metrics) *atomic.Int64 { return &m.connects }), false},
 		{upstream, `cause="unreachable"`, upstreamHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.unreachable }), false},
 		{upstream, `cause="broke_off"`, upstreamHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.brokeOff }), false},

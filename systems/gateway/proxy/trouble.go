@@ -88,6 +88,10 @@ func (c *client) brokeOff() {
 // misspoke is told that an answer cannot be passed on.
 func (c *client) misspoke(err error) {
 	w := c.w
+	if c.link == nil { // what is stored was understood, so that this cannot be
+		c.close()
+		return
+	}
 	why := "it switched protocols, which nobody asked for"
 	if err != nil {
 		why = err.Error()

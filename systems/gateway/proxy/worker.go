@@ -49,7 +49,7 @@ type worker struct {
 
 	// Scratch for the event under way. inScratch is for what clients send, upScratch for what upstreams send.
 	inScratch, upScratch, out, path []byte
-	request                         wire.Request
+	request, asked                  wire.Request
 	response                        wire.Response
 	inbound                         wire.Inbound
 	trailers                        wire.Fields
