@@ -358,6 +358,9 @@ func (c *client) encodeAnswer() bool {
 		if err == nil && n == 0 && len(in.data) >= w.server.settings.MaxHead {
 			err = &wire.Refusal{Reason: "the head of the answer is too long"}
 		}
+		if err == nil && n > 0 && c.stream != nil && c.stream.raw {
+			err = c.stream.agreed(r)
+		}
 		if err != nil || (r.Status == 101 && n > 0 && !c.upgrade) {
 			c.misspoke(err)
 			return false
@@ -404,7 +407,11 @@ func (c *client) encodeAnswer() bool {
 			c.chunked = false
 			c.body.Start(wire.Body{Kind: wire.UntilEnd})
 			c.answer.Start(wire.Body{Kind: wire.UntilEnd})
-			w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: 1})
+			if c.stream != nil {
+				r.Status, r.Body = 200, wire.Body{Kind: wire.UntilEnd} // RFC 8441, 5
+			} else {
+				w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: 1})
+			}
 			w.later(c) // what the client has sent since is for the tunnel
 			break
 		}
@@ -449,6 +456,10 @@ func (c *client) encodeAnswer() bool {
 func (c *client) inbound() *wire.Inbound {
 	fields := &c.marked().Answer
 	c.w.inbound = wire.Inbound{Minor: c.minor, Close: c.last, Date: c.w.now(), Drop: fields.Drop, Lines: fields.Lines}
+	if c.tunnel {
+		c.w.drop = append(append(c.w.drop[:0], fields.Drop...), accepted)
+		c.w.inbound.Drop = c.w.drop
+	}
 	if m := c.memory; m != nil && m.store != nil {
 		c.tellCache(&c.w.inbound)
 	}

@@ -14,6 +14,7 @@ type stream struct {
 	ending   bool // what is sent now is all of the answer
 	gone     bool // the client has ended it
 	code     h2.Code
+	key      string // of a request for WebSocket, for its server
 	trailers []byte // of the answer, as lines
 }
 
@@ -32,6 +33,10 @@ func (s *session) open(id uint32, head *h2.Head, end bool) {
 		return
 	}
 	c.in.data = head.Text
+	if head.Tunnel {
+		st.raw, st.key, c.readable = true, newKey(), end
+		c.in.data = withKey(head.Text, st.key)
+	}
 	if c.read(); c.open && c.phase == reading {
 		st.fail(h2.InternalError) // a head that is whole is read whole, so that this cannot be
 	}
