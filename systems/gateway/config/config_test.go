@@ -242,7 +242,7 @@ func TestTheSettingsOfVariantsAreRight(t *testing.T) {
 	here.read = func(name string) ([]byte, error) { return os.ReadFile("../" + name) }
 	c, err := parse("f", []byte(rendered), 1000, 1, here,
 		"routes.0.rate={requests: 1000000, burst: 1000000}", "routes.0.id=X-Request-Id", "routes.0.trace=10%", "routes.0.deny=[192.0.2.0/24]", "routes.0.body=1MB",
-		"routes.0.cors={origins: [https://shop.example]}", "routes.0.token={keys: token-keys.json, issuer: faceoff}") // as system.toml has them
+		"routes.0.cors={origins: [https://shop.example]}", "routes.0.token={keys: token-keys.json, issuer: faceoff}", "routes.0.openapi={file: products-api.yaml}") // as system.toml has them
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,6 +252,13 @@ func TestTheSettingsOfVariantsAreRight(t *testing.T) {
 	}
 	if r := c.Routes[0]; r.Marks.ID == "" || !r.Marks.Trace || r.Marks.Cors == nil || r.Guard.Rate == nil || len(r.Guard.Deny) != 1 || r.Guard.Body != 1<<20 {
 		t.Errorf("%+v, %+v", r.Marks, r.Guard)
+	}
+	var get wire.Request
+	if _, err := get.Parse([]byte("GET /product/products HTTP/1.1\r\nHost: a\r\nAccept: application/json\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, p := c.Routes[0].OpenAPI.Request(&get, []byte("/products")); p != nil {
+		t.Errorf("%+v", p)
 	}
 	lines := strings.Split(strings.TrimSpace(string(tokens)), "\n")
 	names, values := strings.Split(strings.TrimSpace(lines[0]), ","), strings.Split(strings.TrimSpace(lines[1]), ",")
