@@ -86,6 +86,7 @@ func TestWhatIsStored(t *testing.T) { // RFC 9111, 3, 3.1, 3.3, 5.2.2
 		{"Authorization: a", "Cache-Control: max-age=60", 200, false}, // 3.5
 		{"Authorization: a", "Cache-Control: max-age=60, public", 200, true},
 		{"Authorization: a", "Cache-Control: max-age=60, must-revalidate", 200, true},
+		{"Authorization: a", "Cache-Control: max-age=60, proxy-revalidate", 200, false},
 		{"Authorization: a", "Cache-Control: s-maxage=60", 200, true},
 	} {
 		var asked, answer []string

@@ -10,7 +10,7 @@ import (
 
 // directives are what Cache-Control says (RFC 9111, 5.2), of requests and of answers. Of those that stand twice the stricter one holds.
 type directives struct {
-	noStore, noCache, private, public, must, onlyIfCached bool
+	noStore, noCache, private, public, must, mustProxy, onlyIfCached bool
 
 	maxAge, shared, minFresh, maxStale int64 // seconds; unsaid where they are not there
 }
@@ -37,6 +37,9 @@ func read(f *wire.Fields) directives {
 	return d
 }
 
+// neverStale reports whether an answer may not be sent when it is older than it says (5.2.2.2, 5.2.2.8, 5.2.2.10).
+func (d *directives) neverStale() bool { return d.must || d.mustProxy || d.shared != unsaid }
+
 func (d *directives) add(element []byte) {
 	name, value, valued := bytes.Cut(element, []byte("="))
 	switch {
@@ -48,8 +51,10 @@ func (d *directives) add(element []byte) {
 		d.private = true
 	case wire.Equal(name, "public"):
 		d.public = true
-	case wire.Equal(name, "must-revalidate"), wire.Equal(name, "proxy-revalidate"):
+	case wire.Equal(name, "must-revalidate"):
 		d.must = true
+	case wire.Equal(name, "proxy-revalidate"):
+		d.mustProxy = true
 	case wire.Equal(name, "only-if-cached"):
 		d.onlyIfCached = true
 	case wire.Equal(name, "max-age"):

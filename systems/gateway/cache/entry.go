@@ -149,7 +149,7 @@ func newEntry(key string, asked *wire.Request, r *wire.Response, sent, now time.
 	}
 	life, explicit := lifetime(r, &said, date)
 	e := &Entry{
-		key: key, status: r.Status, received: now, life: life, validate: said.noCache, must: said.must || said.shared != unsaid,
+		key: key, status: r.Status, received: now, life: life, validate: said.noCache, must: said.neverStale(),
 		etag: bytes.Clone(r.Only("etag")), modified: bytes.Clone(r.Only("last-modified")),
 	}
 	switch {
@@ -264,7 +264,7 @@ func (e *Entry) renewed(r *wire.Response, sent, now time.Time) *Entry {
 	life, _ := lifetime(&head, &said, date)
 	after := &Entry{
 		key: e.key, vary: e.vary, status: e.status, received: now, initial: initialAge(r, date, sent, now), life: life, validate: said.noCache,
-		must: said.must || said.shared != unsaid, etag: bytes.Clone(head.Only("etag")), modified: bytes.Clone(head.Only("last-modified")),
+		must: said.neverStale(), etag: bytes.Clone(head.Only("etag")), modified: bytes.Clone(head.Only("last-modified")),
 	}
 	after.seal(append(to, fresh...), body)
 	return after
