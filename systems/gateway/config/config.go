@@ -81,7 +81,7 @@ func parse(file string, text []byte, limit uint64, cores int, world outside, set
 	if len(document.Content) == 0 {
 		return nil, &Problems{file, []Problem{{1, "the file is empty", "it needs `listen`, `upstreams` and `routes`"}}}
 	}
-	r := &reader{outside: world, got: map[string]answer{}}
+	r := &reader{outside: world, got: map[string]answer{}, described: map[string]description{}}
 	r.set(document.Content[0], settings)
 	config := r.file(document.Content[0], limit, cores)
 	config.Files = append([]string{file}, r.files...)
@@ -339,7 +339,7 @@ func (c *Config) routes(t table, upstreams map[string]int) {
 	}
 	for i, node := range t.list("routes") {
 		r := t.reader.table(node, fmt.Sprintf("routes[%d]", i), "name", "path", "exact", "host", "methods", "headers", "replace", "access", "mirror", "upstream",
-			"allow", "deny", "body", "rate", "token", "id", "trace", "request", "answer", "cors", "fault", "compress")
+			"allow", "deny", "body", "rate", "token", "id", "trace", "request", "answer", "cors", "fault", "compress", "openapi", "cache")
 		one := &route.Route{Path: r.text("path", "/", "/api"), Exact: r.boolean("exact", false), Methods: r.texts("methods"), Quiet: !r.boolean("access", true)}
 		one.Name = r.text("name", one.Path, "api")
 		for _, host := range r.texts("host") {
@@ -368,6 +368,8 @@ func (c *Config) routes(t table, upstreams map[string]int) {
 		r.target(one, upstreams)
 		r.mirror(one, upstreams)
 		one.Guard, one.Marks, one.Fault, one.Press = r.guard(), r.marks(), r.fault(), r.press()
+		one.Cache = r.cache()
+		r.openAPI(one)
 		c.Routes = append(c.Routes, one)
 	}
 }

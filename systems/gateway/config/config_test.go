@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"faceoff/systems/gateway/cache"
 	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/mark"
 	"faceoff/systems/gateway/proxy"
@@ -83,10 +84,10 @@ var known = outside{
 		if name == "roots.pem" {
 			return roots(), nil
 		}
-		if name != "keys.json" {
-			return nil, errors.New("no such file")
+		if text := map[string]string{"keys.json": oneKey, "pets.yaml": pets, "old.yaml": "swagger: \"2.0\""}[name]; text != "" {
+			return []byte(text), nil
 		}
-		return []byte(oneKey), nil
+		return nil, errors.New("no such file")
 	},
 	fetch: func(url string) ([]byte, error) {
 		if url != "https://shop.example/keys" {
@@ -97,6 +98,42 @@ var known = outside{
 }
 
 const oneKey = `{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`
+
+const pets = "openapi: 3.1.0\npaths: {/pets: {get: {}}}"
+
+func TestReadsWhatIsStored(t *testing.T) {
+	for text, want := range map[string]cache.Limits{
+		"{}":                        {Size: 64 << 20, Object: 1 << 20},
+		"{size: 1MB}":               {Size: 1 << 20, Object: 256 << 10},
+		"{size: 8MB, object: 10KB}": {Size: 8 << 20, Object: 10 << 10},
+	} {
+		c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:8081]}}\nroutes:\n  - {upstream: a, cache: "+text+"}\n  - {path: /v2, upstream: a}"), 1000, 1, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Routes[0].Cache; got == nil || got.Limits != want || c.Routes[1].Cache != nil {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+}
+
+func TestReadsHowRequestsAreToBe(t *testing.T) {
+	c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:8081]}}\nroutes:\n"+
+		"  - {upstream: a, openapi: {file: pets.yaml}}\n  - {path: /v1, upstream: a, body: 2MB, openapi: {file: pets.yaml, answers: true}}\n  - {path: /v2, upstream: a}"), 1000, 1, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := c.Routes[0], c.Routes[1]
+	if first.OpenAPI == nil || first.OpenAPI.Answers || first.OpenAPI.Most != 128<<10 || first.Guard.Body != 128<<10 {
+		t.Errorf("%+v, %+v", first.OpenAPI, first.Guard)
+	}
+	if second.OpenAPI == nil || !second.OpenAPI.Answers || second.OpenAPI.Most != 2<<20 || second.Guard.Body != 2<<20 || second.OpenAPI.Document != first.OpenAPI.Document {
+		t.Errorf("%+v, %+v", second.OpenAPI, second.Guard)
+	}
+	if c.Routes[2].OpenAPI != nil || !slices.Equal(c.Files, []string{"f", "pets.yaml"}) {
+		t.Errorf("%+v, %v", c.Routes[2], c.Files)
+	}
+}
 
 func TestReadsAFile(t *testing.T) {
 	c, err := parse("gateway.yaml", []byte(whole), 1000, 1, known)
@@ -205,7 +242,7 @@ func TestTheSettingsOfVariantsAreRight(t *testing.T) {
 	here.read = func(name string) ([]byte, error) { return os.ReadFile("../" + name) }
 	c, err := parse("f", []byte(rendered), 1000, 1, here,
 		"routes.0.rate={requests: 1000000, burst: 1000000}", "routes.0.id=X-Request-Id", "routes.0.trace=10%", "routes.0.deny=[192.0.2.0/24]", "routes.0.body=1MB",
-		"routes.0.cors={origins: [https://shop.example]}", "routes.0.token={keys: token-keys.json, issuer: faceoff}") // as system.toml has them
+		"routes.0.cors={origins: [https://shop.example]}", "routes.0.token={keys: token-keys.json, issuer: faceoff}", "routes.0.openapi={file: products-api.yaml}") // as system.toml has them
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,6 +252,13 @@ func TestTheSettingsOfVariantsAreRight(t *testing.T) {
 	}
 	if r := c.Routes[0]; r.Marks.ID == "" || !r.Marks.Trace || r.Marks.Cors == nil || r.Guard.Rate == nil || len(r.Guard.Deny) != 1 || r.Guard.Body != 1<<20 {
 		t.Errorf("%+v, %+v", r.Marks, r.Guard)
+	}
+	var get wire.Request
+	if _, err := get.Parse([]byte("GET /product/products HTTP/1.1\r\nHost: a\r\nAccept: application/json\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, p := c.Routes[0].OpenAPI.Request(&get, []byte("/products")); p != nil {
+		t.Errorf("%+v", p)
 	}
 	lines := strings.Split(strings.TrimSpace(string(tokens)), "\n")
 	names, values := strings.Split(strings.TrimSpace(lines[0]), ","), strings.Split(strings.TrimSpace(lines[1]), ",")
@@ -287,6 +331,12 @@ func TestWhatIsWrongIsToldWithLineAndCure(t *testing.T) {
 		{"retries: 10%", "http2: yes", "gateway.yaml:20: `upstreams.products.http2` is \"yes\"\n  hint: write `true` or `false`"},
 		{"body: 1MB", "compress: {types: [text]}", "gateway.yaml:35: `routes[2].compress.types` has \"text\""},
 		{"body: 1MB", "compress: {types: [\"*/*\"]}", "`routes[2].compress.types` has \"*/*\""},
+		{"body: 1MB", "openapi: {file: x}", "gateway.yaml:35: no document of `x`: no such file"},
+		{"body: 1MB", "openapi: {file: old.yaml}", "no document of `old.yaml`: it does not say `openapi: 3.0.x`"},
+		{"body: 1MB", "openapi: {answers: true}", "`routes[2].openapi.file` is missing\n  hint: write for example `openapi: {file: petstore.yaml}`"},
+		{"body: 1MB", "body: 5MB\n    openapi: {file: pets.yaml}", "gateway.yaml:35: `routes[2].body` is 5242880 bytes\n  hint: write 4MB at most"},
+		{"body: 1MB", "cache: {size: 1KB}", "gateway.yaml:35: `routes[2].cache.size` is \"1KB\"\n  hint: write a size from 65536"},
+		{"body: 1MB", "cache: {size: 1MB, object: 512KB}", "gateway.yaml:35: `routes[2].cache.object` is 524288 bytes of 1048576\n  hint: write a quarter of `size`"},
 		{"path: /well", "path: well", "gateway.yaml:22: `path` is \"well\""},
 		{"key: shop.key", "key: x", "gateway.yaml:44: no certificate of `shop.pem` and `x`: no such file"},
 		{"  listen: 127.0.0.1:8443\n", "", "`tls.listen` is missing"},

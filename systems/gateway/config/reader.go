@@ -44,6 +44,8 @@ type reader struct {
 	list  []Problem
 	files []string // that were asked for
 	got   map[string]answer
+
+	described map[string]description // documents, by the names of their files
 }
 
 // answer is what stands at a URL.

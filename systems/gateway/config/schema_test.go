@@ -88,6 +88,8 @@ func TestTheSchemaKnowsWhatTheReaderKnows(t *testing.T) {
 		{"routes: [{cors: {KEY: 1}}]", []string{"routes", "*", "cors"}},
 		{"routes: [{fault: {KEY: 1}}]", []string{"routes", "*", "fault"}},
 		{"routes: [{compress: {KEY: 1}}]", []string{"routes", "*", "compress"}},
+		{"routes: [{openapi: {KEY: 1}}]", []string{"routes", "*", "openapi"}},
+		{"routes: [{cache: {KEY: 1}}]", []string{"routes", "*", "cache"}},
 	} {
 		_, err := parse("f", []byte(strings.Replace(c.file, "KEY", "qqqqqqqqqq", 1)), 1000, 1, known)
 		_, after, found := strings.Cut(err.Error(), "`qqqqqqqqqq` is not known")

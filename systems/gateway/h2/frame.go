@@ -58,6 +58,7 @@ const (
 	InitialWindowSize    = 4
 	MaxFrameSize         = 5
 	MaxHeaderListSize    = 6
+	EnableConnect        = 8 // RFC 8441, 3
 )
 
 const (

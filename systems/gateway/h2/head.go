@@ -16,7 +16,7 @@ type Reader struct {
 	request, answer                 bool
 	status                          int
 	method, path, scheme, authority string
-	host                            string
+	host, protocol                  string
 	pseudo                          uint8  // which have come
 	plain                           bool   // a field has come that is none
 	fields                          []byte // as lines
@@ -40,6 +40,7 @@ type Head struct {
 	Text      []byte // a request or an answer as HTTP/1.1 has it, or the trailers with their empty line; until the next call
 	Status    int    // of an answer
 	Length    int64  // that of the body, as it is told, or of an answer without one zero; -1 where it is not told
+	Tunnel    bool   // it asks for WebSocket (RFC 8441): what follows is no body
 	Malformed string // why it cannot be understood; its stream ends
 	Large     bool   // there is more than is let in
 }
@@ -60,9 +61,12 @@ func (r *Reader) Read(block []byte, request, end bool) (Head, error) {
 	case r.malformed == "":
 		r.text = append(append(r.text, r.fields...), "\r\n"...)
 	}
-	head.Text, head.Malformed = r.text, r.malformed
+	head.Text, head.Malformed, head.Tunnel = r.text, r.malformed, r.tunnels()
 	return head, nil
 }
+
+// tunnels reports whether the request asks for WebSocket.
+func (r *Reader) tunnels() bool { return r.method == "CONNECT" && r.protocol == "websocket" }
 
 // ReadAnswer reads the head of an answer, which may be an informational one. bare tells that the request was one whose answer has
 // no body, and end that nothing follows. An error is a *Fault, as with Read.
@@ -101,6 +105,7 @@ const (
 	scheme
 	authority
 	status
+	protocol
 )
 
 // take is told each field.
@@ -145,6 +150,10 @@ func (r *Reader) take(f hpack.HeaderField) {
 			r.malformed = "Content-Length is not one number of bytes"
 		}
 		r.length = length
+	case "sec-websocket-key":
+		if r.pseudo&protocol == 0 { // the gateway has one of its own (RFC 8441, 5)
+			r.line(f.Name, f.Value)
+		}
 	case "trailer":
 		r.trailers = true
 		r.line(f.Name, f.Value)
@@ -173,6 +182,8 @@ func (r *Reader) takePseudo(f hpack.HeaderField) {
 		which, r.scheme = scheme, f.Value
 	case ":authority":
 		which, r.authority = authority, f.Value
+	case ":protocol":
+		which, r.protocol = protocol, f.Value
 	case ":status":
 		code, number := decimal(f.Value)
 		if len(f.Value) != 3 || !number || code < 100 {
@@ -206,8 +217,12 @@ func (r *Reader) write(end bool) {
 		r.malformed = "no method, or one that is none"
 	case host == "" || (r.host != "" && !strings.EqualFold(r.host, host)):
 		r.malformed = "no authority, or two"
-	case r.method == "CONNECT":
-		if r.pseudo != method|authority {
+	case r.pseudo&protocol != 0 && (r.method != "CONNECT" || r.pseudo != method|path|scheme|authority|protocol): // RFC 8441, 4
+		r.malformed = ":protocol without CONNECT, a scheme, a path or an authority"
+	case r.tunnels() && r.length >= 0:
+		r.malformed = "a length of a tunnel"
+	case r.method == "CONNECT" && !r.tunnels():
+		if r.pseudo&protocol == 0 && r.pseudo != method|authority {
 			r.malformed = "CONNECT with a path or without an authority"
 		}
 		target = host
@@ -221,7 +236,11 @@ func (r *Reader) write(end bool) {
 	if r.malformed != "" {
 		return
 	}
-	to := append(r.text, r.method...)
+	name := r.method
+	if r.tunnels() {
+		name = "GET"
+	}
+	to := append(r.text, name...)
 	to = append(to, ' ')
 	to = append(to, target...)
 	to = append(to, " HTTP/1.1\r\nHost: "...)
@@ -237,6 +256,8 @@ func (r *Reader) write(end bool) {
 		to = append(to, "Connection: TE\r\nTE: trailers\r\n"...)
 	}
 	switch {
+	case r.tunnels():
+		to = append(to, "Connection: Upgrade\r\nUpgrade: websocket\r\n"...)
 	case r.length >= 0:
 		to = append(to, "Content-Length: "...)
 		to = appendDecimal(to, r.length)

@@ -28,6 +28,11 @@ func with(fields ...string) []string {
 	return append([]string{":method", "GET", ":scheme", "http", ":authority", "shop.example", ":path", "/a?b"}, fields...)
 }
 
+// connect is what an extended CONNECT has beside its protocol.
+func connect(fields ...string) []string {
+	return append([]string{":method", "CONNECT", ":scheme", "https", ":authority", "a", ":path", "/a"}, fields...)
+}
+
 func lines(text ...string) string { return strings.Join(text, "\r\n") + "\r\n\r\n" }
 
 func TestRequestsBecomeThoseOfHTTP11(t *testing.T) {
@@ -46,6 +51,8 @@ func TestRequestsBecomeThoseOfHTTP11(t *testing.T) {
 		{[]string{":method", "PUT", ":scheme", "https", ":path", "/", "host", "a:80"}, true, lines("PUT / HTTP/1.1", "Host: a:80", "Content-Length: 0")},
 		{[]string{":method", "OPTIONS", ":scheme", "https", ":path", "*", ":authority", "a"}, true, lines("OPTIONS * HTTP/1.1", "Host: a")},
 		{[]string{":method", "CONNECT", ":authority", "a:1"}, false, lines("CONNECT a:1 HTTP/1.1", "Host: a:1", "Transfer-Encoding: chunked")},
+		{append([]string{":protocol", "websocket"}, connect("sec-websocket-key", "x", "origin", "b")...), false, lines("GET /a HTTP/1.1", "Host: a", "origin: b", "Connection: Upgrade", "Upgrade: websocket")},
+		{append([]string{":protocol", "other"}, connect()...), false, lines("CONNECT a HTTP/1.1", "Host: a", "Transfer-Encoding: chunked")},
 	} {
 		r := NewReader(16 << 10)
 		for range 2 { // the second time from the table
@@ -65,6 +72,7 @@ func TestRequestsThatAreMalformed(t *testing.T) {
 		{":method", "GET", ":scheme", "http", ":authority", "a", ":path", "http://b/"}, {":method", "GET", ":scheme", "http", ":authority", "a", ":path", "*"},
 		{":method", "GET", ":scheme", "http", ":authority", "", ":path", "/"}, {":method", "GET", ":scheme", "ftp", ":authority", "a", ":path", "/"},
 		{":method", "CONNECT", ":authority", "a", ":path", "/"}, {":method", "CONNECT", "host", "a"},
+		connect(), {":method", "CONNECT", ":authority", "a", ":protocol", "websocket"}, append([]string{":protocol", "websocket"}, connect("content-length", "0")...),
 		with(":path", "/"), with("x", "y", ":status", "200"), with(":status", "200"), with(":protocol", "websocket"), append([]string{"x", "y"}, with()...),
 		with("X", "y"), with("x y", "z"), with("x:", "z"), with("", "z"), with("x\r\ny", "z"),
 		with("x", "y\r\nz: a"), with("x", "y\nz"), with("x", "y\x00"), with("x", " y"), with("x", "y\t"),
@@ -198,6 +206,7 @@ func FuzzHead(f *testing.F) {
 	f.Add(block(with("x", "y\r\n\r\nGET / HTTP/1.1\r\nhost: a")...), true)
 	f.Add(block(with(":path", "/ HTTP/1.1\r\nhost: b")...), true)
 	f.Add(block(":method", "CONNECT", ":authority", "a"), true)
+	f.Add(block(append([]string{":protocol", "websocket"}, connect("sec-websocket-key", "x", "te", "trailers")...)...), false)
 	f.Fuzz(func(t *testing.T, text []byte, end bool) {
 		reader := NewReader(1 << 10)
 		for range 2 {
@@ -221,6 +230,8 @@ func FuzzHead(f *testing.F) {
 			}
 			want := wire.Body{Kind: wire.Chunked}
 			switch {
+			case head.Tunnel:
+				want = wire.Body{}
 			case head.Length >= 0:
 				want = wire.Body{Kind: wire.Sized, Length: head.Length}
 			case end:
@@ -229,7 +240,7 @@ func FuzzHead(f *testing.F) {
 					t.Fatalf("%q has a body", head.Text)
 				}
 			}
-			if r.Close || r.Upgrade != nil || r.Minor != 1 || r.Body != want {
+			if r.Close || (r.Upgrade != nil) != head.Tunnel || r.Minor != 1 || r.Body != want {
 				t.Fatalf("%q: %+v", head.Text, r)
 			}
 		}

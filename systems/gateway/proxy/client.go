@@ -10,6 +10,7 @@ import (
 
 	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/mark"
+	"faceoff/systems/gateway/openapi"
 	"faceoff/systems/gateway/press"
 	"faceoff/systems/gateway/wire"
 )
@@ -19,6 +20,7 @@ type phase uint8
 
 const (
 	reading    phase = iota // the head of a request, or nothing yet
+	gathering               // the request's body is read whole, to be held against a document
 	delaying                // the request is held back on purpose
 	queueing                // the request waits for a place
 	exchanging              // the request is on its way, or its answer
@@ -125,6 +127,8 @@ func (c *client) ready() {
 	switch c.phase {
 	case reading:
 		c.read()
+	case gathering:
+		c.gather()
 	case delaying, queueing:
 		if c.hung {
 			c.abandon()
@@ -177,7 +181,7 @@ func (c *client) expired() {
 		c.w.metrics.shed.Add(1)
 		c.skipHead()
 		c.fail(503, "too many requests in flight")
-	case exchanging:
+	case gathering, exchanging:
 		if c.awaited() && c.keepsPace() {
 			c.w.wheel.start(&c.timer, c.w.server.settings.Stall)
 			return
@@ -275,6 +279,15 @@ func (c *client) begin(n int) {
 			return
 		}
 	}
+	if c.route.OpenAPI != nil && !c.describe() {
+		return
+	}
+	c.venture()
+}
+
+// venture goes on with a request that may go on, unless it meets its route's fault.
+func (c *client) venture() {
+	w := c.w
 	if f := c.route.Fault; f != nil && f.Falls(rand.Float64()) {
 		w.metrics.faults.Add(1)
 		if f.Delay > 0 {
@@ -304,9 +317,12 @@ func (c *client) spared(f *guard.Fault) bool {
 	return false
 }
 
-// admit asks for a place.
+// admit asks for a place, unless what is stored is the answer.
 func (c *client) admit() {
 	w := c.w
+	if len(c.table.Routes.Caches()) > 0 && c.memory == nil && (c.route.Cache != nil || c.kind == wire.Unsafe || c.kind == wire.Idempotent) && c.recall() {
+		return
+	}
 	place := c.route.Upstream
 	if c.route.Split != nil {
 		place = c.route.Pick(rand.Uint32())
@@ -354,7 +370,7 @@ func (c *client) skipHead() {
 // next waits for another request, or goes on to one that is there.
 func (c *client) next() {
 	c.phase, c.seen = reading, 0
-	c.table, c.route, c.upstream = nil, nil, nil
+	c.table, c.route, c.upstream, c.checks, c.memory = nil, nil, nil, nil, nil
 	if cap(c.repeat) > keepRepeat {
 		c.repeat = nil
 	}
@@ -431,7 +447,10 @@ func (c *client) refuse(err error) {
 }
 
 // fail answers in the gateway's own name.
-func (c *client) fail(status int, message string) {
+func (c *client) fail(status int, message string) { c.tell(status, message, nil) }
+
+// tell does so with a problem, where there is one, in place of the message.
+func (c *client) tell(status int, message string, p *openapi.Problem) {
 	w := c.w
 	c.detach(false)
 	c.rest.remove()
@@ -442,9 +461,9 @@ func (c *client) fail(status int, message string) {
 	c.last = c.last || w.server.crowded.Load()
 	o := wire.Inbound{Minor: c.minor, Close: c.last, Date: w.now(), Lines: c.marked().Answer.Lines}
 	if c.stream != nil {
-		w.out = c.stream.error(w.out[:0], status, message, c.kind == wire.Head, &o)
+		w.out = c.stream.error(w.out[:0], status, message, p, c.kind == wire.Head, &o)
 	} else {
-		w.out = appendError(w.out[:0], status, message, c.kind == wire.Head, &o)
+		w.out = appendError(w.out[:0], status, message, p, c.kind == wire.Head, &o)
 	}
 	c.account.status, c.account.error = status, message
 	c.account.said += int64(len(w.out))

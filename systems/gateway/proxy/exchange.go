@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"syscall"
 
+	"faceoff/systems/gateway/cache"
 	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/press"
 	"faceoff/systems/gateway/route"
@@ -16,7 +17,9 @@ type exchange struct {
 	route    *route.Route
 	upstream *Upstream
 	link     *link
-	holds    bool // a place of upstream
+	checks   *checks // nil where no document says how it is to be
+	memory   *memory // nil where nothing is stored
+	holds    bool    // a place of upstream
 
 	kind    wire.Method
 	minor   byte
@@ -57,6 +60,12 @@ func (c *client) dispatch() {
 	if c.route.Rewrites() {
 		w.path = c.route.AppendPath(w.path[:0], r.Path)
 		o.Path = w.path
+	}
+	r.Continue = r.Continue && (c.checks == nil || !c.checks.invited)
+	if m := c.memory; m != nil && m.entry != nil {
+		w.added = m.entry.AppendConditions(append(w.added[:0], o.Lines...))
+		w.drop = append(append(w.drop[:0], o.Drop...), cache.Conditions()...)
+		o.Lines, o.Drop = w.added, w.drop
 	}
 	w.out = wire.AppendRequest(w.out[:0], r, &o)
 	c.skipHead()
@@ -133,6 +142,8 @@ func (c *client) detach(whole bool) {
 	if c.press != nil {
 		c.putBack()
 	}
+	c.release()
+	c.dropDraft()
 	if c.holds {
 		c.holds = false
 		c.upstream.places.release(c.w)
@@ -149,6 +160,10 @@ func (c *client) pump() {
 	l := c.link
 	if c.hung && c.body.Done() && !c.tunnel {
 		c.abandon()
+		return
+	}
+	if c.stored() {
+		c.pumpStored()
 		return
 	}
 	if l.connecting {
@@ -169,6 +184,10 @@ func (c *client) pump() {
 		return
 	}
 	c.in.keep(w)
+	if c.stored() { // as the upstream has said that it still holds
+		c.awaitReader()
+		return
+	}
 	if l := c.link; l != nil && c.phase == exchanging {
 		l.in.keep(w)
 		switch {
@@ -182,6 +201,22 @@ func (c *client) pump() {
 			w.wheel.start(&c.timer, w.server.settings.Stall)
 			c.watchPace()
 		}
+	}
+}
+
+// pumpStored passes on what is stored.
+func (c *client) pumpStored() {
+	if c.pumpAnswer(); c.open {
+		c.in.keep(c.w)
+		c.awaitReader()
+	}
+}
+
+// awaitReader sets the time limit of a client that is to take more of what is stored.
+func (c *client) awaitReader() {
+	if c.phase == exchanging && !c.answered {
+		c.w.wheel.start(&c.timer, c.w.server.settings.Stall)
+		c.watchPace()
 	}
 }
 
@@ -257,6 +292,7 @@ func (c *client) pumpAnswer() {
 		if whole {
 			// The place is free as soon as the upstream has said all, however slowly the client reads.
 			c.answered = true
+			c.keepAnswer()
 			c.detach(true)
 			if c.stream != nil {
 				c.stream.ending = len(c.stream.trailers) == 0
@@ -281,8 +317,7 @@ func (c *client) pumpAnswer() {
 			w.later(c)
 			return
 		}
-		l := c.link
-		switch l.fill(w.upScratch, readSize) {
+		switch c.fillAnswer() {
 		case later:
 			return
 		case ended:
@@ -316,12 +351,15 @@ func (c *client) pumpAnswer() {
 
 // encodeAnswer writes to the worker's scratch what of the answer is there. False means that the exchange is over.
 func (c *client) encodeAnswer() bool {
-	w, l, r := c.w, c.link, &c.w.response
+	w, in, r := c.w, c.answerIntake(), &c.w.response
 	unsaid := !c.answering
-	for !c.answering && len(l.in.data) > 0 {
-		n, err := r.Parse(l.in.data, c.kind)
-		if err == nil && n == 0 && len(l.in.data) >= w.server.settings.MaxHead {
+	for !c.answering && len(in.data) > 0 {
+		n, err := r.Parse(in.data, c.kind)
+		if err == nil && n == 0 && len(in.data) >= w.server.settings.MaxHead {
 			err = &wire.Refusal{Reason: "the head of the answer is too long"}
+		}
+		if err == nil && n > 0 && c.stream != nil && c.stream.raw {
+			err = c.stream.agreed(r)
 		}
 		if err != nil || (r.Status == 101 && n > 0 && !c.upgrade) {
 			c.misspoke(err)
@@ -330,7 +368,15 @@ func (c *client) encodeAnswer() bool {
 		if n == 0 {
 			return true
 		}
-		l.in.took(n)
+		if c.checks != nil && c.route.OpenAPI.Answers && r.Status >= 200 && !c.stored() {
+			switch c.inspect(n) {
+			case undecided:
+				return true
+			case no:
+				return false
+			}
+		}
+		in.took(n)
 		if r.Status < 200 && r.Status != 101 {
 			c.repeat = c.repeat[:0] // it was heard
 			c.expects = c.expects && r.Status != 100
@@ -342,15 +388,30 @@ func (c *client) encodeAnswer() bool {
 			}
 			continue
 		}
+		if c.memory != nil && !c.stored() && r.Status != 101 {
+			switch c.consult(r) {
+			case undecided:
+				return false
+			case no:
+				in = c.answerIntake()
+				continue
+			}
+		}
 		c.answering = true
 		c.account.status = r.Status
-		l.server.answered()
+		if c.link != nil {
+			c.link.server.answered()
+		}
 		if r.Status == 101 {
 			c.tunnel, c.last, c.framing = true, true, wire.UntilEnd
 			c.chunked = false
 			c.body.Start(wire.Body{Kind: wire.UntilEnd})
 			c.answer.Start(wire.Body{Kind: wire.UntilEnd})
-			w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: 1})
+			if c.stream != nil {
+				r.Status, r.Body = 200, wire.Body{Kind: wire.UntilEnd} // RFC 8441, 5
+			} else {
+				w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: 1})
+			}
 			w.later(c) // what the client has sent since is for the tunnel
 			break
 		}
@@ -373,7 +434,7 @@ func (c *client) encodeAnswer() bool {
 	}
 	var err error
 	if c.press == nil {
-		err = c.encode(&c.answer, &l.in, c.framing == wire.Chunked)
+		err = c.encode(&c.answer, in, c.framing == wire.Chunked)
 	} else {
 		err = c.encodePressed()
 	}
@@ -395,6 +456,13 @@ func (c *client) encodeAnswer() bool {
 func (c *client) inbound() *wire.Inbound {
 	fields := &c.marked().Answer
 	c.w.inbound = wire.Inbound{Minor: c.minor, Close: c.last, Date: c.w.now(), Drop: fields.Drop, Lines: fields.Lines}
+	if c.tunnel {
+		c.w.drop = append(append(c.w.drop[:0], fields.Drop...), accepted)
+		c.w.inbound.Drop = c.w.drop
+	}
+	if m := c.memory; m != nil && m.store != nil {
+		c.tellCache(&c.w.inbound)
+	}
 	if c.varies {
 		c.pressed(&c.w.inbound, &c.w.response)
 	}
@@ -411,6 +479,9 @@ func (c *client) encode(body *wire.Reader, in *intake, chunked bool) error {
 		}
 		if taken == 0 {
 			return nil
+		}
+		if body == &c.answer {
+			c.note(content)
 		}
 		if g := c.route.Guard; g != nil && g.Body > 0 && body == &c.body && !c.tunnel {
 			if c.given += int64(len(content)); c.given > g.Body {

@@ -16,6 +16,7 @@ type flow struct {
 	id      uint32
 	blocked bool   // among those that could not send
 	ended   bool   // the other end has said all
+	raw     bool   // what comes is no body, but a tunnel's
 	said    bool   // the gateway has
 	window  int64  // bytes that may be sent
 	room    int64  // bytes that the other end may send
@@ -51,7 +52,7 @@ func (st *flow) add(content []byte) {
 // finishBody ends the body, by trailers with the empty line after them.
 func (st *flow) finishBody(trailers []byte) {
 	st.ended = true
-	if st.left < 0 {
+	if st.left < 0 && !st.raw {
 		st.tail = bytes.Clone(trailers)
 	}
 	st.news()
@@ -68,10 +69,13 @@ func (st *flow) fill(in *intake) state {
 	w := st.conn.w
 	st.conn.readable = false
 	if len(st.heads)+len(st.inbox) == 0 && st.tail == nil {
+		if st.raw && st.ended {
+			return ended
+		}
 		return later
 	}
 	fresh := st.inbox
-	if st.left < 0 || len(st.heads) > 0 {
+	if (st.left < 0 && !st.raw) || len(st.heads) > 0 {
 		fresh = append(w.buffers.take(len(st.heads)+len(st.inbox)+wire.ChunkOverhead+len(st.tail)+3), st.heads...)
 		if st.left < 0 { // all as one chunk: in its frames, it could come byte by byte
 			fresh = wire.AppendChunk(fresh, st.inbox)
@@ -95,6 +99,7 @@ func (st *flow) fill(in *intake) state {
 	}
 	in.data, in.own = fresh, fresh
 	st.allow()
+	st.conn.readable = st.raw && st.ended // its end is to be read, too
 	return fine
 }
 

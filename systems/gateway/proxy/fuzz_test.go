@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"faceoff/systems/gateway/cache"
 )
 
 // FuzzExchange holds, whatever a client and a server say and however it is cut: the gateway lives, and nothing is left over
@@ -22,6 +24,8 @@ func FuzzExchange(f *testing.F) {
 		{"HEAD /v1/a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n" + "GET /nowhere HTTP/1.0\r\n\r\n", "HTTP/1.0 200 OK\r\nContent-Length: 7\r\n\r\n"},
 		{"POST /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello", "HTTP/1.1 100 x\r\n\r\nHTTP/1.1 200 x\r\n\r\n"},
 		{"GET /v1/a HTTP/1.1\r\nHost : a\r\n\r\n", "SSH-2.0"},
+		{get + get + "HEAD" + get[3:], "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nVary: x\r\nETag: \"x\"\r\nContent-Length: 2\r\n\r\nok"},
+		{"GET /v1/a?b HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 304 x\r\nETag: \"x\"\r\n\r\n"},
 	} {
 		for _, cut := range []uint8{0, 10, 80} {
 			f.Add([]byte(seed.client), []byte(seed.server), cut)
@@ -35,6 +39,7 @@ func FuzzExchange(f *testing.F) {
 	})
 	g := start(f, server, func(g *given) {
 		g.HeadTimeout, g.Stall, g.upstreams[0].Answer = 200*time.Millisecond, 200*time.Millisecond, 200*time.Millisecond
+		g.routes[1].Cache = cache.New(cache.Limits{Size: 1 << 20, Object: 1 << 16})
 	})
 	f.Fuzz(func(t *testing.T, client, server []byte, cut uint8) {
 		says.Store(&server)

@@ -5,7 +5,7 @@ import "sync/atomic"
 // Metrics are a worker's counts. It alone writes them; anybody may read.
 type Metrics struct {
 	accepted, sessions, requests, answers1xx, answers2xx, answers3xx, answers4xx, answers5xx,
-	shed, denied, faults, refused, abandoned, connects, unreachable, brokeOff, misspoke, stalled, repeated, mirrored, unmirrored, pressed, unpressed atomic.Int64
+	shed, denied, faults, refused, abandoned, connects, unreachable, brokeOff, misspoke, stalled, repeated, mirrored, unmirrored, pressed, unpressed, invalid, invalidAnswers, unchecked, hits, renewed atomic.Int64
 }
 
 // answer counts a final answer by the class of its status.
@@ -31,6 +31,14 @@ type Count struct {
 	Gauge              bool
 }
 
+// storedBytes is how much is stored of answers.
+func (s *Server) storedBytes() (n int64) {
+	for _, store := range s.table.Load().Routes.Caches() {
+		n += store.Used()
+	}
+	return n
+}
+
 // Counts are what has happened since the start, and what is.
 func (s *Server) Counts() []Count {
 	sum := func(of func(*Metrics) *atomic.Int64) (n int64) {
@@ -40,6 +48,7 @@ func (s *Server) Counts() []Count {
 		return n
 	}
 	const answers, upstream = "gateway_answers_total", "gateway_upstream_failures_total"
+	const invalidHelp = "Requests and answers that are not as their document says."
 	answersHelp, upstreamHelp := "Answers by class of status, the gateway's own among them.", "Requests that failed before or within an answer."
 	counts := []Count{
 		{"gateway_connections_total", "", "Clients that were let in.", sum(func(m *Metrics) *atomic.Int64 { return &m.accepted }), false},
@@ -54,6 +63,9 @@ func (s *Server) Counts() []Count {
 		{answers, `class="5xx"`, answersHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.answers5xx }), false},
 		{"gateway_shed_total", "", "Requests for which there was no place in time.", sum(func(m *Metrics) *atomic.Int64 { return &m.shed }), false},
 		{"gateway_denied_total", "", "Requests that their route does not let in: not from there, too many, too large, or without a token.", sum(func(m *Metrics) *atomic.Int64 { return &m.denied }), false},
+		{"gateway_invalid_total", `side="request"`, invalidHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.invalid }), false},
+		{"gateway_invalid_total", `side="answer"`, invalidHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.invalidAnswers }), false},
+		{"gateway_unchecked_answers_total", "", "Answers that were not held against their document, as they were too long, without a length, or too many.", sum(func(m *Metrics) *atomic.Int64 { return &m.unchecked }), false},
 		{"gateway_faults_total", "", "Requests that were delayed, answered wrongly or broken off on purpose.", sum(func(m *Metrics) *atomic.Int64 { return &m.faults }), false},
 		{"gateway_refused_total", "", "Requests that were malformed, ambiguous or too late.", sum(func(m *Metrics) *atomic.Int64 { return &m.refused }), false},
 		{"gateway_abandoned_total", "", "Requests whose client went before its answer.", sum(func(m *Metrics) *atomic.Int64 { return &m.abandoned }), false},
@@ -62,6 +74,9 @@ func (s *Server) Counts() []Count {
 		{"gateway_unmirrored_total", "", "Copies of requests for which there was no place or no server.", sum(func(m *Metrics) *atomic.Int64 { return &m.unmirrored }), false},
 		{"gateway_compressed_total", "", "Answers that were compressed.", sum(func(m *Metrics) *atomic.Int64 { return &m.pressed }), false},
 		{"gateway_uncompressed_total", "", "Answers that were not, as too many others were at that time.", sum(func(m *Metrics) *atomic.Int64 { return &m.unpressed }), false},
+		{"gateway_cache_hits_total", "", "Requests that were answered by what is stored, without asking the upstream.", sum(func(m *Metrics) *atomic.Int64 { return &m.hits }), false},
+		{"gateway_cache_renewed_total", "", "Requests that were answered by what is stored, as the upstream said that it still holds.", sum(func(m *Metrics) *atomic.Int64 { return &m.renewed }), false},
+		{"gateway_cache_bytes", "", "What is stored.", s.storedBytes(), true},
 		{"gateway_upstream_connections_total", "", "Connections made to upstreams.", sum(func(m *Metrics) *atomic.Int64 { return &m.connects }), false},
 		{upstream, `cause="unreachable"`, upstreamHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.unreachable }), false},
 		{upstream, `cause="broke_off"`, upstreamHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.brokeOff }), false},

@@ -15,7 +15,7 @@ func (c *client) awaited() bool {
 	if c.tunnel {
 		return false // either side may be silent there
 	}
-	return c.pending() || (!c.body.Done() && !c.deaf && !c.expects && c.link != nil && !c.link.connecting && !c.link.pending())
+	return c.pending() || c.phase == gathering || (!c.body.Done() && !c.deaf && !c.expects && c.link != nil && !c.link.connecting && !c.link.pending())
 }
 
 // watchPace looks, at the end of an event, whether the client keeps pace. It closes one that does not.

@@ -55,7 +55,7 @@ func (c *client) pressed(o *wire.Inbound, r *wire.Response) {
 
 // encodePressed is encode of an answer that is compressed. So that the client can read what there is, nothing is kept for more.
 func (c *client) encodePressed() error {
-	in := &c.link.in
+	in := c.answerIntake()
 	for !c.answer.Done() && len(in.data) > 0 {
 		content, taken, trailers, err := c.answer.Next(in.data)
 		if err != nil {
@@ -64,6 +64,7 @@ func (c *client) encodePressed() error {
 		if taken == 0 {
 			break
 		}
+		c.note(content)
 		c.press.Add(content)
 		in.took(taken)
 		if c.answer.Done() {

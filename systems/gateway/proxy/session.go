@@ -33,7 +33,8 @@ func (c *client) frame() {
 	c.w.metrics.sessions.Add(1)
 	s.begin()
 	s.frames = h2.AppendSettings(s.frames,
-		h2.Setting{ID: h2.MaxConcurrentStreams, Value: uint32(settings.Streams)}, h2.Setting{ID: h2.MaxHeaderListSize, Value: uint32(settings.MaxHead)})
+		h2.Setting{ID: h2.MaxConcurrentStreams, Value: uint32(settings.Streams)}, h2.Setting{ID: h2.MaxHeaderListSize, Value: uint32(settings.MaxHead)},
+		h2.Setting{ID: h2.EnableConnect, Value: 1})
 	s.frames = h2.AppendWindow(s.frames, 0, sessionRoom-h2.Window)
 	c.w.later(c)
 }

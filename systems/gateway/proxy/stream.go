@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"faceoff/systems/gateway/h2"
+	"faceoff/systems/gateway/openapi"
 	"faceoff/systems/gateway/wire"
 )
 
@@ -13,6 +14,7 @@ type stream struct {
 	ending   bool // what is sent now is all of the answer
 	gone     bool // the client has ended it
 	code     h2.Code
+	key      string // of a request for WebSocket, for its server
 	trailers []byte // of the answer, as lines
 }
 
@@ -31,6 +33,10 @@ func (s *session) open(id uint32, head *h2.Head, end bool) {
 		return
 	}
 	c.in.data = head.Text
+	if head.Tunnel {
+		st.raw, st.key, c.readable = true, newKey(), end
+		c.in.data = withKey(head.Text, st.key)
+	}
 	if c.read(); c.open && c.phase == reading {
 		st.fail(h2.InternalError) // a head that is whole is read whole, so that this cannot be
 	}
@@ -73,17 +79,29 @@ func (st *stream) head(r *wire.Response, o *wire.Inbound, last bool) {
 	s.forget, st.said = false, last
 }
 
-// error sends the head of an answer in the gateway's own name, and returns its body.
-func (st *stream) error(to []byte, status int, message string, head bool, o *wire.Inbound) []byte {
+// goOn lets the client send its body.
+func (st *stream) goOn() {
 	s, a := st.session, &st.session.writer
-	body := appendErrorBody(to, message)
+	s.begin()
+	a.Begin(s.frames, 100, s.forget)
+	s.frames = a.End(st.id, false)
+	s.forget = false
+}
+
+// error sends the head of an answer in the gateway's own name, with a problem where there is one, and returns its body.
+func (st *stream) error(to []byte, status int, message string, p *openapi.Problem, head bool, o *wire.Inbound) []byte {
+	s, a := st.session, &st.session.writer
+	kind, body := "application/json", appendErrorBody(to, message)
+	if p != nil {
+		kind, body = problemKind, append(to, p.Body()...)
+	}
 	head = head || bare(status)
 	var digits [20]byte
 	s.begin()
 	a.Begin(s.frames, status, s.forget)
 	a.Field([]byte("date"), o.Date)
 	if !bare(status) {
-		a.Field([]byte("content-type"), []byte("application/json"))
+		a.Field([]byte("content-type"), []byte(kind))
 		a.Field([]byte("content-length"), wire.AppendDecimal(digits[:0], int64(len(body))))
 	}
 	switch status {
@@ -91,6 +109,9 @@ func (st *stream) error(to []byte, status int, message string, head bool, o *wir
 		a.Field([]byte("www-authenticate"), []byte("Bearer"))
 	case 429, 503:
 		a.Field([]byte("retry-after"), []byte("1"))
+	}
+	if p != nil && p.Allow != "" {
+		a.Field([]byte("allow"), []byte(p.Allow))
 	}
 	a.Lines(o.Lines)
 	s.frames = a.End(st.id, head)

@@ -1,6 +1,9 @@
 package proxy
 
-import "faceoff/systems/gateway/wire"
+import (
+	"faceoff/systems/gateway/openapi"
+	"faceoff/systems/gateway/wire"
+)
 
 // unreachable is told that a connection could not be made. Nothing was sent, so that another server may be asked,
 // whatever the request.
@@ -85,6 +88,10 @@ func (c *client) brokeOff() {
 // misspoke is told that an answer cannot be passed on.
 func (c *client) misspoke(err error) {
 	w := c.w
+	if c.link == nil { // what is stored was understood, so that this cannot be
+		c.close()
+		return
+	}
 	why := "it switched protocols, which nobody asked for"
 	if err != nil {
 		why = err.Error()
@@ -101,6 +108,10 @@ func (c *client) misspoke(err error) {
 // tooSlow is told that nothing moved for as long as is allowed, or too little.
 func (c *client) tooSlow() {
 	switch {
+	case c.phase == gathering:
+		c.skipHead()
+		c.last = true
+		c.fail(408, "the request did not come in time")
 	case c.answered || c.answering || c.link == nil:
 		c.w.metrics.stalled.Add(1)
 		c.close()
@@ -117,8 +128,14 @@ func (c *client) tooSlow() {
 	}
 }
 
-// appendError writes an answer in the gateway's own name.
-func appendError(to []byte, status int, message string, head bool, o *wire.Inbound) []byte {
+// appendError writes an answer in the gateway's own name, with a problem where there is one.
+func appendError(to []byte, status int, message string, p *openapi.Problem, head bool, o *wire.Inbound) []byte {
+	kind, length := "application/json", len(errorBefore)+len(message)+len(errorAfter)
+	var told []byte
+	if p != nil {
+		told = p.Body()
+		kind, length = problemKind, len(told)
+	}
 	to = append(to, "HTTP/1.1 "...)
 	to = wire.AppendDecimal(to, int64(status))
 	to = append(to, ' ')
@@ -126,8 +143,10 @@ func appendError(to []byte, status int, message string, head bool, o *wire.Inbou
 	to = append(to, "\r\nDate: "...)
 	to = append(to, o.Date...)
 	if !bare(status) {
-		to = append(to, "\r\nContent-Type: application/json\r\nContent-Length: "...)
-		to = wire.AppendDecimal(to, int64(len(errorBefore)+len(message)+len(errorAfter)))
+		to = append(to, "\r\nContent-Type: "...)
+		to = append(to, kind...)
+		to = append(to, "\r\nContent-Length: "...)
+		to = wire.AppendDecimal(to, int64(length))
 	}
 	switch {
 	case o.Close:
@@ -141,11 +160,18 @@ func appendError(to []byte, status int, message string, head bool, o *wire.Inbou
 	case 429, 503:
 		to = append(to, "\r\nRetry-After: 1"...)
 	}
+	if p != nil && p.Allow != "" {
+		to = append(to, "\r\nAllow: "...)
+		to = append(to, p.Allow...)
+	}
 	to = append(to, "\r\n"...)
 	to = append(to, o.Lines...)
 	to = append(to, "\r\n"...)
-	if head || bare(status) {
+	switch {
+	case head || bare(status):
 		return to
+	case p != nil:
+		return append(to, told...)
 	}
 	return appendErrorBody(to, message)
 }
@@ -155,6 +181,9 @@ func bare(status int) bool { return status == 204 }
 
 const errorBefore, errorAfter = `{"error":"`, `"}`
 
+// problemKind is the kind of content of a problem (RFC 9457, 3).
+const problemKind = "application/problem+json"
+
 func appendErrorBody(to []byte, message string) []byte {
 	to = append(to, errorBefore...)
 	to = append(to, message...)
@@ -163,7 +192,7 @@ func appendErrorBody(to []byte, message string) []byte {
 
 var reasons = map[int]string{
 	204: "No Content",
-	400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 408: "Request Timeout", 413: "Content Too Large",
-	417: "Expectation Failed", 429: "Too Many Requests", 431: "Request Header Fields Too Large",
+	400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout", 413: "Content Too Large",
+	415: "Unsupported Media Type", 417: "Expectation Failed", 429: "Too Many Requests", 431: "Request Header Fields Too Large",
 	500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout", 505: "HTTP Version Not Supported",
 }

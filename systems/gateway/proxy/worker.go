@@ -49,7 +49,7 @@ type worker struct {
 
 	// Scratch for the event under way. inScratch is for what clients send, upScratch for what upstreams send.
 	inScratch, upScratch, out, path []byte
-	request                         wire.Request
+	request, asked                  wire.Request
 	response                        wire.Response
 	inbound                         wire.Inbound
 	trailers                        wire.Fields
@@ -64,6 +64,7 @@ type worker struct {
 
 	presses  []*press.Press // that nobody uses
 	pressing int            // answers that are compressed now
+	gathered int64          // bytes set aside for bodies that are read whole
 	added    []byte         // fields of an answer in addition, of the event under way
 	drop     []string       // names of those that do not go on
 

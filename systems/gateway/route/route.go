@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"faceoff/systems/gateway/cache"
 	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/mark"
+	"faceoff/systems/gateway/openapi"
 	"faceoff/systems/gateway/press"
 	"faceoff/systems/gateway/wire"
 )
@@ -29,6 +31,9 @@ type Route struct {
 	Marks    *mark.Rules  // what it is given on its way, nil for nothing
 	Fault    *guard.Fault // what is done to a part of them on purpose, nil for nothing
 	Press    *press.Rules // which of its answers are compressed, nil for none
+
+	OpenAPI *openapi.Rules // how its requests and answers are to be, nil for anyhow
+	Cache   *cache.Store   // where its answers are kept, nil for nowhere
 }
 
 // Part is how much of a route goes to an upstream.
@@ -58,7 +63,10 @@ type Header struct {
 }
 
 // Table is routes in the order in which they are tried: the longest path first, of equal ones the first written.
-type Table struct{ routes []*Route }
+type Table struct {
+	routes []*Route
+	caches []*cache.Store
+}
 
 // NewTable orders routes.
 func NewTable(routes []*Route) *Table {
@@ -72,11 +80,34 @@ func NewTable(routes []*Route) *Table {
 		}
 		return len(b.Path) - len(a.Path)
 	})
-	return &Table{ordered}
+	t := &Table{routes: ordered}
+	t.collect()
+	return t
 }
 
-// Keep goes on with the rates of a table before, so that nobody gets a burst anew from a file that is read again.
+// Caches are those of all routes.
+func (t *Table) Caches() []*cache.Store { return t.caches }
+
+func (t *Table) collect() {
+	t.caches = nil
+	for _, route := range t.routes {
+		if route.Cache != nil {
+			t.caches = append(t.caches, route.Cache)
+		}
+	}
+}
+
+// Keep goes on with the rates and with what is stored of a table before: nobody gets a burst anew from a file that is read again, and nothing is
+// forgotten.
 func (t *Table) Keep(before *Table) {
+	defer t.collect()
+	for _, route := range t.routes {
+		for _, old := range before.routes {
+			if route.Cache != nil && old.Cache != nil && old.Name == route.Name && old.Path == route.Path && old.Upstream == route.Upstream && old.Cache.Limits == route.Cache.Limits {
+				route.Cache = old.Cache
+			}
+		}
+	}
 	for _, route := range t.routes {
 		if route.Guard == nil || route.Guard.Rate == nil {
 			continue

@@ -1,8 +1,10 @@
 package route
 
 import (
+	"slices"
 	"testing"
 
+	"faceoff/systems/gateway/cache"
 	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/mark"
 	"faceoff/systems/gateway/wire"
@@ -142,5 +144,23 @@ func TestRatesOutliveATable(t *testing.T) {
 	NewTable([]*Route{again, changed, other, none}).Keep(before)
 	if again.Guard.Rate != a.Guard.Rate || changed.Guard.Rate == b.Guard.Rate || other.Guard.Rate == nil || none.Guard != nil {
 		t.Error("the rates are others")
+	}
+}
+
+func TestWhatIsStoredOutlivesAFileThatIsReadAgain(t *testing.T) {
+	limits := cache.Limits{Size: 1 << 20, Object: 1 << 10}
+	store := func(path string, limits cache.Limits) *Route {
+		return &Route{Name: path, Path: path, Cache: cache.New(limits)}
+	}
+	a, b := store("/a", limits), store("/b", limits)
+	before := NewTable([]*Route{a, b, {Path: "/c"}})
+	if len(before.Caches()) != 2 {
+		t.Errorf("%d stores", len(before.Caches()))
+	}
+	again, changed, other := store("/a", limits), store("/b", cache.Limits{Size: 2 << 20, Object: 1 << 10}), store("/c", limits)
+	after := NewTable([]*Route{again, changed, other})
+	after.Keep(before)
+	if again.Cache != a.Cache || changed.Cache == b.Cache || other.Cache == nil || len(after.Caches()) != 3 || !slices.Contains(after.Caches(), a.Cache) {
+		t.Errorf("%v", after.Caches())
 	}
 }
