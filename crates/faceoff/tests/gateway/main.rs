@@ -37,7 +37,8 @@ fn ten_thousand_idle_clients_take_150_mb_at_most() {
     let gateway = Gateway::start(&[server.port], "", Some(DESCRIPTORS));
     let empty = gateway.memory("VmRSS");
     // Each asks once, and then reads for longer than this takes.
-    let users = ["--users", &CLIENTS.to_string(), "--ramp", "5s", "--pause", "50s", "--timeout", "30s"];
+    let clients = CLIENTS.to_string();
+    let users = ["--users", &clients, "--ramp", "5s", "--pause", "50s", "--timeout", "30s"];
     let load = Load::start(&gateway.url(), &users, Some(DESCRIPTORS));
     until("everybody has asked and is connected", || {
         let now = gateway.counts();
@@ -73,7 +74,8 @@ fn a_hundred_reloads_under_load_fail_no_request() {
     // Another upstream each time, as far as the gateway can see.
     let settings = |n: usize| format!("    queue: {}", 1_000 + n);
     let gateway = Gateway::start(&[server.port], &settings(0), None);
-    let load = Load::start(&gateway.url(), &["-R", &RELOAD_RATE.to_string(), "--timeout", "5s"], None);
+    let rate = RELOAD_RATE.to_string();
+    let load = Load::start(&gateway.url(), &["-R", &rate, "--timeout", "5s"], None);
     until("the load begins", || gateway.counts().of("gateway_requests_total") > 1_000);
     let before = gateway.counts();
     for n in 1..=RELOADS {
