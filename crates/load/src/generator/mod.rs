@@ -11,7 +11,7 @@ use crate::check::{Asked, Questions};
 use crate::connection::{Connection, Phase};
 use crate::plan::{Plan, Protocol};
 use crate::request::{Script, Vars};
-use crate::schedule::{Schedule, Share};
+use crate::schedule::{Schedule, Share, uniform};
 use crate::tally::{Listeners, Measured, OfStep, Tally};
 use crate::world::{Ready, World};
 use chacha20::ChaCha8Rng;

@@ -1,5 +1,6 @@
 //! How requests find a place on a connection and are sent there.
 
+use super::connections::describe_connect;
 use super::{Generator, Journey, NONE, Sharing};
 use crate::connection::{Phase, Session};
 use crate::tally::Failed;

@@ -1,12 +1,14 @@
+use super::connections::describe_connect;
 use super::sending::SENT_AGAIN_MAX;
 use super::*;
 use crate::agents::{self, Made};
-use crate::plan::{Address, Target};
+use crate::plan::{Address, Target, Wait};
 use crate::simulation::{Server, Simulation};
 use model::experiment::{Pause, Spacing, Stage};
 use model::record::Counts;
 use model::workload::{Answer, BodyCheck, Step, Workload};
 use proptest::prelude::*;
+use rustix::io::Errno;
 use stats::Histogram;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;

@@ -1,5 +1,6 @@
 //! How the loop waits: asleep while that is precise enough, awake just before an instant, and for what happens on connections.
 
+use super::connections::describe_connect;
 use super::{Asking, Generator, SPIN_MAX_NS, WARM_NS};
 use crate::answer::Event;
 use crate::connection::{Over, Phase, Session};
