@@ -34,12 +34,9 @@ fn measurements<'r>(record: &'r Record, cell: &'r Cell) -> impl Iterator<Item = 
 
 /// `published-users-4000 asks for 4000 users over 1 min and was measured for 8.0 s: 534 of them began.`
 fn cut(record: &Record, cell: &Cell) -> Option<String> {
-    let Load::Users { users, ramp, .. } = cell.load else { return None };
     let measured = record.header.experiment.design.measure;
-    if measured >= ramp || measurements(record, cell).next().is_none() {
-        return None;
-    }
-    let began = (f64::from(users) * measured.as_secs_f64() / ramp.as_secs_f64()).ceil();
+    let began = cell.load.users_cut(measured)?;
+    measurements(record, cell).next()?;
     let (asked, took) = (cell.load.describe(), show_duration(measured));
     Some(format!(
         "{} asks for {asked}, and was measured for {took}: {began} of them began, and what more would do was not seen.",

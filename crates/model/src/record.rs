@@ -9,11 +9,12 @@ use crate::article::Article;
 use crate::capacity::Searched;
 pub use crate::circumstances::{Circumstances, CpuTime, Memory, Ports, STEAL_SHARE_MAX, TICK_NS, Tcp};
 use crate::database::{Kept, Used};
-use crate::experiment::{Claim, CpuSets, Design, Experiment};
+use crate::experiment::{Cell, Claim, CpuSets, Design, Experiment};
 use crate::image::Image;
 use crate::name::ContenderName;
 use crate::problem::Problems;
 use crate::selftest::SelfTest;
+use crate::units::show_duration;
 use crate::witness::Witnessed;
 use serde::{Deserialize, Serialize};
 use stats::Histogram;
@@ -816,8 +817,14 @@ impl Record {
             return Some(format!("{} took no part: {}", claim.contender, why.lines().next().unwrap_or_default()));
         }
         let has = self.header.cpus.contender.len();
-        let needs = claim.contender_cpus.filter(|needed| *needed as usize > has)?;
-        Some(format!("it speaks of {needs} CPUs or more for the contender, which had {has} here"))
+        if let Some(needs) = claim.contender_cpus.filter(|needed| *needed as usize > has) {
+            return Some(format!("it speaks of {needs} CPUs or more for the contender, which had {has} here"));
+        }
+        let Experiment { cells, design, .. } = &self.header.experiment;
+        let is_spoken_of = |cell: &&Cell| claim.metric.is_of(cell) && (claim.cells.is_empty() || claim.cells.contains(&cell.name));
+        let (cell, began) = cells.iter().filter(is_spoken_of).find_map(|cell| Some((cell, cell.load.users_cut(design.measure)?)))?;
+        let (asked, took) = (cell.load.describe(), show_duration(design.measure));
+        Some(format!("{} asks for {asked}, and was measured for {took}, in which only {began} began", cell.name))
     }
 
     /// Whether a planned look found every claim settled, so that no further block is needed.

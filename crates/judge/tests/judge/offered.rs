@@ -2,7 +2,9 @@
 
 use crate::made_up::{self, SECOND, histogram, measurement, name};
 use model::database::Used;
-use model::experiment::{Load, Pause};
+use model::experiment::{Claim, Expectation, Load, Pause};
+use model::judgement::ClaimOutcome;
+use model::metric::Metric;
 use model::record::{Fault, Record};
 use std::time::Duration;
 
@@ -46,6 +48,30 @@ fn users_who_did_not_begin_are_said() {
     let cut = judge::judge(&record(users(Duration::from_secs(60)), Duration::from_secs(8)));
     let expected = format!("c asks for {ASKED}, and was measured for 8.0 s: 534 of them began, and what more would do was not seen.");
     assert_eq!((cut.offered[0].as_str(), cut.offered.len()), (expected.as_str(), 2));
+}
+
+#[test]
+fn a_claim_about_users_who_did_not_all_begin_is_open() {
+    let claim = Claim {
+        text: "b keeps to a second".into(),
+        contender: name("b"),
+        metric: Metric::LatencyP95,
+        expects: Expectation::AtMost,
+        value: Some(1_000.0),
+        margin: None,
+        contender_cpus: None,
+        beside: None,
+        cells: vec![],
+    };
+    let claimed = |measure: Duration| {
+        let mut record = record(users(Duration::from_secs(60)), measure);
+        record.header.experiment.claims = vec![claim.clone()];
+        let found = judge::judge(&record).claims.remove(0);
+        (found.outcome, found.reason)
+    };
+    assert_eq!(claimed(Duration::from_secs(60)).0, ClaimOutcome::Confirmed);
+    let expected = format!("c asks for {ASKED}, and was measured for 8.0 s, in which only 534 began");
+    assert_eq!(claimed(Duration::from_secs(8)), (ClaimOutcome::Undecided, expected));
 }
 
 #[test]

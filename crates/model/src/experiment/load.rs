@@ -162,6 +162,13 @@ impl Load {
         }
     }
 
+    /// How many users begin within the time measured; `None` where all do, or where there are none.
+    pub fn users_cut(&self, measure: Duration) -> Option<u32> {
+        let Load::Users { users, ramp, .. } = self else { return None };
+        let share = measure.as_secs_f64() / ramp.as_secs_f64();
+        (measure < *ramp).then(|| (f64::from(*users) * share).ceil() as u32)
+    }
+
     /// How many arrivals are expected until an instant: the area under the rate. `None` for a load without a rate.
     pub fn expected_until(&self, seconds: f64) -> Option<f64> {
         let Load::Arrivals { rate_per_s, stages, .. } = self else { return None };
