@@ -187,16 +187,24 @@ impl Pod {
 
     /// The first process of its container, as this machine knows it.
     fn find(&self) -> Result<u32, String> {
-        if let Some(pid) = root_of(&self.container) {
-            return Ok(pid);
+        let deadline = load::clock::now_ns() + NOTICES_WITHIN.as_nanos() as u64;
+        loop {
+            if let Some(pid) = root_of(&self.container) {
+                return Ok(pid);
+            }
+            // It may have ended meanwhile, which the cluster notices a second later.
+            let pod = self.own(&self.pod)?;
+            if let Some(how) = status::ended(&pod, self.memory_bytes) {
+                return Err(self.ended_at_once(&how));
+            }
+            if load::clock::now_ns() > deadline {
+                let node = pod["spec"]["nodeName"].as_str().unwrap_or("unknown");
+                return Err(format!(
+                    "its pod runs on the node {node}, which is not this machine: what a pod uses is read here, where its processes are"
+                ));
+            }
+            std::thread::sleep(ASK_AGAIN);
         }
-        // It may have ended meanwhile.
-        let pod = self.own(&self.pod)?;
-        if let Some(how) = status::ended(&pod, self.memory_bytes) {
-            return Err(self.ended_at_once(&how));
-        }
-        let node = pod["spec"]["nodeName"].as_str().unwrap_or("unknown");
-        Err(format!("its pod runs on the node {node}, which is not this machine: what a pod uses is read here, where its processes are"))
     }
 
     /// Gives processes and all that descend from them the CPUs and the limit of descriptors that they have outside of a cluster; a pod's
