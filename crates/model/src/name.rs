@@ -177,6 +177,15 @@ pub fn is_name(text: &str) -> bool {
         && text.len() <= 100
 }
 
+/// A text as one word of a shell's command line, quoted where it is more than letters, digits and what no shell reads.
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
 /// A text of which only letters, digits, `-`, `_`, `.` and `~` stand as they are, as the percent-encoding of forms has it: a name stays
 /// what it is.
 pub fn percent_encoded(text: &str) -> String {
@@ -244,6 +253,16 @@ mod tests {
         }
         for bad in ["", ":", "a:", "a:b+", "../x", "a b", "a:b:c", "-x"] {
             assert!(bad.parse::<ContenderName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_word_of_a_shell_stays_one() {
+        for plain in ["a-b_c.d", "http://h:1/a%20b", "50+open", "a=b,c@d"] {
+            assert_eq!(shell_word(plain), plain);
+        }
+        for (text, word) in [("", "''"), ("a b", "'a b'"), ("x; y", "'x; y'"), ("$(a)`b`", "'$(a)`b`'"), ("it's", "'it'\\''s'")] {
+            assert_eq!(shell_word(text), word);
         }
     }
 

@@ -637,7 +637,8 @@ impl Usage {
             let next = times.partition_point(|t| *t < ns);
             let (after, cpu) = (*times.get(next)?, *values.get(next)? as f64);
             let (before, cpu_before) = (times[next.saturating_sub(1)], values[next.saturating_sub(1)] as f64);
-            Some(if after > before { cpu_before + (cpu - cpu_before) * ((ns - before) as f64 / (after - before) as f64) } else { cpu })
+            let share = ns.saturating_sub(before) as f64 / after.saturating_sub(before).max(1) as f64;
+            Some(if after > before { cpu_before + (cpu - cpu_before) * share } else { cpu })
         };
         let marks: Vec<f64> = (0..=most as u64).map_while(|mark| until(mark.saturating_mul(window_ns))).collect();
         marks.windows(2).map(|pair| (pair[1] - pair[0]).max(0.0)).collect()

@@ -3,8 +3,10 @@
 use crate::answer::{answer, notes};
 use crate::{believe, effects, judged, witnesses};
 use model::database::Kept;
-use model::experiment::Published;
+use model::experiment::{Experiment, Published};
 use model::judgement::{Judgement, show_confidence};
+use model::metric::Metric;
+use model::name::shell_word;
 use model::record::{Header, Measurement, Participant, Record, Trial};
 use model::selftest::{SelfTest, Truth, TruthOutcome};
 use model::units::{show_bytes, show_number, show_share};
@@ -52,7 +54,7 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
         .filter(|c| c.driver.is_none())
         .map(|c| json!({"name": c.name, "load": c.load.describe(), "workload": c.asks(), "scheduled": c.load.has_schedule()}))
         .collect();
-    cells.push(json!({"name": "start", "load": "from the start of the process to its first right answer", "workload": experiment.cells[0].workload, "scheduled": false}));
+    cells.push(json!({"name": "start", "load": "from the start of the process to its first right answer", "workload": experiment.cells.first().map_or("", |c| c.workload.as_str()), "scheduled": false}));
     json!({
         "schema": "faceoff.page.v1",
         "experiment": experiment.name,
@@ -100,21 +102,34 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
             .chain(header.checks.iter().map(|(workload, checks)| fact("checked", format!("{workload}: {checks}")))).collect::<Vec<_>>(),
         "repeat": [
             again(record),
-            format!("faceoff judge records/{}", header.id),
-            format!("faceoff report records/{}", header.id),
+            format!("faceoff judge {}", folder(header)),
+            format!("faceoff report {}", folder(header)),
         ],
         "analysis": experiment.analysis,
         "made": {"version": header.faceoff, "recorded_at": header.recorded_at, "record": header.id},
     })
 }
 
+/// Where a record is, in a command: a record may be called anything, and commands are copied.
+fn folder(header: &Header) -> String {
+    shell_word(&format!("records/{}", header.id))
+}
+
 /// What makes such a run once more.
 fn again(record: &Record) -> String {
-    let experiment = &record.header.experiment;
-    let quick = if record.header.quick { " --quick" } else { "" };
+    let (header, experiment) = (&record.header, &record.header.experiment);
+    let quick = if header.quick { " --quick" } else { "" };
     let revision = experiment.against.as_ref().zip(experiment.contenders.first());
-    let revision = revision.map_or(String::new(), |(against, of)| format!(" --against {} --of {of}", against.short()));
-    format!("faceoff run {}{quick}{revision}", experiment.name)
+    let revision = revision.map_or(String::new(), |(against, of)| {
+        let metrics = |of: &Experiment| of.claims.iter().map(|claim| claim.metric).collect::<Vec<Metric>>();
+        let (named, usual) = (metrics(experiment), metrics(&experiment.clone().against(of, against.clone(), &[])));
+        let by = named.iter().filter(|_| named != usual).map(|metric| format!(" --by {}", metric.describe().name));
+        format!(" --against {} --of {of}{}", shell_word(against.short()), by.collect::<String>())
+    });
+    // What `faceoff vs` did stands in the record's own folder, and nowhere else.
+    let is_vs = experiment.name == "vs" && header.contenders.iter().all(|p| p.reached.is_some());
+    let place = if is_vs { format!(" --dir {}", folder(header)) } else { String::new() };
+    format!("faceoff{place} run {}{quick}{revision}", shell_word(&experiment.name))
 }
 
 fn fact(name: &str, value: impl Into<String>) -> Value {
@@ -260,10 +275,13 @@ fn trial_facts(t: &Trial) -> Vec<Value> {
 fn measurement(m: &Measurement) -> Value {
     let seconds = &m.seconds;
     let usage = &m.usage;
-    // The CPU share of each stretch between two samples; the first sample has none before it.
-    let cpu: Vec<f64> = (1..usage.t_ns.len())
-        .map(|i| round(100.0 * (usage.cpu_ns_at[i] - usage.cpu_ns_at[i - 1]) as f64 / (usage.t_ns[i] - usage.t_ns[i - 1]).max(1) as f64))
-        .collect();
+    // The CPU share of each stretch between two samples; the first sample has none before it. Columns may be cut short or fall in a record
+    // that another program wrote.
+    let samples: Vec<(u64, u64)> = usage.t_ns.iter().copied().zip(usage.cpu_ns_at.iter().copied()).collect();
+    let share = |(from, before): (u64, u64), (to, after): (u64, u64)| {
+        round(100.0 * after.saturating_sub(before) as f64 / to.saturating_sub(from).max(1) as f64)
+    };
+    let cpu: Vec<f64> = samples.windows(2).map(|pair| share(pair[0], pair[1])).collect();
     let from_second = |column: &[u64], scale: f64| column.iter().skip(1).map(|v| round(*v as f64 / scale)).collect::<Vec<f64>>();
     let opt_ms = |pick: fn(&model::record::Second) -> Option<u64>| seconds.iter().map(|s| pick(s).map(ms)).collect::<Vec<_>>();
     json!({

@@ -39,7 +39,10 @@ fn what_has_become_worse_is_told_from_what_is_committed() {
     }
     let page = std::fs::read_to_string(folder.path().join("r/page.html")).unwrap();
     let asked = record.header.experiment.against.as_ref().unwrap().short();
-    assert!(page.contains(&format!("\"faceoff run x --against {asked} --of api\"")), "the page says how it is repeated");
+    assert!(
+        page.contains(&format!("\"faceoff run x --against {asked} --of api --by cpu_per_request\"")),
+        "the page says how it is repeated"
+    );
     crate::by_schema::is_by_schema(&folder, "r");
     nothing_is_left(&folder);
     // Interrupted, it goes on, though the tree of then was removed.

@@ -106,3 +106,21 @@ proptest! {
         prop_assert!(!text.contains('<'), "{}", text);
     }
 }
+
+#[test]
+fn a_page_is_made_of_columns_that_are_cut_short_or_fall_and_its_commands_are_one_each() {
+    let mut record = record("c", "b is slower");
+    record.header.id = "r; echo $HOME".into();
+    record.header.experiment.name = "x && y".into();
+    for trial in &mut record.trials {
+        let usage = &mut trial.measurements[0].usage;
+        usage.t_ns = vec![0, 1_000_000_000, 2_000_000_000];
+        usage.cpu_ns_at = vec![0, 500_000_000, 400_000_000];
+    }
+    record.trials[0].measurements[0].usage.cpu_ns_at.truncate(1);
+    let page = report::html(&record, &judge::judge(&record));
+    assert!(page.contains("\"cpu_percent\":[]") && page.contains("\"cpu_percent\":[50.0,0.0]"));
+    for command in ["faceoff run 'x && y'", "faceoff judge 'records/r; echo $HOME'", "faceoff report 'records/r; echo $HOME'"] {
+        assert!(page.contains(&format!("\"{command}\"")), "{command}");
+    }
+}

@@ -3,6 +3,7 @@
 use super::{Imported, Note, Part};
 use model::data::Values;
 use model::experiment::{Load, Overflow, Pause, Spacing};
+use model::name::shell_word;
 use model::problem::Problems;
 use model::template::{self, Template};
 use model::workload::{Answer, Body, BodyCheck, Source, Statuses, Step, Wanted, Workload};
@@ -133,8 +134,8 @@ pub fn load(load: &Load) -> String {
 
 /// The line of `faceoff load`.
 pub fn command(part: &Part, file: &Path) -> String {
-    let mut words = vec!["faceoff load".to_owned(), shell(part.server.as_deref().unwrap_or(SERVER))];
-    words.push(format!("--workload {}", shell(&file.display().to_string())));
+    let mut words = vec!["faceoff load".to_owned(), shell_word(part.server.as_deref().unwrap_or(SERVER))];
+    words.push(format!("--workload {}", shell_word(&file.display().to_string())));
     if let Load::Arrivals { rate_per_s, stages, spacing, in_flight_max, overflow } = &part.load {
         words.push(format!("-R {rate_per_s} -c {in_flight_max}"));
         let stages: Vec<String> = stages.iter().map(|s| format!("{}:{}", time(s.over), s.to_per_s)).collect();
@@ -152,7 +153,7 @@ pub fn command(part: &Part, file: &Path) -> String {
     if let Load::Users { users, ramp, pause, rounds, pooled } = &part.load {
         words.push(format!("--users {users}"));
         words.extend((!ramp.is_zero()).then(|| format!("--ramp {}", time(*ramp))));
-        words.extend((*pause != Pause::Constant(Duration::ZERO)).then(|| format!("--pause {}", shell(&pause_text(*pause)))));
+        words.extend((*pause != Pause::Constant(Duration::ZERO)).then(|| format!("--pause {}", shell_word(&pause_text(*pause)))));
         words.extend(rounds.map(|n| format!("--rounds {n}")));
         words.extend(pooled.map(|n| format!("--pooled {n}")));
     }
@@ -324,14 +325,5 @@ fn pause_text(pause: Pause) -> String {
         Pause::Constant(pause) => time(pause),
         Pause::Uniform { from, to } => format!("{}..{}", time(from), time(to)),
         Pause::Exponential(mean) => format!("~{}", time(mean)),
-    }
-}
-
-/// A word as a shell takes it.
-fn shell(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,[]".contains(c);
-    match !word.is_empty() && word.chars().all(plain) && !word.contains('[') {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }
