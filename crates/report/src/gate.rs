@@ -1,5 +1,6 @@
 //! Whether a contender is worse than at another revision: a sentence, and a summary in Markdown for whoever merges.
 
+use crate::export::markdown_text;
 use model::against::Against;
 use model::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Judgement, Outcome, show_confidence};
 use model::record::Record;
@@ -19,8 +20,9 @@ pub struct Gate {
 pub fn gate(record: &Record, judgement: &Judgement) -> Option<Gate> {
     let against = record.header.experiment.against.as_ref()?;
     let sentence = sentence(record, judgement, against);
-    let mut text = format!("### {sentence}\n\n");
-    let _ = writeln!(text, "| by | in | at {} | now | now against then | |\n|---|---|---:|---:|---|---|", against.short());
+    let mut text = format!("### {}\n\n", markdown_text(&sentence));
+    let then = markdown_text(against.short());
+    let _ = writeln!(text, "| by | in | at {then} | now | now against then | |\n|---|---|---:|---:|---|---|");
     for (claim, cell) in judgement.claims.iter().flat_map(|claim| claim.cells.iter().map(move |cell| (claim, cell))) {
         let _ = writeln!(text, "{}", row(claim, cell));
     }
@@ -34,28 +36,30 @@ pub fn gate(record: &Record, judgement: &Judgement) -> Option<Gate> {
     );
     for (what, which) in [("Then", record.header.contenders.first()), ("Now", record.header.contenders.get(1))] {
         if let Some(revision) = which.and_then(|p| p.facts.get("revision")) {
-            let _ = writeln!(text, "{what}: {}.", escaped(revision));
+            let _ = writeln!(text, "{what}: {}.", markdown_text(revision));
         }
     }
     if !judgement.faults.is_empty() {
         let _ = writeln!(text, "Measurements left out or spoilt by faults of the surroundings: {}.", judgement.faults.len());
     }
-    let _ = writeln!(text, "Record: `{}`.", record.header.id);
+    let _ = writeln!(text, "Record: {}.", markdown_text(&record.header.id));
     Some(Gate { sentence, markdown: text })
 }
 
 fn sentence(record: &Record, judgement: &Judgement, against: &Against) -> String {
     let of = judgement.claims.first().map_or_else(|| record.header.experiment.baseline.system.clone(), |c| c.claim.contender.to_string());
     let then = against.short();
+    // It is what the exit code speaks of first.
+    let besides = if judgement.incomplete { "; trials failed or are missing as well" } else { "" };
     if judgement.unsound {
-        return format!("Whether {of} is worse than at {then} cannot be told: the measurement is unsound.");
+        return format!("Whether {of} is worse than at {then} cannot be told: the measurement is unsound{besides}.");
     }
     let by = |outcome: ClaimOutcome| -> Vec<&ClaimVerdict> { judgement.claims.iter().filter(|c| c.outcome == outcome).collect() };
     let labels = |claims: &[&ClaimVerdict]| claims.iter().map(|c| c.claim.metric.describe().label).collect::<Vec<_>>().join(", ");
     let (refuted, open) = (by(ClaimOutcome::Refuted), by(ClaimOutcome::Undecided));
     if !refuted.is_empty() {
         let shown: Vec<String> = refuted.iter().map(|claim| worst(claim)).collect();
-        return format!("{of} is worse than at {then} by {}.", shown.join("; by "));
+        return format!("{of} is worse than at {then} by {}{besides}.", shown.join("; by "));
     }
     if judgement.incomplete {
         return format!("Whether {of} is worse than at {then} is not known: trials failed or are missing.");
@@ -99,24 +103,8 @@ fn row(claim: &ClaimVerdict, cell: &ClaimCell) -> String {
         (ClaimOutcome::Refuted, ..) => "open: worse by itself, not among so many comparisons".to_owned(),
         (ClaimOutcome::Confirmed, _, Outcome::Better) => "better".to_owned(),
         (ClaimOutcome::Confirmed, ..) => "not worse".to_owned(),
-        (ClaimOutcome::Undecided, ..) => format!("open: {}", escaped(&verdict.reason)),
+        (ClaimOutcome::Undecided, ..) => format!("open: {}", markdown_text(&verdict.reason)),
     };
     let (then, now) = (shown(verdict.baseline_value), shown(verdict.value));
-    format!("| {} | {} | {then} | {now} | {} | {word} |", about.label, cell.cell, compared(cell))
-}
-
-/// A text that is nothing but text in Markdown, on one line.
-fn escaped(text: &str) -> String {
-    let special = |c: char| "\\`*_{}[]<>()#+!|~@".contains(c);
-    text.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([if c.is_control() { ' ' } else { c }])).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::escaped;
-
-    #[test]
-    fn a_commits_subject_stays_text() {
-        assert_eq!(escaped("a|b <c> [d](e)\nf"), "a\\|b \\<c\\> \\[d\\]\\(e\\) f");
-    }
+    format!("| {} | {} | {then} | {now} | {} | {word} |", about.label, markdown_text(&cell.cell), compared(cell))
 }

@@ -91,12 +91,13 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let stop = signals::stop_flag();
     let cache = cache(catalog);
     let ending = Ending { strict: options.strict || options.against.is_some(), summary: options.summary.clone() };
-    if options.summary.is_some() && options.against.is_none() && options.resume.is_none() {
+    let resumed = options.resume.as_ref().map(|path| Record::read(path).map(|record| (path, record))).transpose()?;
+    let is_gate = options.against.is_some() || resumed.as_ref().is_some_and(|(_, record)| record.header.experiment.against.is_some());
+    if options.summary.is_some() && !is_gate {
         return Err(Problems::plain("--summary is of a run against another revision", "name that with --against").into());
     }
     let mut show = Show::asked(options.progress)?;
-    if let Some(path) = &options.resume {
-        let record = Record::read(path)?;
+    if let Some((path, record)) = resumed {
         let ending = Ending { strict: options.strict || record.header.experiment.against.is_some(), ..ending };
         if record.is_settled() && record.missing().is_empty() {
             message(&format!("{}: every claim is settled, nothing is missing", path.display()));

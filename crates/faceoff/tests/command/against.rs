@@ -82,6 +82,8 @@ fn a_revision_that_cannot_be_compared_is_refused() {
     for (more, said) in tries {
         run(&folder, more).expect(2).says(said);
     }
+    run(&folder, &["--blocks", "1", "--out", "r"]);
+    folder.run(&["run", "--resume", "r", "--summary", "s.md"]).expect(2).says("--summary is of a run against another revision");
     run(&folder, &["--against", "HEAD", "--plan"])
         .expect(0)
         .says("baseline   api:at-")

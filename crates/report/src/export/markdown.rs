@@ -118,7 +118,7 @@ fn html(text: &str) -> String {
 }
 
 /// A text as Markdown that shows it as it is, also within a cell of a table.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut safe = String::new();
     for c in html(text).chars() {
         if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#') {

@@ -19,6 +19,7 @@ pub use hdr::{LogInterval, hdr, hdr_log, hgrm, spectrum};
 pub use jtl::jtl;
 pub use junit::junit;
 pub use markdown::markdown;
+pub(crate) use markdown::plain as markdown_text;
 pub use openmetrics::openmetrics;
 pub use picture::{Chart, svg};
 #[cfg(feature = "png")]
