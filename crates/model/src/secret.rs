@@ -19,10 +19,41 @@ pub const PREFIX: &str = "env.";
 /// The fewest bytes of a secret: what is shorter would be taken out of words and figures that only look like it.
 pub const SHORTEST: usize = 8;
 /// Headers whose values are secrets wherever they come from.
-const HEADERS: [&str; 8] =
-    ["authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "apikey", "x-auth-token", "x-csrf-token"];
+const HEADERS: &[&str] = &[
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "x-api-key",
+    "api-key",
+    "apikey",
+    "x-goog-api-key",
+    "x-auth-token",
+    "x-access-token",
+    "private-token",
+    "x-vault-token",
+    "x-amz-security-token",
+    "x-csrf-token",
+    "x-xsrf-token",
+];
 /// Parameters of a query whose values are.
-const PARAMETERS: [&str; 9] = ["access_token", "api_key", "api-key", "apikey", "password", "secret", "sig", "signature", "token"];
+const PARAMETERS: &[&str] = &[
+    "access_token",
+    "refresh_token",
+    "id_token",
+    "auth_token",
+    "api_key",
+    "api-key",
+    "apikey",
+    "client_secret",
+    "password",
+    "secret",
+    "sig",
+    "signature",
+    "token",
+    "x-amz-security-token",
+    "x-amz-signature",
+    "x-goog-signature",
+];
 
 /// What is known in this process.
 struct Known {
@@ -325,6 +356,15 @@ mod tests {
         assert_eq!(lift(&mut again), ["AUTHORIZATION_2"]);
         assert_eq!(hidden("0123456789, 9876543210, abcdefghij"), "{env.AUTHORIZATION}, {env.AUTHORIZATION_2}, {env.TOKEN}");
         assert!(lift(&mut step).is_empty(), "once");
+        assert!(is_header("Private-Token") && !is_header("accept") && is_parameter("X-Amz-Signature") && !is_parameter("key"));
+    }
+
+    #[test]
+    fn every_known_name_is_told_to_readers() {
+        let told = include_str!("../../../docs/secrets.md").to_ascii_lowercase();
+        for name in HEADERS.iter().chain(PARAMETERS) {
+            assert!(told.contains(&format!("`{name}`")), "docs/secrets.md does not name `{name}`");
+        }
     }
 
     proptest! {
