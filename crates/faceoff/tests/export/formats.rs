@@ -68,6 +68,21 @@ fn percentile_distributions_end_with_every_sample() {
         );
         let last = rows.last().unwrap();
         assert_eq!((last[1], last[2]), (1.0, 1_400.0), "{}", file.text);
+        // In milliseconds, as the record has it in nanoseconds.
+        let parts: Vec<&str> = file.name.split('.').collect();
+        let block: u32 = parts[2].trim_start_matches("block-").parse().unwrap();
+        let trial = record.trials.iter().find(|t| t.contender == name(parts[1]) && t.block == block).unwrap();
+        let m = &trial.measurements[0];
+        let times = match parts[3] {
+            "latency" => m.latency.as_ref(),
+            "service" => Some(&m.service),
+            _ => m.generator.lag.as_ref(),
+        };
+        let times = times.unwrap();
+        let median = rows.iter().find(|row| row[1] >= 0.5).unwrap()[0];
+        assert!((median / (times.quantile_ns(0.5) as f64 / 1e6) - 1.0).abs() < 0.002, "{median}: {}", file.text);
+        assert!((last[0] - times.max_ns() as f64 / 1e6).abs() < 0.001, "{}", file.text);
+        assert!(file.text.contains(&format!("#[Mean    = {:>12.3},", times.mean_ns() / 1e6)), "{}", file.text);
         assert!(file.text.lines().last().unwrap().ends_with("Total count    =         1400]"), "{}", file.text);
     }
 }
