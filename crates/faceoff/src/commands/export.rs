@@ -177,6 +177,10 @@ impl Options {
     }
 
     fn put(&self, text: &str) -> Result<(), Error> {
+        if self.out.is_none() {
+            crate::output::print(text);
+            return Ok(());
+        }
         self.put_bytes(text.as_bytes())
     }
 

@@ -84,7 +84,7 @@ impl Live {
 
     /// A line that stays, without secrets.
     pub fn say(&self, text: &str) {
-        self.shared.state().said.push(secret::hidden(text).into_owned());
+        self.shared.state().said.push(crate::output::harmless(&secret::hidden(text)).into_owned());
     }
 
     /// Judges the run so far, where that costs little of it.
