@@ -38,6 +38,12 @@ export function duration(ms: number | null): string {
   return ms !== null && Math.abs(ms) >= 1000 ? withUnit(ms / 1000, "s") : withUnit(ms, "ms");
 }
 
+/** When a contender was ready, over its starts; one that ran already was not started. */
+export function startUp({ ready_ms: ready, reached }: { ready_ms: { median: number; min: number; max: number } | null; reached?: boolean }): string {
+  if (ready) return `${duration(ready.median)} (${duration(ready.min)} to ${duration(ready.max)})`;
+  return reached ? "not known: it ran already" : "never ready";
+}
+
 /** A size given in bytes, in powers of 1000. */
 export function bytes(n: number | null): string {
   if (n === null) return NONE;

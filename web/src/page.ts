@@ -104,6 +104,8 @@ export interface Contender {
   trials_excluded: number;
   /** time to the first right answer over its trials, milliseconds */
   ready_ms: { median: number; min: number; max: number } | null;
+  /** it ran already: nobody started it */
+  reached?: boolean;
 }
 export interface Cell {
   name: string;

@@ -6,7 +6,7 @@ use model::database::Kept;
 use model::experiment::{Experiment, Published};
 use model::judgement::{Judgement, show_confidence};
 use model::metric::Metric;
-use model::name::shell_word;
+use model::name::{ContenderName, shell_word};
 use model::record::{Header, Measurement, Participant, Record, Trial};
 use model::selftest::{SelfTest, Truth, TruthOutcome};
 use model::units::{show_bytes, show_number, show_share};
@@ -71,7 +71,7 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
         "table": judgement.rows.iter().map(|row| {
             let mut value = serde_json::to_value(row).expect("a row is plain data");
             value["errors"] = row.errors.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect();
-            if header.contenders.iter().any(|p| p.name == row.contender && p.reached.is_some()) {
+            if ran_already(header, &row.contender) {
                 ["cpu_percent", "threads", "memory_mb"].into_iter().for_each(|unknown| value[unknown] = Value::Null);
             }
             value
@@ -85,7 +85,7 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
         "capacities": judgement.capacities.iter().map(judged::capacities).collect::<Vec<_>>(),
         "witnesses": witnesses::values(judgement),
         "sweeps": judgement.sweeps.iter().map(judged::sweep).collect::<Vec<_>>(),
-        "trials": record.trials.iter().map(|t| trial(judgement, t)).collect::<Vec<_>>(),
+        "trials": record.trials.iter().map(|t| trial(header, judgement, t)).collect::<Vec<_>>(),
         "faults": judged::faults(&judgement.faults),
         "fault_counts": judged::fault_counts(&judgement.faults).into_iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect::<Vec<_>>(),
         "stopping": judged::stopping(record, judgement),
@@ -155,6 +155,7 @@ fn contender(record: &Record, judgement: &Judgement, p: &Participant) -> Value {
         "artifacts": p.artifacts,
         "trials_valid": trials - excluded, "trials_excluded": excluded,
         "ready_ms": start.map(|s| json!({"median": s.median_ms, "min": s.min_ms, "max": s.max_ms})),
+        "reached": p.reached.is_some(),
     })
 }
 
@@ -234,14 +235,20 @@ fn instrument(test: &SelfTest) -> Vec<Value> {
     std::iter::once(when).chain(test.truths.iter().map(truth)).chain(ceiling).collect()
 }
 
-fn trial(judgement: &Judgement, t: &Trial) -> Value {
+/// Whether a contender was only reached, and nobody started or stopped it.
+fn ran_already(header: &Header, name: &ContenderName) -> bool {
+    header.contenders.iter().any(|p| p.name == *name && p.reached.is_some())
+}
+
+fn trial(header: &Header, judgement: &Judgement, t: &Trial) -> Value {
+    let no_stop = if ran_already(header, &t.contender) { "none: it ran already, and goes on" } else { "never started" };
     let excluded = judgement.excluded.iter().find(|e| e.contender == t.contender && e.block == t.block);
     json!({
         "contender": t.contender, "block": t.block, "position": t.position,
         "valid": excluded.is_none(), "reason": excluded.map_or("", |e| e.reason.as_str()),
         "ready_ms": t.ready_after_ns.map(ms), "steady_ms": steady(t).map(ms),
         "warmup": t.warmup.as_ref().map(judged::windows),
-        "stop": t.stop.as_ref().map_or("never started".to_owned(), |s| format!("{} after {} ms", s.status, show_number(s.after_ns as f64 / 1e6))),
+        "stop": t.stop.as_ref().map_or_else(|| no_stop.to_owned(), |s| format!("{} after {} ms", s.status, show_number(s.after_ns as f64 / 1e6))),
         "facts": trial_facts(t),
         "measurements": t.measurements.iter().map(measurement).collect::<Vec<_>>(),
     })

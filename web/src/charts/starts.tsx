@@ -1,5 +1,5 @@
 import { scaleLog } from "d3-scale";
-import { duration } from "../format";
+import { duration, startUp } from "../format";
 import { Mark, Name, useLook } from "../identity";
 import type { Contender, Trial } from "../page";
 import { logTicks } from "./scales";
@@ -21,7 +21,7 @@ export function Starts({ trials, contenders }: { trials: Trial[]; contenders: Co
     .range([0, 100])
     .clamp(true);
   const view = useStretch({ x: whole, at: (place) => whole.invert(place) }, "starts");
-  if (all.length === 0) return <p class="empty">Nobody was ever ready.</p>;
+  if (all.length === 0) return <p class="empty">No start that came to a right answer was recorded.</p>;
   const { x, shows } = view;
   const ticks = logTicks(...view.ends);
   const started = contenders.filter((c) => trials.some((t) => t.contender === c.name));
@@ -49,11 +49,11 @@ export function Starts({ trials, contenders }: { trials: Trial[]; contenders: Co
         </div>
         {started.map((c) => {
           const own = trials.filter((t) => t.contender === c.name);
-          const said = c.ready_ms ? `${duration(c.ready_ms.median)} (${duration(c.ready_ms.min)} to ${duration(c.ready_ms.max)})` : "never ready";
+          const said = startUp(c);
           return (
             <div class="forest-row" key={c.name}>
               <Name name={c.name} />
-              <svg class="strip-of-starts" width="100%" height={HEIGHT} overflow="visible" role="img" aria-label={`Starts of ${c.name}: ready after ${said}`}>
+              <svg class="strip-of-starts" width="100%" height={HEIGHT} overflow="visible" role="img" aria-label={`Starts of ${c.name}, first right answer: ${said}`}>
                 {ticks.map((t) => (
                   <line key={t} class="grid" x1={pct(x(t))} x2={pct(x(t))} y1="0" y2={HEIGHT} />
                 ))}

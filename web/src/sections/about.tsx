@@ -1,5 +1,5 @@
 import { Copy } from "../copy";
-import { bytes, count, duration } from "../format";
+import { bytes, count, startUp } from "../format";
 import { Name } from "../identity";
 import type { Contender, Fact, Page } from "../page";
 import { Facts, Section } from "../parts";
@@ -29,9 +29,8 @@ export function ContendersSection({ contenders }: { contenders: Contender[] }) {
 }
 
 function own(c: Contender): Fact[] {
-  const { ready_ms: ready } = c;
   return [
-    { name: "start-up", value: ready ? `${duration(ready.median)} (${duration(ready.min)} to ${duration(ready.max)})` : "never ready" },
+    { name: "start-up", value: startUp(c) },
     { name: "trials", value: `${count(c.trials_valid)} valid, ${count(c.trials_excluded)} excluded` },
     ...(c.version ? [{ name: "version", value: c.version }] : []),
     ...(c.artifacts.length === 0 ? [] : [{ name: "artefacts", value: bytes(c.artifacts.reduce((sum, a) => sum + a.bytes, 0)) }]),

@@ -23,7 +23,7 @@ export function DecidedSection({ claims, stopping, noise, instrument, contenders
       <Holm claims={claims} confidence={stopping.confidence} />
       <h3>The baseline against itself</h3>
       {noise.length === 0 ? (
-        <p class="empty">Not asked for: with aa = true in the experiment the baseline takes part twice, and shows the noise of this machine on this day.</p>
+        <p class="empty">Not measured: with aa = true in the experiment the baseline takes part twice, and shows the noise of this machine on this day.</p>
       ) : (
         <NoisePart noise={noise} baseline={contenders.find((c) => c.baseline)?.name ?? ""} />
       )}

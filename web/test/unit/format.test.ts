@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { bytes, confidence, count, duration, interval, percent, probability, short, sig, tick, unbroken, webAddress, withUnit } from "../../src/format";
+import { bytes, confidence, count, duration, interval, percent, probability, short, sig, startUp, tick, unbroken, webAddress, withUnit } from "../../src/format";
+
+test("a contender that ran already was not started, and so was not never ready", () => {
+  expect(startUp({ ready_ms: { median: 1500, min: 20, max: 3000 } })).toBe("1.50\u00a0s (20\u00a0ms to 3\u00a0s)");
+  expect(startUp({ ready_ms: null })).toBe("never ready");
+  expect(startUp({ ready_ms: null, reached: true })).toBe("not known: it ran already");
+});
 
 describe("numbers", () => {
   test.each([

@@ -67,6 +67,7 @@ fn the_slower_of_two_is_found_and_what_cannot_be_known_is_said() {
     listed.says("right    slow (it ran already)");
     let page = std::fs::read_to_string(folder.path().join("r/page.html")).unwrap();
     assert!(page.contains("\"memory_mb\":null"), "what is not known is not shown as nothing");
+    assert!(page.contains("\"reached\":true") && !page.contains("\"never started\""), "nor that nobody was ever started");
     assert!(page.contains("\"faceoff --dir records/r run vs\""), "the page says how it is repeated");
     folder.run(&[&["vs", &names[0], &names[1]], &SHORT[..]].concat()).expect(2).says("is there already");
 }
