@@ -223,7 +223,8 @@ fn reach(contender: &Contender, reached: &Reached, ready: &Workload, around: &Su
                 Ok(_) => {
                     let target = Target { addresses: vec![Address::Tcp(*address)], ..found };
                     let (command, reset) = (vec![reached.url.clone()], Command::default());
-                    let (process, ready_after_ns, scaled_out_after_ns, _scrub) = (None, None, None, None);
+                    // Nothing is started, but what other generators say of it is kept there.
+                    let (process, ready_after_ns, scaled_out_after_ns, _scrub) = (None, None, None, Some(Scrub(around.work.to_owned())));
                     let address = *address;
                     return Ok(Running {
                         process,

@@ -174,6 +174,13 @@ fn one_load_sends_them_and_says_none_of_them() {
     // It answers `ok`, which is not what is asked for.
     let ran = run(&folder, &["load", &server.url, "--workload", "w.toml", "-n", "4", "-c", "1"]).expect(1);
     tells_nothing(&ran);
+    // What it should have answered is told, in a file as well.
+    folder.write("w.toml", &workload.replace("\nbody = \"${env.SHOP_TOKEN}\"\n", "\nheaders = { x = \"${env.SHOP_TOKEN}\" }\n"));
+    let ran = run(&folder, &["load", &server.url, "--workload", "w.toml", "-n", "1", "--format", "json", "--output", "result.json"]);
+    tells_nothing(&ran.expect(1));
+    holds_nothing(folder.path());
+    let result = std::fs::read_to_string(folder.path().join("result.json")).unwrap();
+    assert!(result.contains("expected `{env.SHOP_TOKEN}`"), "{result}");
     assert!(server.always_got(&format!("x-api-key: {TOKEN}\r\n")));
 }
 

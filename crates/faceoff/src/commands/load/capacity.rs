@@ -7,6 +7,7 @@ use load::Plan;
 use load::capacity::{Lone, search};
 use model::capacity::{Capacity, Ended, Estimate, Probe, Recovered, Unfit, estimate};
 use model::problem::Problems;
+use model::secret::hidden;
 use model::units::{show_duration, show_number, show_short};
 use serde_json::{Value, json};
 use stats::Held;
@@ -63,7 +64,7 @@ pub fn run(options: &Options, run: &Run, capacity: &Capacity) -> Result<ExitCode
         Format::Json => format!("{:#}\n", to_json(&found)),
         _ => to_text(&found),
     };
-    if out.as_mut().is_none_or(|file| file.write_all(text.as_bytes()).is_err()) {
+    if out.as_mut().is_none_or(|file| file.write_all(hidden(&text).as_bytes()).is_err()) {
         print(&text);
     }
     if ended == Ended::Stopped {

@@ -17,6 +17,7 @@ use clap::ValueEnum;
 use load::agents::{Token, TrustedTls};
 use load::{Measured, Plan, Progress, Target, Wait};
 use model::experiment::Load;
+use model::secret::hidden;
 use model::threshold::Readings;
 use model::units::{show_duration, show_number, show_short};
 use model::workload::Workload;
@@ -141,7 +142,8 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
         Format::Csv => output::to_csv(&measured, &in_flight),
         Format::Text => output::to_text(&measured, &run.load, &run.workload.checks()),
     };
-    match out.as_mut().map(|file| file.write_all(text.as_bytes())) {
+    // A wrong answer may repeat what it was sent.
+    match out.as_mut().map(|file| file.write_all(hidden(&text).as_bytes())) {
         None => print(&text),
         Some(Ok(())) => {}
         // What was measured is not lost for a disk that is full.

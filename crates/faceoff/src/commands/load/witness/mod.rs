@@ -13,6 +13,8 @@ use model::units::{show_bytes, show_duration, show_number};
 use model::witness::{Driver, Task, Translated, translate};
 use model::workload::Workload;
 use serde_json::{Map, Value, json as value};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -68,7 +70,8 @@ impl Folder {
         let path = std::env::temp_dir().join(format!("faceoff-witness-{}", std::process::id()));
         let failed = |e: std::io::Error| Error::Failed(format!("{} cannot be made: {e}\nhint: is the folder writable?", path.display()));
         let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir(&path).map_err(failed)?;
+        // What another generator is told holds the secrets of the requests.
+        DirBuilder::new().mode(0o700).create(&path).map_err(failed)?;
         Ok(Folder(path))
     }
 }
