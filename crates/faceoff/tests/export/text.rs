@@ -5,6 +5,7 @@ use crate::made_up::{self, trial};
 use crate::record;
 use model::against::Against;
 use model::experiment::Load;
+use model::judgement::Judgement;
 
 #[test]
 fn everybody_who_was_compared_has_a_sentence_with_its_interval() {
@@ -33,7 +34,7 @@ fn a_gate_says_what_its_exit_code_says_and_its_summary_calls_nobody() {
     let mut judgement = judge::judge(&record);
     record.header.experiment.against = Some(Against { asked: "main".into(), commit: "0123456789abcdef".into() });
     record.header.id = "r`[x](http://e)".into();
-    let said = |judgement: &_| report::gate(&record, judgement).unwrap();
+    let said = |judgement: &Judgement| report::gate(&record, judgement).unwrap();
     let worse = said(&judgement);
     assert!(worse.sentence.starts_with("b is worse than at 0123456789ab by mean latency (") && worse.sentence.ends_with(")."), "{worse:?}");
     for shown in ["| c\\|&lt;b&gt; @<!-- -->all |", "Record: r\\`\\[x\\](http://e)."] {
