@@ -5,14 +5,17 @@ import (
 	"faceoff/systems/gateway/wire"
 )
 
-// unreachable is told that a connection could not be made. Nothing was sent, so that another server may be asked,
-// whatever the request.
+// mostTries is how often a request is given to a server, the first time included.
+const mostTries = 3
+
+// unreachable is told that a connection could not be made. Nothing was sent over it, so that another server may be asked, whatever the request.
+// It may have been sent before, over a kept connection that ended with its server.
 func (c *client) unreachable(why string) {
 	w, l := c.w, c.link
 	w.metrics.unreachable.Add(1)
 	w.server.logf("connecting to %s: %s", l.server.address, why)
 	c.upstream.failed(l.server)
-	if c.tries == 1 {
+	if c.tries < mostTries {
 		if other := c.upstream.pick(l.server); other != nil && other != l.server && c.upstream.places.again() {
 			w.metrics.repeated.Add(1)
 			request := append(w.out[:0], l.out...)
@@ -28,7 +31,7 @@ func (c *client) unreachable(why string) {
 
 // move gives a request to another connection of its server, as nothing of it was sent over this one.
 func (c *client) move() {
-	if c.tries > 2 {
+	if c.tries >= mostTries {
 		c.fail(502, unreachable)
 		return
 	}
@@ -63,7 +66,7 @@ func (c *client) brokeOff() {
 		c.upstream.failed(server)
 		server = c.upstream.pick(server)
 	}
-	if unheard && len(c.repeat) > 0 && (refused || c.kind.Repeatable()) && c.tries <= 2 && server != nil && (stale || server != l.server) && c.upstream.places.again() {
+	if unheard && len(c.repeat) > 0 && (refused || c.kind.Repeatable()) && c.tries < mostTries && server != nil && (stale || server != l.server) && c.upstream.places.again() {
 		w.metrics.repeated.Add(1)
 		c.part()
 		if stale && n == nil {
