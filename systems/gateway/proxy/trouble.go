@@ -15,18 +15,29 @@ func (c *client) unreachable(why string) {
 	w.metrics.unreachable.Add(1)
 	w.server.logf("connecting to %s: %s", l.server.address, why)
 	c.upstream.failed(l.server)
-	if c.tries < mostTries {
-		if other := c.upstream.pick(l.server); other != nil && other != l.server && c.upstream.places.again() {
-			w.metrics.repeated.Add(1)
-			request := append(w.out[:0], l.out...)
-			c.part()
-			if c.attach(other, request) {
-				c.pump()
-			}
-			return
-		}
+	other := c.elsewhere(l.server)
+	if other == nil {
+		c.fail(502, unreachable)
+		return
 	}
-	c.fail(502, unreachable)
+	request := append(w.out[:0], l.out...)
+	c.part()
+	if c.attach(other, request) {
+		c.pump()
+	}
+}
+
+// elsewhere is another server for a request that could not be sent to one; nil where there is none, or where it was tried often enough.
+func (c *client) elsewhere(than *server) *server {
+	if c.tries >= mostTries {
+		return nil
+	}
+	other := c.upstream.pick(than)
+	if other == nil || other == than || !c.upstream.places.again() {
+		return nil
+	}
+	c.w.metrics.repeated.Add(1)
+	return other
 }
 
 // move gives a request to another connection of its server, as nothing of it was sent over this one.
