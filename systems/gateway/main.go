@@ -171,7 +171,7 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 func table(c *config.Config, before *proxy.Table, workers int) *proxy.Table {
 	t := &proxy.Table{Routes: route.NewTable(c.Routes)}
 	if before != nil {
-		t.Routes.Keep(before.Routes)
+		t.Routes.Keep(before.Routes, func(now, then int) bool { return c.Upstreams[now].Name == before.Upstreams[then].Name })
 	}
 	for _, settings := range c.Upstreams {
 		t.Upstreams = append(t.Upstreams, before.Keep(settings, workers))

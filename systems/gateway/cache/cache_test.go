@@ -139,6 +139,7 @@ func TestFreshness(t *testing.T) { // 4.2, 5.2.1, 5.2.2
 		{"Cache-Control: max-age=60; Date: " + at(-50*time.Second), "", 9 * time.Second, true}, // 4.2.3
 		{"Cache-Control: max-age=60; Date: " + at(-50*time.Second), "", 10 * time.Second, false},
 		{"Cache-Control: max-age=60, max-age=10", "", 30 * time.Second, false}, // the stricter one
+		{"Cache-Control: max-age=60; Date: Mon, 01 Jan 0001 00:00:00 GMT", "", time.Hour, false},
 		{"Cache-Control: max-age=\"60\"", "", 30 * time.Second, true},
 		{"Cache-Control: max-age=sixty; ETag: \"x\"", "", 0, false},
 		{"Cache-Control: max-age=99999999999999999999", "", 24 * time.Hour, true},

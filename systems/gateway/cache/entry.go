@@ -169,10 +169,11 @@ func newEntry(key string, asked *wire.Request, r *wire.Response, sent, now time.
 	return e
 }
 
-// initialAge is how old an answer is when it comes (4.2.3).
+// initialAge is how old an answer is when it comes (4.2.3), forever at most: a Date of centuries ago is one that was never set, and what is added to it is to
+// be no less.
 func initialAge(r *wire.Response, date, sent, now time.Time) time.Duration {
 	told := seconds(r.Only("age"), 0)
-	return max(now.Sub(date), time.Duration(told)*time.Second+now.Sub(sent), 0)
+	return min(max(now.Sub(date), time.Duration(told)*time.Second+now.Sub(sent), 0), forever*time.Second)
 }
 
 // depend notes what the answer depends on (4.1). False means that nobody knows.

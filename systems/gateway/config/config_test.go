@@ -242,7 +242,8 @@ func TestTheSettingsOfVariantsAreRight(t *testing.T) {
 	here.read = func(name string) ([]byte, error) { return os.ReadFile("../" + name) }
 	c, err := parse("f", []byte(rendered), 1000, 1, here,
 		"routes.0.rate={requests: 1000000, burst: 1000000}", "routes.0.id=X-Request-Id", "routes.0.trace=10%", "routes.0.deny=[192.0.2.0/24]", "routes.0.body=1MB",
-		"routes.0.cors={origins: [https://shop.example]}", "routes.0.token={keys: token-keys.json, issuer: faceoff}", "routes.0.openapi={file: products-api.yaml}") // as system.toml has them
+		"routes.0.cors={origins: [https://shop.example]}", "routes.0.token={keys: token-keys.json, issuer: faceoff}", "routes.0.openapi.file=products-api.yaml",
+		"routes.1.openapi.file=../light-proxy/config/openapi.yaml") // as system.toml has them
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,6 +259,9 @@ func TestTheSettingsOfVariantsAreRight(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, p := c.Routes[0].OpenAPI.Request(&get, []byte("/products")); p != nil {
+		t.Errorf("%+v", p)
+	}
+	if _, _, p := c.Routes[1].OpenAPI.Request(&get, []byte("/v1/pets")); p != nil {
 		t.Errorf("%+v", p)
 	}
 	lines := strings.Split(strings.TrimSpace(string(tokens)), "\n")

@@ -71,6 +71,9 @@ const (
 	// MaxFrame is the largest payload, of either side, as long as nobody says another (4.2).
 	MaxFrame = 1 << 14
 
+	// MaxPieces is how many frames a head may come in here.
+	MaxPieces = 16
+
 	// Window is what each side may send of a stream and over a connection as long as nobody says another (6.9.2).
 	Window = 1<<16 - 1
 

@@ -31,7 +31,7 @@ type Reader struct {
 func NewReader(most int) *Reader {
 	r := &Reader{most: most}
 	r.decoder = hpack.NewDecoder(TableSize, r.take)
-	r.decoder.SetMaxStringLength(2 * (most + MaxFrame)) // more than a block can hold: one field that is too long is no reason to end all streams
+	r.decoder.SetMaxStringLength(2 * MaxPieces * MaxFrame) // more than a block can hold: one field that is too long is no reason to end all streams
 	return r
 }
 

@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"bytes"
-	"errors"
 	"net/url"
 	"strconv"
 	"strings"
@@ -157,13 +156,11 @@ func encoded(f *wire.Fields) bool {
 	return false
 }
 
-var errTooManyDigits = errors.New("a number has too many digits")
-
 // jsonValue reads a text that is JSON and can be compared at no great cost.
 func jsonValue(text []byte) (any, error) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err == nil && !allBearable(v) {
-		err = errTooManyDigits
+	if err == nil {
+		err = new(burden).add(v, 0)
 	}
 	return v, err
 }

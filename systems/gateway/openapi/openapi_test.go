@@ -305,3 +305,29 @@ func BenchmarkRequest(b *testing.B) {
 		}
 	}
 }
+
+func TestWhatIsNestedTooDeeplyIsRefused(t *testing.T) {
+	d, err := Parse([]byte(`{"openapi": "3.1.0", "paths": {"/a": {"post": {"requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Tree"}}}}}}},
+		"components": {"schemas": {"Tree": {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := request(t, "POST /a", "Content-Length: 5", "Content-Type: application/json")
+	_, schema, p := d.Request(r, r.Path)
+	if p != nil || schema == nil {
+		t.Fatalf("%v, %+v", schema, p)
+	}
+	nested := func(depth int, inner string) string { return strings.Repeat("[", depth) + inner + strings.Repeat("]", depth) }
+	for _, c := range []struct{ body, want string }{
+		{nested(mostNesting+1, ""), ""}, // the innermost stands mostNesting deep
+		{nested(mostNesting, "[]"), ""},
+		{nested(mostNesting+2, ""), errTooNested.Error()},
+		{nested(mostNesting, strings.Repeat("0,", mostSteps/mostNesting)+"0"), errTooNested.Error()}, // each of which is wrong
+		{nested(3, "0"), "array"},
+	} {
+		faults := schema.Check([]byte(c.body))
+		if (len(faults) == 0) != (c.want == "") || (c.want != "" && !strings.Contains(faults[0].Detail, c.want)) {
+			t.Errorf("%.20s of %d bytes: %v, want %q", c.body, len(c.body), faults, c.want)
+		}
+	}
+}

@@ -111,25 +111,44 @@ func bearable(n string) bool {
 	return true
 }
 
-// allBearable reports the same of all numbers in a value.
-func allBearable(v any) bool {
+// What is wrong is told with the way to it, so that a value nested deeply that is wrong in many places would cost many times its size.
+const (
+	mostNesting = 100
+	mostSteps   = 8 << 20 // of the ways to all that a value holds, together
+)
+
+var (
+	errTooManyDigits = errors.New("a number has too many digits")
+	errTooNested     = errors.New("too much is nested in it")
+)
+
+// burden is what it costs to hold a value against a schema.
+type burden struct{ steps int }
+
+// add adds a value that stands so deep, with all that it holds. An error tells that it is too much.
+func (b *burden) add(v any, depth int) error {
+	if b.steps += depth; depth > mostNesting || b.steps > mostSteps {
+		return errTooNested
+	}
 	switch v := v.(type) {
 	case json.Number:
-		return bearable(v.String())
+		if !bearable(v.String()) {
+			return errTooManyDigits
+		}
 	case []any:
 		for _, one := range v {
-			if !allBearable(one) {
-				return false
+			if err := b.add(one, depth+1); err != nil {
+				return err
 			}
 		}
 	case map[string]any:
 		for _, one := range v {
-			if !allBearable(one) {
-				return false
+			if err := b.add(one, depth+1); err != nil {
+				return err
 			}
 		}
 	}
-	return true
+	return nil
 }
 
 // at is the value that a JSON pointer (RFC 6901), as it stands in a fragment, leads to.

@@ -119,6 +119,36 @@ func TestARequestThatANewConnectionLostGoesToAnotherServer(t *testing.T) {
 	g.counted(t, "gateway_repeated_total", 5)
 }
 
+func TestARequestInFlightOnAServerThatIsKilledGoesToAnother(t *testing.T) {
+	killed := listen(t)
+	go func() {
+		conn, err := killed.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close() // after its listener
+		conn.SetDeadline(time.Now().Add(patience))
+		r := bufio.NewReader(conn)
+		if _, err := http.ReadRequest(r); err == nil {
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+		}
+		http.ReadRequest(r)
+		killed.Close()
+	}()
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "ok") })
+	g := start(t, upstream, func(g *given) {
+		g.Workers = 1
+		g.upstreams[0] = plainUpstream(killed.Addr().String(), upstream)
+	})
+	c := connectTo(t, g.address)
+	for i := range 4 { // two for each, the second of which takes one with it
+		if response := c.get("/product/"); response.StatusCode != 200 || body(t, response) != "ok" {
+			t.Errorf("request %d: status %d", i, response.StatusCode)
+		}
+	}
+	g.counted(t, "gateway_repeated_total", 2) // over a new connection to the same, and then to the other
+}
+
 func TestServersThatFailAreLeftAlone(t *testing.T) {
 	u := NewUpstream(unused(3), 1)
 	failing := u.servers[1]

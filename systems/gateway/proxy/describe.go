@@ -40,16 +40,6 @@ func (c *client) describe() bool {
 	if schema == nil {
 		return true
 	}
-	most := c.route.OpenAPI.Most
-	if r.Body.Kind == wire.Sized {
-		most = min(most, r.Body.Length)
-	}
-	if !c.reserve(most) {
-		w.metrics.shed.Add(1)
-		c.skipHead()
-		c.fail(503, "too many bodies are read at a time")
-		return false
-	}
 	c.checks.body.Start(r.Body)
 	c.phase = gathering
 	c.gather()
@@ -92,7 +82,12 @@ func (c *client) gather() {
 		if err := c.gatherMore(); err != nil {
 			c.skipHead()
 			c.phase = exchanging // as more is known of it than of a request that is not understood
-			c.refuse(err)
+			if err != error(tooManyBodies) {
+				c.refuse(err)
+				return
+			}
+			w.metrics.shed.Add(1)
+			c.fail(tooManyBodies.Status, tooManyBodies.Reason)
 			return
 		}
 		if g.body.Done() {
@@ -124,7 +119,9 @@ func (c *client) gather() {
 	}
 }
 
-// gatherMore takes over what has come of the body.
+var tooManyBodies = &wire.Refusal{Status: 503, Reason: "too many bodies are read at a time"}
+
+// gatherMore takes over what has come of the body. Bytes are set aside as they come: who says that many will holds up nobody by that.
 func (c *client) gatherMore() error {
 	g, most := c.checks, c.route.OpenAPI.Most
 	for !g.body.Done() {
@@ -134,6 +131,9 @@ func (c *client) gatherMore() error {
 		}
 		if taken == 0 {
 			return nil
+		}
+		if !c.reserve(int64(taken)) {
+			return tooManyBodies
 		}
 		g.measured += taken
 		g.content = append(g.content, content...)

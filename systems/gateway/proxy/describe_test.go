@@ -159,6 +159,27 @@ func TestASlowBodyThatIsReadWholeIsCut(t *testing.T) {
 	c.wantEnd()
 }
 
+func TestABodyThatIsOnlyAnnouncedHoldsNobodyUp(t *testing.T) {
+	var asked atomic.Int64
+	change := described(t, false)
+	g := start(t, startCounted(t, &asked), func(g *given) {
+		change(g)
+		g.routes[0].Guard.Body, g.routes[0].OpenAPI.Most = mostGathered, mostGathered
+	})
+	for range 3 {
+		slow := connectTo(t, g.address)
+		slow.say(fmt.Sprintf("POST /product/ HTTP/1.1\nHost: a\nContent-Type: application/json\nExpect: 100-continue\nContent-Length: %d\n\n", mostGathered))
+		if response := slow.answer("POST"); response.StatusCode != 100 {
+			t.Fatalf("%s", response.Status)
+		}
+	}
+	c := connectTo(t, g.address)
+	c.say("POST /product/ HTTP/1.1\nHost: a\nContent-Type: application/json\nContent-Length: 14\n\n{\"name\":\"Tom\"}")
+	if response := c.answer("POST"); response.StatusCode != 200 || body(t, response) != `{"name":"Tom"}` {
+		t.Errorf("%s", response.Status)
+	}
+}
+
 func TestBodiesThatAreReadWholeOverHTTP2(t *testing.T) {
 	var asked atomic.Int64
 	g := start(t, startCounted(t, &asked), described(t, false))

@@ -107,6 +107,9 @@ func (c *client) attach(s *server, request []byte) bool {
 			c.upstream.failed(s)
 			w.metrics.unreachable.Add(1)
 			w.server.logf("connecting to %s: %v", s.address, err)
+			if other := c.elsewhere(s); other != nil {
+				return c.attach(other, request)
+			}
 			c.fail(502, unreachable)
 			return false
 		}

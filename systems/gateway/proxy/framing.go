@@ -53,9 +53,6 @@ const (
 
 	// mostFrames is how much may wait to be sent before nothing more is read, from the other end or for it.
 	mostFrames = 64 << 10
-
-	// mostPieces is how many frames a head may come in.
-	mostPieces = 16
 )
 
 // begin makes a place for frames, which are sent before the worker sleeps.
@@ -236,7 +233,9 @@ func (f *framing) takeContinuation(got *h2.Frame) error {
 	if f.blockOf == 0 {
 		return protocol("CONTINUATION of nothing")
 	}
-	if f.pieces++; f.pieces > mostPieces || len(f.block)+len(got.Payload) > f.conn.w.server.settings.MaxHead+h2.MaxFrame {
+	long := len(f.block)+len(got.Payload) > f.conn.w.server.settings.MaxHead+h2.MaxFrame
+	// A server's answer that is too long is no reason to end all others, so that it is read: what fields come after build on it.
+	if f.pieces++; f.pieces > h2.MaxPieces || (long && !f.serves) {
 		return &h2.Fault{Code: h2.EnhanceYourCalm, Reason: "a head is too long"}
 	}
 	f.block = append(f.block, got.Payload...)

@@ -79,8 +79,9 @@ func (c *client) cacheKey(r *wire.Request) string {
 	to = append(to, r.Query...)
 	if c.trusted { // the upstream is told what they say
 		for i := range r.List {
-			if id := r.List[i].ID; id == wire.XForwardedHost || id == wire.XForwardedProto {
-				to = append(append(to, '\n'), r.List[i].Value...)
+			switch id := r.List[i].ID; id {
+			case wire.XForwardedHost, wire.XForwardedProto, wire.Forwarded:
+				to = append(append(to, '\n', byte(id)), r.List[i].Value...)
 			}
 		}
 	}

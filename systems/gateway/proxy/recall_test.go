@@ -170,7 +170,9 @@ func TestWhatIsNotAnsweredByWhatIsStored(t *testing.T) { // RFC 9111, 3, 4.1, 4.
 	c.cached(fresh+"Cache-Control: only-if-cached\n\n", "hit", "long")
 	c.cached("GET /product/fresh?a HTTP/1.1\nHost: a\n\n", "fwd=uri-miss", "long")
 	c.cached("GET /product/fresh HTTP/1.1\nHost: b\n\n", "fwd=uri-miss", "long")
-	c.cached(fresh+"X-Forwarded-Host: b\n\n", "fwd=uri-miss", "long") // which is believed here
+	for _, field := range []string{"X-Forwarded-Host: b", "Forwarded: host=b", "X-Forwarded-Host: c", "X-Forwarded-Proto: c"} { // which are believed here
+		c.cached(fresh+field+"\n\n", "fwd=uri-miss; stored", "long")
+	}
 	c.cached(fresh+"Range: bytes=0-1\n\n", "fwd=bypass", "long")
 	c.cached(fresh+"Authorization: a\nCache-Control: no-cache\n\n", "fwd=request", "long")
 	c.cached(fresh+"\n", "fwd=uri-miss; stored", "long") // as the last answer may not be stored, and is another

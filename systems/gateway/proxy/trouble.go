@@ -5,30 +5,44 @@ import (
 	"faceoff/systems/gateway/wire"
 )
 
-// unreachable is told that a connection could not be made. Nothing was sent, so that another server may be asked,
-// whatever the request.
+// mostTries is how often a request is given to a server, the first time included.
+const mostTries = 3
+
+// unreachable is told that a connection could not be made. Nothing was sent over it, so that another server may be asked, whatever the request.
+// It may have been sent before, over a kept connection that ended with its server.
 func (c *client) unreachable(why string) {
 	w, l := c.w, c.link
 	w.metrics.unreachable.Add(1)
 	w.server.logf("connecting to %s: %s", l.server.address, why)
 	c.upstream.failed(l.server)
-	if c.tries == 1 {
-		if other := c.upstream.pick(l.server); other != nil && other != l.server && c.upstream.places.again() {
-			w.metrics.repeated.Add(1)
-			request := append(w.out[:0], l.out...)
-			c.part()
-			if c.attach(other, request) {
-				c.pump()
-			}
-			return
-		}
+	other := c.elsewhere(l.server)
+	if other == nil {
+		c.fail(502, unreachable)
+		return
 	}
-	c.fail(502, unreachable)
+	request := append(w.out[:0], l.out...)
+	c.part()
+	if c.attach(other, request) {
+		c.pump()
+	}
+}
+
+// elsewhere is another server for a request that could not be sent to one; nil where there is none, or where it was tried often enough.
+func (c *client) elsewhere(than *server) *server {
+	if c.tries >= mostTries {
+		return nil
+	}
+	other := c.upstream.pick(than)
+	if other == nil || other == than || !c.upstream.places.again() {
+		return nil
+	}
+	c.w.metrics.repeated.Add(1)
+	return other
 }
 
 // move gives a request to another connection of its server, as nothing of it was sent over this one.
 func (c *client) move() {
-	if c.tries > 2 {
+	if c.tries >= mostTries {
 		c.fail(502, unreachable)
 		return
 	}
@@ -63,7 +77,7 @@ func (c *client) brokeOff() {
 		c.upstream.failed(server)
 		server = c.upstream.pick(server)
 	}
-	if unheard && len(c.repeat) > 0 && (refused || c.kind.Repeatable()) && c.tries <= 2 && server != nil && (stale || server != l.server) && c.upstream.places.again() {
+	if unheard && len(c.repeat) > 0 && (refused || c.kind.Repeatable()) && c.tries < mostTries && server != nil && (stale || server != l.server) && c.upstream.places.again() {
 		w.metrics.repeated.Add(1)
 		c.part()
 		if stale && n == nil {

@@ -337,6 +337,38 @@ func TestAnswersInHTTP2ThatCannotBePassedOn(t *testing.T) {
 	}
 }
 
+func TestATooLongHeadEndsNoOtherAnswerOfItsConnection(t *testing.T) {
+	pieces := func(stream uint32, block []byte) (all []byte) {
+		kind := h2.Headers
+		for len(block) > h2.MaxFrame {
+			all = append(all, frame(kind, 0, stream, block[:h2.MaxFrame])...)
+			kind, block = h2.Continuation, block[h2.MaxFrame:]
+		}
+		return append(all, frame(kind, h2.EndHeaders, stream, block)...)
+	}
+	address := startServed(t, func(s *served, nth int32) {
+		s.Write(h2.AppendSettings(nil))
+		for n := 0; ; n++ {
+			stream, _ := s.asked()
+			switch {
+			case stream == 0:
+				return
+			case n == 0:
+				s.Write(pieces(stream, s.fields(":status", "200", "x", strings.Repeat("y", 100<<10), "x-kept", "kept")))
+			default: // with a field that the head before has put into the table
+				s.Write(frame(h2.Headers, h2.EndHeaders, stream, s.fields(":status", "200", "x-kept", "kept")))
+				s.Write(frame(h2.Data, h2.EndStream, stream, []byte(fmt.Sprint(nth))))
+			}
+		}
+	})
+	c := connectTo(t, start(t, address, inHTTP2).address)
+	wantError(t, c.get("/product/"), http.StatusBadGateway)
+	response := c.get("/product/")
+	if got := body(t, response); got != "1" || response.Header.Get("X-Kept") != "kept" {
+		t.Errorf("connection %q, %v", got, response.Header)
+	}
+}
+
 func TestAnAnswerInHTTP2ThatIsCutLooksCut(t *testing.T) {
 	for _, end := range []func(s *served, stream uint32){
 		func(s *served, stream uint32) { s.Write(h2.AppendReset(nil, stream, h2.InternalError)) },

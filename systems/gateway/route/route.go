@@ -98,12 +98,12 @@ func (t *Table) collect() {
 }
 
 // Keep goes on with the rates and with what is stored of a table before: nobody gets a burst anew from a file that is read again, and nothing is
-// forgotten.
-func (t *Table) Keep(before *Table) {
+// forgotten. same tells whether an upstream of this table and one of that table, each by its place, are the same.
+func (t *Table) Keep(before *Table, same func(now, then int) bool) {
 	defer t.collect()
 	for _, route := range t.routes {
 		for _, old := range before.routes {
-			if route.Cache != nil && old.Cache != nil && old.Name == route.Name && old.Path == route.Path && old.Upstream == route.Upstream && old.Cache.Limits == route.Cache.Limits {
+			if route.Cache != nil && old.Cache != nil && old.Cache.Limits == route.Cache.Limits && route.takes(old) && route.leads(old, same) {
 				route.Cache = old.Cache
 			}
 		}
@@ -113,11 +113,40 @@ func (t *Table) Keep(before *Table) {
 			continue
 		}
 		for _, old := range before.routes {
-			if old.Name == route.Name && old.Path == route.Path && old.Guard != nil && old.Guard.Rate != nil && old.Guard.Rate.Limits == route.Guard.Rate.Limits {
+			if old.Guard != nil && old.Guard.Rate != nil && old.Guard.Rate.Limits == route.Guard.Rate.Limits && route.takes(old) {
 				route.Guard.Rate = old.Guard.Rate
 			}
 		}
 	}
+}
+
+// takes reports whether a route of a table before has this one's name and took the same requests. Several may be of one path, and go by its name.
+func (route *Route) takes(old *Route) bool {
+	return old.Name == route.Name && old.Path == route.Path && old.Exact == route.Exact && slices.Equal(old.Hosts, route.Hosts) &&
+		slices.Equal(old.Methods, route.Methods) && slices.Equal(old.Headers, route.Headers)
+}
+
+// leads reports whether a route of a table before asked the same upstreams for the same.
+func (route *Route) leads(old *Route, same func(now, then int) bool) bool {
+	return same(route.Upstream, old.Upstream) && route.replacement() == old.replacement() &&
+		slices.EqualFunc(route.Split, old.Split, func(a, b Part) bool { return a.Upto == b.Upto && same(a.Upstream, b.Upstream) }) &&
+		bytes.Equal(route.sets(), old.sets())
+}
+
+// replacement is what the path becomes.
+func (route *Route) replacement() string {
+	if route.Replace == nil {
+		return route.Path
+	}
+	return *route.Replace
+}
+
+// sets are the fields that requests are given, as lines.
+func (route *Route) sets() []byte {
+	if route.Marks == nil {
+		return nil
+	}
+	return route.Marks.Request.Lines
 }
 
 // Match is the first route that fits, nil where none does.

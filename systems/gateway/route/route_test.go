@@ -133,6 +133,9 @@ func TestPathsAreReplaced(t *testing.T) {
 	}
 }
 
+// equal takes upstreams for the same that stand at the same place.
+func equal(now, then int) bool { return now == then }
+
 func TestRatesOutliveATable(t *testing.T) {
 	limits := guard.Limits{Each: 1, Burst: 2}
 	rated := func(name string, limits guard.Limits) *Route {
@@ -141,7 +144,7 @@ func TestRatesOutliveATable(t *testing.T) {
 	a, b := rated("a", limits), rated("b", limits)
 	before := NewTable([]*Route{a, b, {Path: "/c"}})
 	again, changed, other, none := rated("a", limits), rated("b", guard.Limits{Each: 2, Burst: 2}), rated("c", limits), &Route{Path: "/d"}
-	NewTable([]*Route{again, changed, other, none}).Keep(before)
+	NewTable([]*Route{again, changed, other, none}).Keep(before, equal)
 	if again.Guard.Rate != a.Guard.Rate || changed.Guard.Rate == b.Guard.Rate || other.Guard.Rate == nil || none.Guard != nil {
 		t.Error("the rates are others")
 	}
@@ -159,8 +162,45 @@ func TestWhatIsStoredOutlivesAFileThatIsReadAgain(t *testing.T) {
 	}
 	again, changed, other := store("/a", limits), store("/b", cache.Limits{Size: 2 << 20, Object: 1 << 10}), store("/c", limits)
 	after := NewTable([]*Route{again, changed, other})
-	after.Keep(before)
+	after.Keep(before, equal)
 	if again.Cache != a.Cache || changed.Cache == b.Cache || other.Cache == nil || len(after.Caches()) != 3 || !slices.Contains(after.Caches(), a.Cache) {
 		t.Errorf("%v", after.Caches())
+	}
+}
+
+func TestRoutesOfOnePathKeepTheirOwn(t *testing.T) {
+	beta, plain := "/beta/", "/"
+	written := func() []*Route {
+		all := []*Route{
+			{Headers: []Header{{Name: "x-beta"}}, Replace: &beta},
+			{Methods: []string{"GET"}},
+			{Hosts: []string{"a.example"}},
+			{},
+		}
+		for _, route := range all {
+			route.Name, route.Path = "/v1/", "/v1/"
+			route.Cache, route.Guard = cache.New(cache.Limits{Size: 1 << 20, Object: 1 << 10}), &guard.Guard{Rate: guard.NewRate(guard.Limits{Each: 1, Burst: 2})}
+		}
+		return all
+	}
+	before, after := written(), written()
+	NewTable(after).Keep(NewTable(before), equal)
+	for i := range after {
+		if after[i].Cache != before[i].Cache || after[i].Guard.Rate != before[i].Guard.Rate {
+			t.Errorf("route %d has what another had", i)
+		}
+	}
+	for name, change := range map[string]func(route *Route){
+		"another upstream":  func(route *Route) { route.Upstream = 1 },
+		"another part":      func(route *Route) { route.Split = []Part{{Upstream: 1, Upto: 10}} },
+		"another path":      func(route *Route) { route.Replace = &plain },
+		"another field set": func(route *Route) { route.Marks = &mark.Rules{Request: mark.Fields{Lines: []byte("X-Shop: b\r\n")}} },
+	} {
+		after := written()
+		change(after[0])
+		NewTable(after).Keep(NewTable(before), equal)
+		if after[0].Cache == before[0].Cache || after[1].Cache != before[1].Cache {
+			t.Errorf("%s: what was stored is kept for it, or lost for the others", name)
+		}
 	}
 }
