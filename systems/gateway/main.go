@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -90,7 +91,9 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)
 	defer signal.Stop(reload)
-	logger := log.New(&throttle{to: stderr}, "gateway: ", log.LstdFlags)
+	throttled := newThrottle(stderr)
+	defer throttled.Close()
+	logger := log.New(throttled, "gateway: ", log.LstdFlags)
 	if s.access != "" {
 		c.Access = s.access
 	}
@@ -124,8 +127,10 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 	server.Start()
 	logger.Printf("listening on %s with %d workers; descriptors: %d inbound, %d outbound", bound, c.Server.Workers, c.Shares.Inbound, c.Shares.Outbound)
 
+	var inForce atomic.Pointer[config.Config]
+	inForce.Store(c)
 	if c.Admin.IsValid() {
-		stop, err := admin.Serve(c.Admin, server)
+		stop, err := admin.Serve(c.Admin, server, func() ([]byte, error) { return inForce.Load().Text() })
 		if err != nil {
 			return err
 		}
@@ -134,7 +139,7 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 	keys := &ring{logger: logger}
 	keys.follow(c.Routes)
 	defer keys.stop()
-	r := &reloader{keys: keys, settings: s, limit: limit, cores: cores, began: c, server: server, lines: lines, logger: logger, files: c.Files, seen: seen}
+	r := &reloader{inForce: &inForce, keys: keys, settings: s, limit: limit, cores: cores, began: c, server: server, lines: lines, logger: logger, files: c.Files, seen: seen}
 	var look <-chan time.Time
 	if c.Watch > 0 {
 		ticker := time.NewTicker(c.Watch)

@@ -122,6 +122,9 @@ func TestItRunsReadsItsFileAgainAndStops(t *testing.T) {
 	if status, text := get(t, "http://"+listen+"/b/x"); status != 200 || text != "/x" {
 		t.Errorf("%d %s", status, text)
 	}
+	if status, text := get(t, "http://"+admin+"/config"); status != 200 || !strings.Contains(text, "path: /b") || strings.Contains(text, "path: /a") {
+		t.Errorf("%d %s", status, text)
+	}
 	write("wrong", "")
 	hup()
 	until(t, "the refusal", func() bool { return strings.Contains(logged.String(), "stays as it was") })
@@ -130,6 +133,23 @@ func TestItRunsReadsItsFileAgainAndStops(t *testing.T) {
 	}
 	if status, _ := get(t, "http://"+listen+"/b/x"); status != 200 {
 		t.Errorf("status %d", status)
+	}
+
+	if _, text := get(t, "http://"+admin+"/config"); !strings.Contains(text, "path: /b") {
+		t.Errorf("what was refused is not in force: %s", text)
+	}
+	elsewhere, err := http.NewRequest("GET", "http://"+admin+"/config", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere.Host = "rebound.example"
+	answer, err := http.DefaultClient.Do(elsewhere)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusMisdirectedRequest {
+		t.Errorf("a page of another name is answered: %d", answer.StatusCode)
 	}
 
 	write("/c", "workers: 200\n")

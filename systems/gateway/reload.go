@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -19,6 +20,7 @@ type reloader struct {
 	limit    uint64
 	cores    int
 	began    *config.Config // what only a start changes is as it was then
+	inForce  *atomic.Pointer[config.Config]
 	server   *proxy.Server
 	keys     *ring
 	lines    *file
@@ -87,5 +89,6 @@ func (r *reloader) reload() {
 	}
 	maps.DeleteFunc(r.seen, func(name string, _ version) bool { return !slices.Contains(again.Files, name) })
 	r.files = again.Files
+	r.inForce.Store(again)
 	r.logger.Print("the configuration is in force")
 }

@@ -19,19 +19,19 @@ type Source interface {
 	Ready() bool
 }
 
-// Serve answers on an address until the function it returns is called.
-func Serve(on netip.AddrPort, source Source) (stop func(), err error) {
+// Serve answers on an address until the function it returns is called. inForce is the configuration as YAML.
+func Serve(on netip.AddrPort, source Source, inForce func() ([]byte, error)) (stop func(), err error) {
 	listener, err := net.Listen("tcp", on.String())
 	if err != nil {
 		return nil, fmt.Errorf("listening for the administrator: %w", err)
 	}
-	server := &http.Server{Handler: Handler(source), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: Handler(source, inForce), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }() // it ends when it is closed
 	return func() { server.Close() }, nil
 }
 
-// Handler answers /health (it runs), /ready (it lets clients in), /metrics (as Prometheus reads them) and /debug/pprof/.
-func Handler(source Source) http.Handler {
+// Handler answers /health (it runs), /ready (it lets clients in), /config (what is in force), /metrics (as Prometheus reads them) and /debug/pprof/.
+func Handler(source Source, inForce func() ([]byte, error)) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
@@ -41,13 +41,38 @@ func Handler(source Source) http.Handler {
 		}
 		fmt.Fprintln(w, "ok")
 	})
+	mux.HandleFunc("GET /config", func(w http.ResponseWriter, _ *http.Request) {
+		text, err := inForce()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/yaml")
+		_, _ = w.Write(text) // who has gone needs no answer
+	})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		fmt.Fprint(w, text(source.Counts()))
 	})
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A page in somebody's browser can have a name of its own lead here, and would read what it says.
+		if !local(r.Host) {
+			http.Error(w, "ask at localhost or a loopback address", http.StatusMisdirectedRequest)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// local reports whether a Host field names this machine.
+func local(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	address, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return strings.EqualFold(host, "localhost") || (err == nil && address.IsLoopback())
 }
 
 // text writes counts as Prometheus reads them. Those of one name stand together, below its help.

@@ -36,7 +36,12 @@ type Config struct {
 	Upstreams []proxy.UpstreamSettings
 	Routes    []*route.Route
 	Shares    Shares
+
+	document *yaml.Node
 }
+
+// Text is what it was read from, as YAML: the file, with what the command line sets in it.
+func (c *Config) Text() ([]byte, error) { return yaml.Marshal(c.document) }
 
 // Read reads a file. limit is the process's descriptor limit, cores how many it may use; settings, such as
 // `upstreams.products.retries=0%`, go before what stands in the file.
@@ -85,6 +90,7 @@ func parse(file string, text []byte, limit uint64, cores int, world outside, set
 	r.set(document.Content[0], settings)
 	config := r.file(document.Content[0], limit, cores)
 	config.Files = append([]string{file}, r.files...)
+	config.document = &document
 	if len(r.list) > 0 {
 		slices.SortStableFunc(r.list, func(a, b Problem) int { return a.Line - b.Line })
 		return nil, &Problems{file, r.list}

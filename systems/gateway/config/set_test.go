@@ -12,6 +12,9 @@ func TestTheCommandLineSetsWhatStandsInTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if text, err := c.Text(); err != nil || !strings.Contains(string(text), "retries: 0%") || !strings.Contains(string(text), "path: /else") {
+		t.Errorf("what is in force is told as %s, %v", text, err)
+	}
 	products, others := c.Upstreams[0], c.Upstreams[1]
 	if products.Retries != 0 || products.Failures != 0 || products.Shed || products.Queue != 7 {
 		t.Errorf("%+v", products)
