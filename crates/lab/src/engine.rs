@@ -1,5 +1,6 @@
 //! Engines that are lost while a run goes on: what was under way in one is no trial, and is repeated.
 
+use crate::agents::Agents;
 use crate::{Lab, LabError, Progress, Watcher};
 use model::record::Event;
 use std::time::{Duration, Instant};
@@ -32,6 +33,7 @@ impl Lab<'_> {
         // What it was in between is over.
         let _past = self.runner.lost();
         self.provide_again()?;
+        self.make_agents_again()?;
         self.note(Event::Resumed)?;
         if had_upstream { self.start_upstream(watch) } else { Ok(()) }
     }
@@ -42,6 +44,16 @@ impl Lab<'_> {
             Some(why) if self.provide_again().is_err() => self.await_engine(&why, watch),
             _ => Ok(()),
         }
+    }
+
+    /// Agents in pods went with the engine, and it may have forgotten their image as it may those of contenders.
+    fn make_agents_again(&mut self) -> Result<(), LabError> {
+        if self.experiment().place.agent_pods.is_some() {
+            drop(self.agents.take());
+            let cpus = &self.cpus().generator;
+            self.agents = Agents::or_in_pods(None, self.experiment(), &*self.runner, cpus, self.place.cache, self.means())?;
+        }
+        Ok(())
     }
 
     fn provide_again(&self) -> Result<(), LabError> {

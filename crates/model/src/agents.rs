@@ -14,6 +14,8 @@ pub const AGENTS_MAX: usize = 1_000;
 pub const PODS: RangeInclusive<u32> = 1..=64;
 /// Longest load: each second of it is kept, at a quarter of a megabyte, until the end.
 pub const LONGEST: Duration = Duration::from_secs(15 * 60);
+/// Histograms of a second each that all agents may bring: they stand in memory together.
+pub const SECONDS_MAX: u64 = 10_000;
 
 /// Clocks may be as uncertain, and beginnings as late: that is what is allowed to the tail of the lag as well.
 const APART_MAX_NS: u64 = 1_000_000;
@@ -163,6 +165,11 @@ impl Experiment {
         if self.design.measure > LONGEST {
             let (most, asked) = (show_duration(LONGEST), show_duration(self.design.measure));
             found.push(of_all(format!("agents make loads of at most {most}, and cells are measured for {asked}"), "measure for less"));
+        }
+        let seconds = self.design.measure.as_secs().saturating_mul(agents as u64);
+        if seconds > SECONDS_MAX {
+            let message = format!("{agents} agents bring {seconds} histograms, one for each second, and at most {SECONDS_MAX} are taken");
+            found.push(of_all(message, "measure for less, or with fewer agents"));
         }
         // All cells of a sweep have one name in the file, which is told of once.
         for beyond in self.cells.iter().filter_map(|cell| beyond_in(cell, agents)) {

@@ -325,6 +325,10 @@ fn what_an_experiment_cannot_have_agents_do_is_said_with_its_place() {
     }
     in_pods("0\nmemory_limit = \"x\"");
     folder.run(&["run", "x", "--plan"]).expect(2).says("x.toml:7:").says("x.toml:8:").says("`x` is no limit of memory");
+    in_pods("12");
+    let written = std::fs::read_to_string(folder.path().join("experiments/x.toml")).unwrap();
+    folder.write("experiments/x.toml", &written.replace("\"150ms\"", "\"15m\""));
+    folder.run(&["run", "x", "--plan"]).expect(2).says("12 agents bring 10800 histograms");
     in_pods("2");
     folder.run(&["run", "x", "--plan"]).expect(0).says("load by: 2 agents in pods of the cluster");
     folder.run(&["run", "x", "--plan", "--agents", "1"]).expect(0).says("load by: an agent in a pod of the cluster");

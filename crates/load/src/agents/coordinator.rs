@@ -7,7 +7,7 @@ use crate::clock;
 use crate::plan::Plan;
 use crate::possible;
 use crate::tally::Measured;
-use model::agents::OfAgent;
+use model::agents::{OfAgent, SECONDS_MAX};
 use model::experiment::Load;
 use std::io;
 use std::net::ToSocketAddrs;
@@ -15,8 +15,6 @@ use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Histograms of a second each that agents may bring: they stand in memory together, a quarter of a megabyte each.
-const SECONDS_MAX: u64 = 10_000;
 /// How often each clock is asked: the quickest answer says most.
 const EXCHANGES: usize = 16;
 /// How often agents are asked how far they are.

@@ -1,7 +1,7 @@
 //! Agents in pods (docs/agents.md): an indexed job of them, each reached from here through a `kubectl port-forward`.
 
 use super::PORT;
-use super::cluster::{Cluster, schedulable};
+use super::cluster::{Cluster, machine, schedulable};
 use super::objects::{self, AGENTS_LABEL};
 use super::pod::{keep_on, root_of};
 use super::status::{self, State};
@@ -142,9 +142,10 @@ impl AgentPods {
         self.all.iter().all(|agent| agent.is_here)
     }
 
-    /// How much CPU time the event loop of each may use a second, in seconds.
+    /// How much CPU time the event loop of each may use a second, in seconds; where nodes share this machine, less than its quota says.
     pub fn cpus(&self) -> f64 {
-        self.cpu_millis as f64 / CPU_MILLIS as f64
+        let most = if self.are_here() { shared_millis(self.cpus.len(), self.pods) } else { CPU_MILLIS };
+        self.cpu_millis.min(most) as f64 / CPU_MILLIS as f64
     }
 
     /// Makes all of them anew where one is not there: why it is not.
@@ -190,8 +191,7 @@ impl AgentPods {
         self.remove();
         self.made += 1;
         self.namespace = self.cluster.namespace(&self.run)?;
-        let host = rustix::system::uname();
-        let machine = host.nodename().to_string_lossy().to_lowercase();
+        let machine = machine();
         let has_several = schedulable(&self.cluster.nodes()?) > 1;
         self.cpu_millis = if has_several { CPU_MILLIS } else { shared_millis(self.cpus.len(), self.pods) };
         let name = self.name();

@@ -249,6 +249,17 @@ pub(super) fn node_address(nodes: &[Value]) -> Option<IpAddr> {
     addresses.filter(|address| address["type"] == "InternalIP").find_map(|address| address["address"].as_str()?.parse().ok())
 }
 
+/// What this machine is called, as nodes are.
+pub(super) fn machine() -> String {
+    rustix::system::uname().nodename().to_string_lossy().to_lowercase()
+}
+
+/// The host name of the node that this machine is, where there are others: what is measured is read here.
+pub(super) fn own_node(nodes: &[Value], machine: &str) -> Option<String> {
+    let mut names = nodes.iter().filter_map(|node| node["metadata"]["labels"][objects::HOST_LABEL].as_str());
+    names.find(|name| nodes.len() > 1 && *name == machine).map(str::to_owned)
+}
+
 /// How many nodes take whatever pod comes.
 pub(super) fn schedulable(nodes: &[Value]) -> usize {
     fn is_barred(node: &Value) -> bool {
@@ -295,6 +306,14 @@ mod tests {
         let taint = |effect: &str| node(json!({"taints": [{"key": "k", "effect": effect}]}));
         assert_eq!(schedulable(&[node(json!({})), node(json!({"unschedulable": true})), taint("NoSchedule"), taint("NoExecute")]), 1);
         assert_eq!(schedulable(&[taint("PreferNoSchedule"), json!({"spec": {"unschedulable": false}}), json!(null)]), 3);
+    }
+
+    #[test]
+    fn this_machine_is_found_among_several_nodes() {
+        let node = |name: &str| json!({"metadata": {"labels": {"kubernetes.io/hostname": name}}});
+        assert_eq!(own_node(&[node("other"), node("here")], "here"), Some("here".into()));
+        assert_eq!(own_node(&[node("kind-1"), json!(null)], "here"), None, "whoever calls nodes otherwise is not helped");
+        assert_eq!(own_node(&[node("here")], "here"), None, "one node has them all");
     }
 
     #[test]

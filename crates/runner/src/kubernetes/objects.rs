@@ -15,7 +15,7 @@ pub(super) const START_LABEL: &str = "faceoff.start";
 pub(super) const AGENTS_LABEL: &str = "faceoff.agents";
 
 /// What tells nodes apart.
-const HOST_LABEL: &str = "kubernetes.io/hostname";
+pub(super) const HOST_LABEL: &str = "kubernetes.io/hostname";
 /// Nobody: an agent writes nothing.
 const NOBODY: u32 = 65_534;
 /// The key of the token in its secret.
@@ -108,6 +108,8 @@ pub(super) struct Runs<'a> {
     pub limits: Limits,
     /// Whether there will be more of it.
     pub is_one_of_many: bool,
+    /// The host name of the node on which it is to run, where there are several.
+    pub node: Option<&'a str>,
 }
 
 /// The deployment of one start, of one pod.
@@ -134,7 +136,7 @@ pub(super) fn deployment(runs: &Runs<'_>, run: &str) -> Value {
     // Many are to be where there is no room for all their limits: they ask for little (Burstable).
     let requests = if runs.is_one_of_many { json!({"cpu": "5m", "memory": "4Mi"}) } else { json!(limits) };
     let labels = json!({RUN_LABEL: label(run), START_LABEL: runs.name});
-    json!({
+    let mut deployment = json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": runs.name, "labels": labels},
@@ -166,7 +168,11 @@ pub(super) fn deployment(runs: &Runs<'_>, run: &str) -> Value {
                 },
             },
         },
-    })
+    });
+    if let Some(node) = runs.node {
+        deployment["spec"]["template"]["spec"]["nodeSelector"] = json!({HOST_LABEL: node});
+    }
+    deployment
 }
 
 /// How many pods a deployment shall have.
@@ -277,8 +283,8 @@ mod tests {
         let env = BTreeMap::from([("HOME".to_owned(), "$(PATH)".to_owned())]);
         let (image, ports) = ("faceoff/a:latest-0123456789ab", &[8080_u16][..]);
         let (name, command, env, rendered) = ("start-1", &command[..], &env, &rendered[..]);
-        let is_one_of_many = replicas > 1;
-        let runs = Runs { name, image, command, env, ports, rendered, grace_seconds: 10, user: (7, 8), limits, is_one_of_many };
+        let (is_one_of_many, node) = (replicas > 1, (replicas > 1).then_some("here"));
+        let runs = Runs { name, image, command, env, ports, rendered, grace_seconds: 10, user: (7, 8), limits, is_one_of_many, node };
         deployment(&runs, "Bank Of 2026/é")
     }
 
@@ -310,6 +316,15 @@ mod tests {
         assert_eq!(*resources, json!({"requests": {"cpu": "5m", "memory": "4Mi"}, "limits": {"cpu": "500m", "memory": "67108864"}}));
         // All but the first are asked for once that answers.
         assert_eq!((&made["spec"]["replicas"], &scale("n", "start-1", 10)["spec"]["replicas"]), (&json!(1), &json!(10)));
+    }
+
+    #[test]
+    fn it_runs_where_it_is_told_to() {
+        let selector = |replicas| {
+            let made = made_of(replicas, Limits::default(), &["/app/a"], &[]);
+            made["spec"]["template"]["spec"]["nodeSelector"].clone()
+        };
+        assert_eq!((selector(2), selector(1)), (json!({"kubernetes.io/hostname": "here"}), json!(null)));
     }
 
     #[test]

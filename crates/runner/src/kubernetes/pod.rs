@@ -1,7 +1,7 @@
 //! The pod of one start, the first where there are several: made through a deployment, followed, stopped, removed.
 
 use super::WITHIN;
-use super::cluster::Cluster;
+use super::cluster::{Cluster, machine, own_node};
 use super::objects::{self, Runs, START_LABEL};
 use super::replicas::Replica;
 use super::status::{self, State};
@@ -82,6 +82,8 @@ impl Pod {
         };
         let rendered = start.render.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let replicas = order.contender.name.share().replicas.unwrap_or(1);
+        // Whoever may not list nodes hears of a pod elsewhere once it is there.
+        let node = own_node(&cluster.nodes().unwrap_or_default(), &machine());
         let runs = Runs {
             name: &spot.name,
             image,
@@ -93,6 +95,7 @@ impl Pod {
             user: (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw()),
             limits: order.limits(),
             is_one_of_many: replicas > 1,
+            node: node.as_deref(),
         };
         let deployment = objects::deployment(&runs, order.around.run);
         // From here on it is removed, however this ends.
