@@ -1,4 +1,4 @@
-//! Killed at random moments, in a way that nobody can hear: faceoff, a contender, the engine. Whoever it was, every finished trial can be
+//! Killed at random moments, in a way that nobody can hear: faceoff, a contender, an agent, the engine. Whoever it was, every finished trial can be
 //! judged, an engine's end is no contender's failure, and nothing is left after `faceoff clean`. A proof that was stopped goes on where it
 //! stopped.
 
@@ -22,14 +22,16 @@ const UP: &str = "FACEOFF_ENGINE_UP";
 enum Victim {
     Faceoff,
     Contender,
+    Agent,
     Engine,
 }
 
-/// Kills in turn, as often as FACEOFF_KILLS says, in runs of the experiment `x` of a folder; `is_clean` fails where something is left in
-/// the engine.
-pub fn at_random_moments(folder: &Folder, runner: &str, is_clean: &dyn Fn()) {
+/// Kills in turn, as often as FACEOFF_KILLS says, in runs of the experiment `x` of a folder, whose loads agents in pods may make;
+/// `is_clean` fails where something is left in the engine.
+pub fn at_random_moments(folder: &Folder, runner: &str, has_agents: bool, is_clean: &dyn Fn()) {
     let rounds = std::env::var("FACEOFF_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(20);
     let mut victims = vec![Victim::Faceoff, Victim::Contender];
+    victims.extend(has_agents.then_some(Victim::Agent));
     if [KILL, UP].iter().all(|name| std::env::var_os(name).is_some()) {
         victims.push(Victim::Engine);
     } else {
@@ -64,7 +66,8 @@ fn one(folder: &Folder, runner: &str, victim: Victim, after: Duration, out: &str
     std::thread::sleep(after);
     match victim {
         Victim::Faceoff => run.kill().unwrap(),
-        Victim::Contender => kill_contender(&mut run),
+        Victim::Contender => kill_in_a_container(&mut run, "control"),
+        Victim::Agent => kill_in_a_container(&mut run, "faceoff"),
         Victim::Engine => {
             shell(KILL);
             std::thread::sleep(Duration::from_secs(1));
@@ -105,11 +108,11 @@ fn is_judged(folder: &Folder, victim: Victim, out: &str, case: &str) {
     println!("{case}: {} trials, {} failures", record.trials.len(), failures.len());
 }
 
-/// Kills one that runs in a control group of its own, as soon as there is one.
-fn kill_contender(run: &mut Child) {
+/// Kills a process of a program in a control group of its own, as soon as there is one.
+fn kill_in_a_container(run: &mut Child, program: &str) {
     let begun = Instant::now();
     while run.try_wait().unwrap().is_none() && begun.elapsed() < Duration::from_secs(120) {
-        if let Some(pid) = contender() {
+        if let Some(pid) = in_a_container(program) {
             let _ = Command::new("kill").args(["-KILL", &pid]).status();
             return;
         }
@@ -117,14 +120,14 @@ fn kill_contender(run: &mut Child) {
     }
 }
 
-/// The process id of a `control` in a container.
-fn contender() -> Option<String> {
+/// The process id of a program in a container.
+fn in_a_container(program: &str) -> Option<String> {
     let read = |pid: &str, file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
     let ours = read("self", "cgroup");
     let mut pids = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     let is_it = |pid: &String| {
         let group = read(pid, "cgroup");
-        pid.bytes().all(|b| b.is_ascii_digit()) && read(pid, "comm").trim() == "control" && !group.is_empty() && group != ours
+        pid.bytes().all(|b| b.is_ascii_digit()) && read(pid, "comm").trim() == program && !group.is_empty() && group != ours
     };
     pids.find(is_it)
 }

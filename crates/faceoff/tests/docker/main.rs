@@ -211,7 +211,7 @@ fn whoever_is_killed_when_nothing_is_left_and_all_is_judged() {
     engine.folder.system("a", &[]);
     engine.folder.system("b", &[]);
     engine.folder.experiment(&["a", "b"], "");
-    kills::at_random_moments(&engine.folder, "docker", &|| engine.is_clean());
+    kills::at_random_moments(&engine.folder, "docker", false, &|| engine.is_clean());
 }
 
 #[test]

@@ -367,10 +367,8 @@ fn what_a_killed_run_leaves_is_removed() {
 #[ignore = "twenty rounds of about a minute; goes on where it was stopped; FACEOFF_KILLS says how many; part of `make test-all`"]
 fn whoever_is_killed_when_nothing_is_left_and_all_is_judged() {
     let Some(cluster) = Cluster::named() else { return };
-    cluster.system("a", &[]);
-    cluster.system("b", &[]);
-    cluster.folder.experiment(&["a", "b"], "");
-    kills::at_random_moments(&cluster.folder, "kubernetes", &|| cluster.is_clean());
+    by_agents(&cluster, "150ms");
+    kills::at_random_moments(&cluster.folder, "kubernetes", true, &|| cluster.is_clean());
 }
 
 #[test]
