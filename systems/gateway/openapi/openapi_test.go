@@ -317,7 +317,9 @@ func TestWhatIsNestedTooDeeplyIsRefused(t *testing.T) {
 	if p != nil || schema == nil {
 		t.Fatalf("%v, %+v", schema, p)
 	}
-	nested := func(depth int, inner string) string { return strings.Repeat("[", depth) + inner + strings.Repeat("]", depth) }
+	nested := func(depth int, inner string) string {
+		return strings.Repeat("[", depth) + inner + strings.Repeat("]", depth)
+	}
 	for _, c := range []struct{ body, want string }{
 		{nested(mostNesting+1, ""), ""}, // the innermost stands mostNesting deep
 		{nested(mostNesting, "[]"), ""},
