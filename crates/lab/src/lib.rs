@@ -192,7 +192,7 @@ pub struct Lab<'a> {
 }
 
 impl<'a> Lab<'a> {
-    /// Resolves and builds everybody, and writes the header into a new folder.
+    /// Resolves and builds everybody, and writes the header into a new folder, with what the command line changed.
     ///
     /// # Errors
     /// Problems of the files; an agent that is not there; nobody left to compare; a record that cannot be written.
@@ -200,6 +200,7 @@ impl<'a> Lab<'a> {
         place: &'a Place<'a>,
         mut experiment: Experiment,
         quick: bool,
+        changes: Vec<String>,
         folder: &Path,
         watch: &mut Watcher<'_>,
     ) -> Result<Lab<'a>, LabError> {
@@ -248,6 +249,7 @@ impl<'a> Lab<'a> {
             article,
             experiment,
             quick,
+            changes,
         };
         let writer = Writer::create(folder, &header).map_err(|e| LabError::Record(folder.to_owned(), e))?;
         let record = Record {

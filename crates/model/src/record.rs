@@ -90,6 +90,9 @@ pub struct Header {
     /// The last self-test on this machine, where there is one that is not too old.
     #[serde(default)]
     pub instrument: Option<SelfTest>,
+    /// What the command line changed of the experiment, as its words: `--blocks`, `3`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<String>,
 }
 
 impl Header {

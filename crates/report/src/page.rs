@@ -129,7 +129,8 @@ fn again(record: &Record) -> String {
     // What `faceoff vs` did stands in the record's own folder, and nowhere else.
     let is_vs = experiment.name == "vs" && header.contenders.iter().all(|p| p.reached.is_some());
     let place = if is_vs { format!(" --dir {}", folder(header)) } else { String::new() };
-    format!("faceoff{place} run {}{quick}{revision}", shell_word(&experiment.name))
+    let changes: String = header.changes.iter().map(|word| format!(" {}", shell_word(word))).collect();
+    format!("faceoff{place} run {}{quick}{revision}{changes}", shell_word(&experiment.name))
 }
 
 fn fact(name: &str, value: impl Into<String>) -> Value {

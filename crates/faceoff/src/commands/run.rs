@@ -73,6 +73,20 @@ pub struct Options {
     plan: bool,
 }
 
+impl Options {
+    /// What they change of the experiment, as words of the command line; a revision to compare with stands in the experiment itself.
+    fn changes(&self) -> Vec<String> {
+        let said = |option: &str, value: String| [option.to_owned(), value];
+        let runner = self.runner.and_then(|kind| RunnerKind::WORDS.into_iter().find(|(_, other)| *other == kind));
+        let added = self.add.iter().map(|name| said("--add", name.to_string()));
+        let blocks = self.blocks.map(|n| said("--blocks", n.to_string()));
+        let seed = self.seed.map(|n| said("--seed", n.to_string()));
+        let runner = runner.map(|(word, _)| said("--runner", word.into()));
+        let agents = (!self.agents.is_empty()).then(|| said("--agents", self.agents.join(",")));
+        added.chain([blocks, seed, runner, agents].into_iter().flatten()).flatten().collect()
+    }
+}
+
 /// A metric as it is named on a command line.
 pub fn metric(text: &str) -> Result<Metric, String> {
     Metric::named(text).ok_or_else(|| did_you_mean(text, Metric::ALL.map(|m| m.describe().name)))
@@ -154,7 +168,7 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
         return Ok(ExitCode::SUCCESS);
     }
     let folder = options.out.clone().unwrap_or_else(|| default_folder(catalog.dir(), name));
-    begin(&place, experiment, is_quick, &folder, show, &ending)
+    begin(&place, experiment, is_quick, options.changes(), &folder, show, &ending)
 }
 
 /// Runs an experiment into a new folder, judges, and leaves the page.
@@ -162,6 +176,7 @@ pub fn begin(
     place: &Place<'_>,
     experiment: Experiment,
     quick: bool,
+    changes: Vec<String>,
     folder: &Path,
     mut show: Show,
     ending: &Ending,
@@ -173,7 +188,7 @@ pub fn begin(
         )));
     }
     let lock = lock(place.stop)?;
-    let lab = Lab::open(place, experiment, quick, folder, &mut |p| show.take(p))?;
+    let lab = Lab::open(place, experiment, quick, changes, folder, &mut |p| show.take(p))?;
     message(&format!("record: {}", folder.display()));
     if is_same_build(lab.record()) && lab.record().header.experiment.against.is_some() {
         message("both revisions were built into the very same files: what differs is noise");

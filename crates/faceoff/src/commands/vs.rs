@@ -159,7 +159,7 @@ pub fn run(dir: Option<&Path>, around: Option<&Catalog>, options: &Options) -> R
     message(&run::plan(&catalog, &experiment)?);
     let cache = cache(around.unwrap_or(&catalog));
     let place = Place { catalog: &catalog, cache: &cache, version: VERSION, stop: &stop };
-    let code = run::begin(&place, experiment, false, files.dir(), show, &run::Ending::default())?;
+    let code = run::begin(&place, experiment, false, vec![], files.dir(), show, &run::Ending::default())?;
     message(&format!("the files that say what was done stand there as well; again: faceoff --dir {} run {EXPERIMENT}", folder.display()));
     Ok(code)
 }

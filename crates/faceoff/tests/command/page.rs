@@ -32,7 +32,8 @@ fn an_experiment_carries_the_tables_of_its_article_and_what_they_come_to() {
     folder.run(&["run", "x"]).expect(2).says("unknown article `tabels`").says("did you mean `tables`?");
 
     folder.experiment(&["a", "b"], "[source]\ntitle = \"t\"\narticle = \"tables\"");
-    folder.run(&["run", "x", "--blocks", "1", "--out", "r"]).says("1 of 2 rows flagged");
+    folder.system("c", &[]);
+    folder.run(&["run", "x", "--blocks", "1", "--seed", "7", "--add", "c", "--out", "r"]).says("1 of 2 rows flagged");
     assert_eq!(Record::read(&folder.path().join("r")).unwrap().header.article.unwrap().tables[0].rows.len(), 2);
     crate::by_schema::is_by_schema(&folder, "r");
     let page = data(&std::fs::read_to_string(folder.path().join("r/page.html")).unwrap());
@@ -51,7 +52,8 @@ fn whether_to_believe(page: &Value) {
     assert_eq!(subjects, ["answers", "checks", "blocks", "trials", "noise", "instrument"]);
     let checks = page["checks"].as_array().unwrap();
     let check = |kind: &str| checks.iter().find(|check| check["kind"] == kind).unwrap_or_else(|| panic!("no {kind}: {checks:#?}"));
-    assert_eq!((check("counts")["standing"].as_str(), check("counts")["looked_at"].as_u64()), (Some("held"), Some(4)));
+    assert_eq!((check("counts")["standing"].as_str(), check("counts")["looked_at"].as_u64()), (Some("held"), Some(6)));
+    assert_eq!(page["repeat"][0], "faceoff run x --add c --blocks 1 --seed 7");
     let trial = &page["trials"][0];
     let (ready, began) = (trial["ready_ms"].as_f64().unwrap(), trial["measurements"][0]["began_s"].as_f64().unwrap());
     assert!(began * 1e3 >= ready, "a cell begins after the first right answer: {ready} ms, {began} s");

@@ -93,6 +93,7 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
             kept_awake: false,
             experiment,
             quick: false,
+            changes: vec![],
         },
         answers: vec![],
         upstreams: vec![],

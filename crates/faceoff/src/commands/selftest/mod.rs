@@ -129,7 +129,7 @@ fn build(place: &Place<'_>, control: &model::system::System) -> Result<(), Error
 fn measure(place: &Place<'_>, experiment: Experiment, folder: &Path, clock: &mut Clock) -> Result<Record, Error> {
     let name = experiment.name.clone();
     let planned = experiment.design.blocks;
-    let mut lab = Lab::open(place, experiment, false, &folder.join("records").join(&name), &mut |_| {})?;
+    let mut lab = Lab::open(place, experiment, false, vec![], &folder.join("records").join(&name), &mut |_| {})?;
     lab.begin(&mut |progress| {
         if let Progress::Proved(answers) = progress
             && let Some(failure) = &answers.failure
