@@ -398,6 +398,7 @@ fn the_rights_of_the_manifest_are_enough() {
     let more: Vec<_> = asked.into_iter().filter(|&(verb, what)| answer(verb, what) == "yes").collect();
     kubectl(&["delete", "--filename", manifest, "--wait=false"]).unwrap();
     ran.expect(0).says(if has_ingress() { "4 right" } else { "3 right" });
+    assert!(cluster.folder.path().join("r/record.jsonl").exists(), "{}", ran_by_agents.err);
     let record = cluster.folder.record("r");
     let made = |trial: &Trial| trial.measurements.len() == 2 && trial.faults.is_empty();
     assert!(record.trials.len() == 2 && record.trials.iter().all(made), "{}", ran_by_agents.err);
