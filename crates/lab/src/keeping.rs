@@ -191,9 +191,14 @@ impl Keeping {
             let evidence = format!("the database ended with {} during the trial", ended?);
             Some(Fault { kind: "database-lost".into(), evidence, hint: "see its log in the record's folder under starts/".into() })
         });
-        // How it ends says nothing of what was measured; what it leaves is removed by the next run.
-        let _ = self.database.end();
-        (self.kept, lost)
+        // How it ends says nothing of what was measured, and what one of ours leaves is removed by the next run.
+        let is_ours = self.database.pid().is_some();
+        let left = self.database.end().filter(|_| !is_ours).map(|evidence| Fault {
+            kind: "database-lost".into(),
+            evidence,
+            hint: "look whether the server runs, and drop the schema".into(),
+        });
+        (self.kept, lost.or(left))
     }
 }
 

@@ -537,10 +537,10 @@ impl Database {
     /// # Errors
     /// What the database says against it.
     pub fn empty(&mut self) -> Result<(), postgres::Error> {
-        let schema = postgres::literal(&self.schema);
+        let (own, schema) = (quoted(&self.schema), postgres::literal(&self.schema));
         let client = self.client()?;
         let tables = client.run(&format!("SELECT tablename FROM pg_tables WHERE schemaname ={schema}"))?;
-        let tables: Vec<String> = tables.into_iter().filter_map(|row| row.into_iter().next()?).map(|name| quoted(&name)).collect();
+        let tables: Vec<String> = tables.into_iter().filter_map(|row| row.into_iter().next()?).map(|name| format!("{own}.{}", quoted(&name))).collect();
         if tables.is_empty() {
             return Ok(());
         }
@@ -564,11 +564,17 @@ impl Database {
 
     fn close(&mut self) -> Option<String> {
         let mut wrong = None;
-        if let (Some(client), None, false) = (&mut self.client, &self.process, self.schema.is_empty()) {
-            wrong = client.run(&format!("DROP SCHEMA {} CASCADE", quoted(&self.schema))).err().map(|e| format!("its schema stays: {e}"));
-            self.schema.clear();
+        let (client, schema) = (self.client.take(), std::mem::take(&mut self.schema));
+        if self.process.is_none() && !schema.is_empty() {
+            let drop = format!("DROP SCHEMA IF EXISTS {} CASCADE", quoted(&schema));
+            let kept = client.map(|mut client| client.run(&drop).map(|_| ()));
+            // A connection may be lost, and its server there.
+            let dropped = match kept {
+                Some(Ok(())) => Ok(()),
+                _ => Client::connect(&self.server, WITHIN).and_then(|mut client| client.run(&drop).map(|_| ())),
+            };
+            wrong = dropped.err().map(|e| format!("the schema {schema} stays in {}: {e}", self.server.name));
         }
-        self.client = None;
         if let (Some(process), Some(rule)) = (self.process.take(), &self.stop) {
             let stopped = process.stop(rule.signal, rule.within);
             let within = model::units::show_duration(rule.within);

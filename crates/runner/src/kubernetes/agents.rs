@@ -210,8 +210,16 @@ impl AgentPods {
         let deadline_ns = load::clock::now_ns() + READY_WITHIN.as_nanos() as u64;
         let mut running = self.await_running(deadline_ns, stop)?;
         running.sort_by_key(index);
-        let all = running.iter().map(|pod| self.reach(pod)).collect::<Result<Vec<_>, _>>()?;
-        self.all = all;
+        for pod in &running {
+            // On a busy machine a way may not open at once.
+            let agent = loop {
+                match self.reach(pod) {
+                    Ok(agent) => break agent,
+                    Err(why) => go_on(deadline_ns, stop, || why)?,
+                }
+            };
+            self.all.push(agent);
+        }
         self.await_answers(deadline_ns, stop)
     }
 

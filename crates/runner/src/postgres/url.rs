@@ -33,6 +33,9 @@ impl Server {
         let rest = url.strip_prefix("postgres://").or_else(|| url.strip_prefix("postgresql://"));
         let rest = rest.ok_or("it does not begin with postgres://")?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        if query.contains('@') {
+            return Err("what follows its `?` holds an `@`: within a password, `?` is written %3F and `@` %40".into());
+        }
         for option in query.split('&').filter(|option| !option.is_empty()) {
             match option {
                 "sslmode=disable" | "sslmode=prefer" | "sslmode=allow" => {}
@@ -105,5 +108,7 @@ mod tests {
         ] {
             assert!(Server::parse(wrong).is_err(), "{wrong}");
         }
+        let part = Server::parse("postgres://ana:se?cret@b/c").unwrap_err();
+        assert!(part.contains("%3F") && !part.contains("cret"), "no part of a password is told: {part}");
     }
 }
