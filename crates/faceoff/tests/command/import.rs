@@ -51,3 +51,26 @@ fn what_is_there_is_kept_and_what_is_lost_is_said() {
     let (code, _, err) = import(&["import", "/no/such/file"], "");
     assert!(code == Some(2) && err.contains("cannot be read"), "{err}");
 }
+
+#[test]
+fn no_file_but_those_beside_a_plan_is_copied_and_none_is_read_without_end() {
+    let folder = Folder::new();
+    folder.write("private.csv", "name\nana\n");
+    folder.write("plans/own.csv", "name\nbob\n");
+    let plan = |table: &str| {
+        format!(
+            "<jmeterTestPlan><hashTree><TestPlan/><hashTree><ThreadGroup><stringProp name=\"ThreadGroup.num_threads\">1</stringProp></ThreadGroup>\
+             <hashTree><CSVDataSet><stringProp name=\"filename\">{table}</stringProp><stringProp name=\"delimiter\">,</stringProp></CSVDataSet><hashTree/>\
+             <HTTPSamplerProxy><stringProp name=\"HTTPSampler.domain\">127.0.0.1</stringProp><stringProp name=\"HTTPSampler.path\">/${{name}}</stringProp>\
+             </HTTPSamplerProxy><hashTree/></hashTree></hashTree></hashTree></jmeterTestPlan>"
+        )
+    };
+    let absolute = folder.path().join("private.csv").display().to_string();
+    for elsewhere in ["../private.csv", &absolute, "/dev/zero"] {
+        folder.write("plans/p.jmx", &plan(elsewhere));
+        folder.run(&["import", "plans/p.jmx", "--name", "a"]).expect(2).says("is not beside the plan").says("hint: put it beside the plan");
+    }
+    folder.write("plans/p.jmx", &plan("own.csv"));
+    folder.run(&["import", "plans/p.jmx", "--name", "a"]).expect(0);
+    folder.run(&["import", "--name", "b", "curl", "-d", "@/dev/zero", "http://127.0.0.1:9/"]).expect(2).says("it is no file, or longer");
+}

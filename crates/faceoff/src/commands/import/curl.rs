@@ -185,7 +185,7 @@ fn read(words: &[String], folder: &Path, common: &mut Common, lost: &mut Notes) 
 /// What `-d` sends: the text, or a file behind `@`.
 fn content(argument: &str, folder: &Path, without_lines: bool) -> Result<String, Problems> {
     let Some(file) = argument.strip_prefix('@') else { return Ok(argument.to_owned()) };
-    let text = std::fs::read_to_string(folder.join(file)).map_err(|e| {
+    let text = super::text_of(&folder.join(file)).map_err(|e| {
         Problems::plain(
             format!("the body's file {file} cannot be read: {e}"),
             "is it there, and text? Bytes stand in a workload as `body_file`",

@@ -164,7 +164,7 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
         (Some(Line::Curl { words }), _) => ("curl".to_owned(), curl::import(words, Path::new("."))?),
         (None, Some(path)) => {
             let text = read(path)?;
-            let folder = Path::new(path).parent().filter(|_| path != "-").unwrap_or(Path::new("."));
+            let folder = Path::new(path).parent().filter(|folder| path != "-" && !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             (path.clone(), understand(path, &text, folder, &options.defined.iter().cloned().collect())?)
         }
         // clap asks for one of them.
@@ -265,6 +265,17 @@ fn read(path: &str) -> Result<String, Problems> {
     }
     let text = String::from_utf8(bytes).map_err(|_| Problems::plain(format!("{path} is not UTF-8"), "save it as UTF-8"))?;
     Ok(text.trim_start_matches('\u{feff}').to_owned())
+}
+
+/// The text of a file that is named within another: a regular one, no longer than is imported.
+fn text_of(path: &Path) -> std::io::Result<String> {
+    let about = std::fs::metadata(path)?;
+    if !about.is_file() || about.len() > LONGEST {
+        return Err(std::io::Error::other("it is no file, or longer than 64 MiB"));
+    }
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(LONGEST).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Reads a file by what it looks like; its name decides only where that says nothing.

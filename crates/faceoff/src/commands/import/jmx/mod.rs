@@ -6,7 +6,7 @@ mod texts;
 mod timers;
 
 use super::xml::{self, Node};
-use super::{Imported, Names, Part, one_server};
+use super::{Imported, Names, Part, one_server, text_of};
 use model::data::{Data, Values};
 use model::experiment::Load;
 use model::problem::Problems;
@@ -319,7 +319,13 @@ impl<'x> Plan<'x> {
                 "put it beside the plan, as a CSV file in UTF-8",
             )
         };
-        let text = std::fs::read_to_string(self.folder.join(&name)).map_err(|e| unreadable(e.to_string()))?;
+        // Somebody else's plan is not to have a file of this machine copied into what is written.
+        let (path, folder) = (self.folder.join(&name).canonicalize(), self.folder.canonicalize());
+        let (path, folder) = path.and_then(|path| Ok((path, folder?))).map_err(|e| unreadable(e.to_string()))?;
+        if !path.starts_with(&folder) {
+            return Err(unreadable("it is not beside the plan, nor below".into()));
+        }
+        let text = text_of(&path).map_err(|e| unreadable(e.to_string()))?;
         let delimiter = match self.texts.fixed(node.said("delimiter"), &mut self.imported).as_deref() {
             Some("\\t" | "\t") => b'\t',
             Some(text) if text.len() == 1 => text.as_bytes()[0],
