@@ -540,7 +540,8 @@ impl Database {
         let (own, schema) = (quoted(&self.schema), postgres::literal(&self.schema));
         let client = self.client()?;
         let tables = client.run(&format!("SELECT tablename FROM pg_tables WHERE schemaname ={schema}"))?;
-        let tables: Vec<String> = tables.into_iter().filter_map(|row| row.into_iter().next()?).map(|name| format!("{own}.{}", quoted(&name))).collect();
+        let tables: Vec<String> =
+            tables.into_iter().filter_map(|row| row.into_iter().next()?).map(|name| format!("{own}.{}", quoted(&name))).collect();
         if tables.is_empty() {
             return Ok(());
         }
