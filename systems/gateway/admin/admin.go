@@ -66,8 +66,11 @@ func Handler(source Source, inForce func() ([]byte, error)) http.Handler {
 	})
 }
 
-// local reports whether a Host field names this machine.
+// local reports whether a Host field names this machine, or is not there: a browser always sends one.
 func local(host string) bool {
+	if host == "" {
+		return true
+	}
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
