@@ -2,8 +2,7 @@
 
 use crate::itself;
 use crate::verdict::{Judge, Judged, failures, values};
-use model::beside::{Beside, is_last_turn};
-use model::experiment::{Cell, Claim, Expectation, FEWEST_BLOCKS};
+use model::experiment::{Claim, Expectation, FEWEST_BLOCKS};
 use model::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Outcome, Verdict};
 use model::record::Record;
 use model::units::show_number;
@@ -55,12 +54,9 @@ fn one(judge: &Judge<'_>, claim: &Claim, verdicts: &[Judged]) -> ClaimVerdict {
     if let Some(why) = record.untried(claim) {
         return verdict(ClaimOutcome::Undecided, why, None, vec![]);
     }
-    let names: Vec<Option<&str>> = if claim.metric.describe().of_trial || claim.beside == Some(Beside::Cold) {
-        vec![None]
-    } else {
-        let is_of_it = |c: &&Cell| claim.metric.is_of(c) && (claim.beside.is_none() || is_last_turn(&experiment.cells, c));
-        let all = experiment.cells.iter().filter(is_of_it).map(|c| c.name.as_str());
-        all.filter(|c| claim.cells.is_empty() || claim.cells.iter().any(|n| n == c)).map(Some).collect()
+    let names: Vec<Option<&str>> = match claim.judged_in(&experiment.cells) {
+        None => vec![None],
+        Some(cells) => cells.into_iter().map(|cell| Some(cell.name.as_str())).collect(),
     };
     let margin = claim.margin.unwrap_or(experiment.design.margin);
     let (cells, p_values): (Vec<ClaimCell>, Vec<Option<f64>>) = names

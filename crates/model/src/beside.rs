@@ -47,8 +47,7 @@ pub fn first_turn<'c>(cells: &'c [Cell], name: &'c str) -> &'c str {
 /// What is wrong with such a claim, and what to do about it.
 pub(crate) fn contradiction(claim: &Claim, experiment: &Experiment) -> Option<(String, &'static str)> {
     let said = |what: &str| format!("the claim \"{}\" {what}", claim.text);
-    let is_spoken_of = |cell: &&Cell| claim.cells.is_empty() || claim.cells.contains(&cell.name);
-    let mut cells = experiment.cells.iter().filter(is_spoken_of);
+    let mut cells = experiment.cells.iter().filter(|cell| claim.speaks_of(cell));
     match claim.beside? {
         _ if claim.expects.is_absolute() => Some((said("compares nobody, so nobody stands beside it"), "leave out `beside`")),
         Beside::FirstTurn if !cells.any(|cell| is_last_turn(&experiment.cells, cell)) => {

@@ -9,7 +9,7 @@ use crate::article::Article;
 use crate::capacity::Searched;
 pub use crate::circumstances::{Circumstances, CpuTime, Memory, Ports, STEAL_SHARE_MAX, TICK_NS, Tcp};
 use crate::database::{Kept, Used};
-use crate::experiment::{Cell, Claim, CpuSets, Design, Experiment};
+use crate::experiment::{Claim, CpuSets, Design, Experiment};
 use crate::image::Image;
 use crate::name::ContenderName;
 use crate::problem::Problems;
@@ -825,8 +825,7 @@ impl Record {
             return Some(format!("it speaks of {needs} CPUs or more for the contender, which had {has} here"));
         }
         let Experiment { cells, design, .. } = &self.header.experiment;
-        let is_spoken_of = |cell: &&Cell| claim.metric.is_of(cell) && (claim.cells.is_empty() || claim.cells.contains(&cell.name));
-        let (cell, began) = cells.iter().filter(is_spoken_of).find_map(|cell| Some((cell, cell.load.users_cut(design.measure)?)))?;
+        let (cell, began) = claim.judged_in(cells)?.into_iter().find_map(|cell| Some((cell, cell.load.users_cut(design.measure)?)))?;
         let (asked, took) = (cell.load.describe(), show_duration(design.measure));
         Some(format!("{} asks for {asked}, and was measured for {took}, in which only {began} began", cell.name))
     }

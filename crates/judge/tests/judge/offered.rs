@@ -1,6 +1,7 @@
 //! What this machine could not offer of what was asked, and what the database used.
 
 use crate::made_up::{self, SECOND, histogram, measurement, name};
+use model::beside::Beside;
 use model::database::Used;
 use model::experiment::{Claim, Expectation, Load, Pause};
 use model::judgement::ClaimOutcome;
@@ -72,6 +73,13 @@ fn a_claim_about_users_who_did_not_all_begin_is_open() {
     assert_eq!(claimed(Duration::from_secs(60)).0, ClaimOutcome::Confirmed);
     let expected = format!("c asks for {ASKED}, and was measured for 8.0 s, in which only 534 began");
     assert_eq!(claimed(Duration::from_secs(8)), (ClaimOutcome::Undecided, expected));
+
+    // Who was there before all users were asks nothing of them.
+    let of_warm_up =
+        Claim { metric: Metric::CpuPerRequest, beside: Some(Beside::Cold), expects: Expectation::Higher, value: None, ..claim };
+    let mut cut = record(users(Duration::from_secs(60)), Duration::from_secs(8));
+    cut.header.experiment.claims = vec![of_warm_up];
+    assert_eq!(cut.untried(&cut.header.experiment.claims[0]), None);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What an experiment expects to see.
 
 use super::{Cell, contender, named_cells};
-use crate::beside::Beside;
+use crate::beside::{Beside, is_last_turn};
 use crate::metric::Metric;
 use crate::name::{ContenderName, did_you_mean};
 use crate::reader::Table;
@@ -32,6 +32,22 @@ pub struct Claim {
     /// What of the same contender it compares with, where that is not the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<Beside>,
+}
+
+impl Claim {
+    /// Whether it speaks of a cell.
+    pub(crate) fn speaks_of(&self, cell: &Cell) -> bool {
+        self.cells.is_empty() || self.cells.contains(&cell.name)
+    }
+
+    /// The cells that it is judged in; `None` where it is of whole starts, or of their warm-up.
+    pub fn judged_in<'c>(&self, cells: &'c [Cell]) -> Option<Vec<&'c Cell>> {
+        if self.metric.describe().of_trial || self.beside == Some(Beside::Cold) {
+            return None;
+        }
+        let is_beside = |cell: &Cell| self.beside.is_none() || is_last_turn(cells, cell);
+        Some(cells.iter().filter(|cell| self.speaks_of(cell) && self.metric.is_of(cell) && is_beside(cell)).collect())
+    }
 }
 
 /// What a claim says will be seen.

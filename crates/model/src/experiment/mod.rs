@@ -464,9 +464,8 @@ fn check(table: &Table<'_>, experiment: &Experiment) {
             unknown("claim", &format!("the claim \"{}\" speaks of cell", claim.text), cell, &mut cell_names.iter().copied());
         }
         let metric = claim.metric.describe();
-        let is_spoken_of = |cell: &&Cell| claim.cells.is_empty() || claim.cells.contains(&cell.name);
         let has_it = |cell: &Cell| metric.of_trial || claim.metric.is_of(cell);
-        let mut spoken_of = experiment.cells.iter().filter(is_spoken_of).peekable();
+        let mut spoken_of = experiment.cells.iter().filter(|cell| claim.speaks_of(cell)).peekable();
         let (is_named, is_anywhere) = (!claim.cells.is_empty(), spoken_of.peek().is_none() || spoken_of.clone().any(has_it));
         if !is_anywhere || (is_named && !spoken_of.all(has_it)) {
             table.problem(
