@@ -63,6 +63,11 @@ impl Buckets {
         (0..).zip(&self.counts).filter(|(_, count)| **count > 0).map(|(at, count)| (lowest(at) + width(at) - 1, *count))
     }
 
+    /// How many buckets HdrHistogram has for these values, each twice as wide as the one before, and the steps of each.
+    pub fn layout(&self) -> (u8, u64) {
+        (self.to_hdr().buckets(), STEPS)
+    }
+
     pub fn to_hdr(&self) -> Hdr<u64> {
         let mut hdr = Hdr::new_with_bounds(1, self.highest, DIGITS).expect("constant bounds are valid");
         for (at, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {

@@ -168,6 +168,11 @@ impl Histogram {
         self.buckets.to_hdr().iter_quantiles(steps).map(&mut seen).collect()
     }
 
+    /// How many buckets HdrHistogram has up to an hour, each twice as wide as the one before, and the steps of each.
+    pub fn layout(&self) -> (u8, u64) {
+        self.buckets.layout()
+    }
+
     /// The buckets in HdrHistogram's V2 compressed form, base64: what its interval logs hold.
     pub fn to_hdr_base64(&self) -> String {
         let mut bytes = Vec::new();

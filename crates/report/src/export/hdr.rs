@@ -84,5 +84,7 @@ pub fn spectrum(times: &Histogram, steps: u32, digits: usize) -> String {
     let ms = |ns: f64| ns / 1e6;
     text += &format!("#[Mean    = {:>12.3}, StdDeviation   = {:>12.3}]\n", ms(times.mean_ns()), ms(times.deviation_ns()));
     text += &format!("#[Max     = {:>12.3}, Total count    = {:>12}]\n", ms(times.max_ns() as f64), times.len());
+    let (buckets, steps) = times.layout();
+    text += &format!("#[Buckets = {buckets:>12}, SubBuckets     = {steps:>12}]\n");
     text
 }
