@@ -76,6 +76,12 @@ fn cpu(stat: &str) -> Duration {
     Duration::from_millis(10 * ticks)
 }
 
+/// CPU time of one thread, to the nanosecond: its ticks of 10 ms would not show what takes a millisecond every second.
+fn on_cpu(thread: &Path) -> Option<Duration> {
+    let schedstat = std::fs::read_to_string(thread.join("schedstat")).ok()?;
+    Some(Duration::from_nanos(schedstat.split(' ').next()?.parse().ok()?))
+}
+
 impl Drop for Site {
     fn drop(&mut self) {
         let _ = self.process.kill().and_then(|()| self.process.wait());
@@ -530,17 +536,18 @@ fn watching_costs_little() {
         drawn += usize::from(site.get("/records/r/live").body.contains("The trial under way"));
         // Of the run's own thread that tells what is under way; it ends before the run does.
         let threads = std::fs::read_dir(format!("/proc/{}/task", running.id())).into_iter().flatten().flatten();
-        let stats = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("stat")).ok());
-        telling = telling.max(stats.filter(|stat| stat.contains(" (progress) ")).map(|stat| cpu(&stat)).sum());
+        let named = threads.filter(|thread| std::fs::read_to_string(thread.path().join("comm")).is_ok_and(|name| name == "progress\n"));
+        telling = named.filter_map(|thread| on_cpu(&thread.path())).max().unwrap_or_default().max(telling);
         std::thread::sleep(Duration::from_secs(5));
     }
     assert!(drawn > 0, "what was watched was never a trial under way");
+    assert!(telling > Duration::ZERO, "no thread told what is under way");
     let of_a_cpu = |used: Duration| used.as_secs_f64() / begun.elapsed().as_secs_f64();
     let (share, telling) = (of_a_cpu(site.cpu() - before), of_a_cpu(telling));
     let judgement = judge::judge(&folder.record("records/r"));
     let noticed = judgement.faults.iter().filter(|fault| fault.kind == "other-cpu").count();
     println!(
-        "serve used {:.2} % of a CPU over {:.0} s, the run's thread that tells what is under way {:.2} %; other programs, whoever they are, are noticed in {noticed} measurements",
+        "serve used {:.2} % of a CPU over {:.0} s, the run's thread that tells what is under way {:.3} %; other programs, whoever they are, are noticed in {noticed} measurements",
         100.0 * share,
         begun.elapsed().as_secs_f64(),
         100.0 * telling
