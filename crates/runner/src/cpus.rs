@@ -1,5 +1,6 @@
 //! Which CPUs who runs on.
 
+use crate::procfs;
 use model::experiment::CpuSets;
 use model::problem::Problems;
 use rustix::process::Pid;
@@ -63,6 +64,12 @@ pub fn show(cpus: &[usize]) -> String {
 /// Keeps the calling thread on these CPUs.
 pub fn pin_this_thread(cpus: &[usize]) -> rustix::io::Result<()> {
     sched_setaffinity(None, &set_of(cpus))
+}
+
+/// Keeps all threads of a process on these CPUs, and those that they will make.
+pub(crate) fn pin_process(pid: u32, cpus: &[usize]) -> rustix::io::Result<()> {
+    let threads = procfs::threads(pid).into_iter().filter_map(|thread| Pid::from_raw(thread as i32));
+    threads.map(|thread| sched_setaffinity(Some(thread), &set_of(cpus))).collect()
 }
 
 pub(crate) fn set_of(cpus: &[usize]) -> CpuSet {

@@ -150,6 +150,11 @@ pub trait Started {
         vec![]
     }
 
+    /// The process ids of what the engine runs to pass its packets on, for it alone.
+    fn forwarders(&self) -> Vec<u32> {
+        vec![]
+    }
+
     /// Asks for the further replicas that its name says, and waits until each has answered rightly; `None` where it has none.
     ///
     /// # Errors

@@ -361,6 +361,11 @@ impl Running {
         self.process.iter().flat_map(|process| std::iter::once(process.pid()).chain(process.others())).collect()
     }
 
+    /// The process ids of all that works for it: its replicas, and what passes their packets on.
+    pub fn working(&self) -> Vec<u32> {
+        self.pids().into_iter().chain(self.process.iter().flat_map(|process| process.forwarders())).collect()
+    }
+
     /// Where other systems of the run reach it.
     pub fn seen_by_others(&self) -> SocketAddr {
         self.process.as_ref().and_then(|process| process.seen_by_others()).unwrap_or(self.address)
@@ -368,7 +373,7 @@ impl Running {
 
     /// CPU time of its processes so far; nothing where they are not ours.
     pub fn cpu_ns(&self) -> u64 {
-        trees_cpu_ns(&self.pids())
+        trees_cpu_ns(&self.working())
     }
 
     /// How its process ended, if it has.

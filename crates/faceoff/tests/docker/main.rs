@@ -135,6 +135,12 @@ fn one_system_is_compared_as_a_process_and_in_containers() {
                 .iter()
                 .all(|measured| measured.usage.signs.group.is_some() == is_in_container && measured.counts.correct > 0)
         );
+        // What passes the packets of a published port on is no process of the group, and yet its contender's.
+        let closed = trial.measurements.iter().find(|measured| measured.cell == "closed").unwrap();
+        if let Some(group) = closed.usage.signs.group {
+            let share = closed.usage.cpu_ns as f64 / group.cpu_ns as f64;
+            assert_eq!(share > 1.3, words.contains("--listen 0.0.0.0"), "{}: {share}", trial.contender);
+        }
     }
     by_schema::is_by_schema(folder, "r");
     engine.is_clean();

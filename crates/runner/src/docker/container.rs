@@ -1,12 +1,12 @@
 //! A container: created, started, watched, stopped, removed.
 
 use super::{LOCK_LABEL, PORT, RUN_LABEL, WITHIN};
-use crate::cgroup;
+use crate::{cgroup, cpus};
 use crate::engine::{Body, Engine, Trouble};
 use crate::image::WORK;
 use crate::place::{Order, Started};
 use crate::process::{Stop, last_lines, without_colours};
-use crate::procfs::is_alive;
+use crate::procfs::{self, is_alive};
 use model::experiment::Network;
 use model::system::StopSignal;
 use model::units::show_bytes;
@@ -27,6 +27,7 @@ pub(super) struct Container {
     pid: u32,
     started_ns: u64,
     seen_by_others: Option<SocketAddr>,
+    forwarders: Vec<u32>,
     memory_bytes: Option<u64>,
     log: PathBuf,
     ended: Option<String>,
@@ -46,6 +47,7 @@ impl Container {
             pid: 0,
             started_ns: load::clock::now_ns(),
             seen_by_others: None,
+            forwarders: vec![],
             memory_bytes: order.limits().memory_bytes,
             log: order.log.to_owned(),
             ended: None,
@@ -69,6 +71,7 @@ impl Container {
         if network == Network::Bridge {
             let address = state["NetworkSettings"]["Networks"]["bridge"]["IPAddress"].as_str().and_then(|a| a.parse::<IpAddr>().ok());
             container.seen_by_others = address.map(|address| SocketAddr::from((address, PORT)));
+            container.forwarders = forwarders(order);
         }
         Ok(container)
     }
@@ -149,6 +152,24 @@ impl Container {
     }
 }
 
+/// The engine's processes that pass on what comes to the published ports of one container. On the generator's CPUs they would be in its way, so they are kept on
+/// the container's own, where we may.
+fn forwarders(order: &Order<'_>) -> Vec<u32> {
+    let is_here = |port: &str| order.inside.published.iter().any(|(_, here)| here.to_string() == port);
+    let passes = |pid: &u32| {
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words: Vec<&str> = command.split(|byte| *byte == 0).filter_map(|word| std::str::from_utf8(word).ok()).collect();
+        words.first().is_some_and(|program| program.ends_with("docker-proxy"))
+            && words.windows(2).any(|pair| pair[0] == "-host-port" && is_here(pair[1]))
+    };
+    let found: Vec<u32> = procfs::parents().into_keys().filter(passes).collect();
+    for pid in &found {
+        // Without the right to, what they take of the generator's CPUs is seen as any other program's.
+        let _ = cpus::pin_process(*pid, order.around.cpus);
+    }
+    found
+}
+
 /// What the engine is told of a container.
 fn description(image: &str, network: Network, order: &Order<'_>) -> Value {
     let (around, limits) = (order.around, order.limits());
@@ -218,6 +239,10 @@ impl Started for Container {
 
     fn seen_by_others(&self) -> Option<SocketAddr> {
         self.seen_by_others
+    }
+
+    fn forwarders(&self) -> Vec<u32> {
+        self.forwarders.clone()
     }
 
     fn ended(&mut self) -> Option<String> {
