@@ -173,8 +173,9 @@ impl Found {
 impl Unlike {
     fn broken(&self) -> Option<(&'static str, String)> {
         let Unlike { table, condition, rows, example } = self;
-        let example = example.as_ref().map_or(String::new(), |row| format!(", as {row}"));
-        (*rows > 0).then(|| ("broken-data", format!("{rows} rows of `{table}` are not as they were asked for ({condition}){example}")))
+        let example = example.as_ref().map_or(String::new(), |row| format!(", one is {row}"));
+        (*rows > 0)
+            .then(|| ("broken-data", format!("`{table}` has rows that are not as they were asked for ({condition}): {rows}{example}")))
     }
 }
 
@@ -270,7 +271,7 @@ mod tests {
         let unlike = |rows: u64| Unlike { table: "t".into(), condition: "n = 1".into(), rows, example: (rows > 0).then(|| "(7,5)".into()) };
         let checked = |rows: u64| Checked { after: "c".into(), tables: vec![], holds: vec![], rows: vec![unlike(rows)] };
         assert_eq!(checked(0).broken(), []);
-        let said = "2 rows of `t` are not as they were asked for (n = 1), as (7,5)".to_owned();
+        let said = "`t` has rows that are not as they were asked for (n = 1): 2, one is (7,5)".to_owned();
         assert_eq!(checked(2).broken(), [("broken-data", said)]);
     }
 

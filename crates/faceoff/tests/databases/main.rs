@@ -85,6 +85,10 @@ measure = "900ms"
         write("main.go", main.replace(honest, "newBank(lying(store))"));
         write("liar.go", include_str!("liar.go").to_owned());
         let manifest = read("system.toml").replace("\"bank-go\"", "\"liar\"");
+        let answers = "answers = [\"bank-published\", \"bank-fair\", \"bank-contended\", \"bank-refused\"]";
+        assert!(manifest.contains(answers), "it is written otherwise now");
+        // In the others a wrong amount is a wrong answer a little later.
+        let manifest = manifest.replace(answers, "answers = [\"bank-published\"]");
         let mut manifest = manifest[..manifest.find("[variants.").unwrap()].to_owned();
         for (variant, lie, every) in
             [("forgets", "forgets", 20), ("doubles", "doubles", 20), ("alters", "alters", 20), ("always", "alters", 1)]
@@ -234,7 +238,7 @@ fn a_bank_that_lies_is_found_out_and_disqualified_though_every_answer_is_right()
     folder.add_liar();
     let said = folder.check(&["postgres", "bank-go", "liar:always"], None);
     assert_eq!(said["bank-go"].0, "right", "{said:?}");
-    assert!(said["liar:always"].0.contains("of `transaction` are not as they were asked for"), "{said:?}");
+    assert!(said["liar:always"].0.contains("`transaction` has rows that are not as they were asked for"), "{said:?}");
     let output = folder.faceoff(&["run", "chaos", "--out", "r"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let record = Record::read(&folder.path("r")).unwrap();
@@ -243,13 +247,13 @@ fn a_bank_that_lies_is_found_out_and_disqualified_though_every_answer_is_right()
     assert!(wrong == 0 && record.trials.iter().all(|trial| trial.failure.is_none()), "{output:?}");
     let judgement = judge::judge(&record);
     let disqualified: BTreeSet<String> = judgement.disqualified.iter().map(|d| d.contender.to_string()).collect();
-    assert_eq!(disqualified, liars.map(|(liar, _)| liar.to_owned()).into(), "{:?}", judgement.faults);
+    assert_eq!(disqualified, BTreeSet::from(liars.map(|(liar, _)| liar.to_owned())), "{:?}", judgement.faults);
     for (liar, kind) in liars {
         let of: BTreeSet<&str> =
             judgement.faults.iter().filter(|fault| fault.place.contains(&format!(", {liar},"))).map(|fault| fault.kind.as_str()).collect();
         assert!(of.contains(kind), "{liar}: {:?}", judgement.faults);
-        let verdicts = judgement.verdicts.iter().filter(|verdict| verdict.contender.to_string() == liar);
-        assert!(verdicts.into_iter().all(|verdict| verdict.outcome == Outcome::Undecided), "{liar}");
+        let mut verdicts = judgement.verdicts.iter().filter(|verdict| verdict.contender.to_string() == liar);
+        assert!(verdicts.all(|verdict| verdict.outcome == Outcome::Undecided), "{liar}");
     }
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(liars.iter().all(|(liar, _)| said.contains(liar)) && said.contains("disqualified"), "{said}");
@@ -262,7 +266,7 @@ fn every_acknowledged_write_is_there_whoever_is_killed_when() {
     let blocks = std::env::var("FACEOFF_CHAOS_BLOCKS").ok().and_then(|n| n.parse().ok()).unwrap_or(84);
     let banks = ["bank-go", "bank-java", "bank-reactive"];
     let folder = Folder::of(blocks, "bank-fair", &banks[1..]);
-    folder.check(&[&["postgres"][..], &banks].concat(), None);
+    folder.check(&[&["postgres"][..], &banks[..]].concat(), None);
     let said = folder.path("said.txt");
     let log = std::fs::File::create(&said).unwrap();
     let mut run = folder.faceoff(&["run", "chaos", "--out", "r"]).stdout(Stdio::null()).stderr(log).spawn().unwrap();
