@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -45,7 +46,7 @@ func (m *memory) transfer(_ context.Context, t transaction) (transaction, error)
 	if m.broken {
 		return t, errBroken
 	}
-	if m.noOverdraft && m.sum(t.From) < int64(t.Amount) {
+	if m.noOverdraft && (t.From > m.clients || m.sum(t.From) < int64(t.Amount)) {
 		return t, errOverdraft
 	}
 	return m.add(t), nil
@@ -138,7 +139,44 @@ func TestAnOverdraftIsAConflictWhereItIsRefused(t *testing.T) {
 	want(t, bank, "POST", "/client/new/100", "", 200, `{"id":1,"name":"","email":"","phone":""}`)
 	want(t, bank, "POST", "/transaction", `{"from_client_id":1,"to_client_id":2,"amount":101}`, 409, `{"error":"Conflict"}`)
 	want(t, bank, "POST", "/transaction", `{"from_client_id":1,"to_client_id":2,"amount":100}`, 200, `{"id":2,"from_client_id":1,"to_client_id":2,"amount":100}`)
+	// Client 2 was paid, and was never made.
+	want(t, bank, "POST", "/transaction", `{"from_client_id":2,"to_client_id":1,"amount":1}`, 409, `{"error":"Conflict"}`)
 	want(t, bank, "POST", "/transaction", `{"from_client_id":3,"to_client_id":1,"amount":1}`, 409, `{"error":"Conflict"}`)
+}
+
+// number is a row of one number.
+type number int64
+
+func (n number) Scan(to ...any) error {
+	switch to := to[0].(type) {
+	case *int64:
+		*to = int64(n)
+	case *int32:
+		*to = int32(n)
+	}
+	return nil
+}
+
+func TestWhoHasNoRowToLockDoesNotPay(t *testing.T) {
+	for _, c := range []struct {
+		clients, balance int64
+		err              error
+		asked            []string
+	}{
+		{clients: 1, balance: 5, asked: []string{lockClient, selectBalance, insertTransaction}},
+		{clients: 1, balance: 4, err: errOverdraft, asked: []string{lockClient, selectBalance}},
+		{clients: 0, balance: 5, err: errOverdraft, asked: []string{lockClient}},
+	} {
+		var asked []string
+		answers := map[string]number{lockClient: number(c.clients), selectBalance: number(c.balance), insertTransaction: 7}
+		err := pay(&transaction{From: 1, To: 2, Amount: 5}, func(statement string, _ ...any) interface{ Scan(...any) error } {
+			asked = append(asked, statement)
+			return answers[statement]
+		})
+		if !errors.Is(err, c.err) || !slices.Equal(asked, c.asked) {
+			t.Errorf("%+v: %v after %v", c, err, asked)
+		}
+	}
 }
 
 func TestADatabaseThatIsLostIsNoSuccess(t *testing.T) {

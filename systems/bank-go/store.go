@@ -18,7 +18,7 @@ const (
 	lockClient = `SELECT count(*) FROM (SELECT id FROM client WHERE id = $1 FOR UPDATE) AS payer`
 )
 
-// errOverdraft says that the payer has less than he would pay.
+// errOverdraft says that the payer has less than he would pay, or is none.
 var errOverdraft = errors.New("overdraft")
 
 // pay stores a transfer that its payer can afford, within a transaction whose statements ask makes, each for one row.
@@ -27,6 +27,10 @@ func pay(t *transaction, ask func(statement string, values ...any) interface{ Sc
 	var clients, balance int64
 	if err := ask(lockClient, t.From).Scan(&clients); err != nil {
 		return err
+	}
+	if clients == 0 {
+		// Nothing was locked: two transfers could spend the same money.
+		return errOverdraft
 	}
 	if err := ask(selectBalance, t.From).Scan(&balance); err != nil {
 		return err

@@ -2,7 +2,7 @@
 
 use crate::LabError;
 use load::OfStep;
-use model::database::{Checked, Found, Kept, Stored, TableCount};
+use model::database::{Checked, Found, Kept, Stored, TableCount, Unlike, conditions};
 use model::name::ContenderName;
 use model::record::{Failure, Fault, Participant};
 use model::workload::Workload;
@@ -31,6 +31,8 @@ pub(crate) struct Keeping {
     kept: Kept,
     ledger: BTreeMap<String, Told>,
     holds: Vec<model::database::Holds>,
+    /// By table, what each row meets.
+    rows: BTreeMap<String, String>,
     lost: Option<Fault>,
 }
 
@@ -92,6 +94,7 @@ impl Source {
             },
             ledger: tables.map(|table| (table, Told::default())).collect(),
             holds,
+            rows: conditions(workloads).into_iter().map(|(table, condition)| (table.to_owned(), condition)).collect(),
             lost: None,
             database,
         })
@@ -172,7 +175,11 @@ impl Keeping {
         for hold in &self.holds {
             holds.push(Found { text: hold.text.clone(), value: client.value(&hold.zero)? });
         }
-        Ok(Checked { after: after.into(), tables, holds })
+        let mut rows = Vec::new();
+        for (table, condition) in &self.rows {
+            rows.push(unlike(client, table, condition)?);
+        }
+        Ok(Checked { after: after.into(), tables, holds, rows })
     }
 
     fn lose(&mut self, what: &str, error: &postgres::Error) {
@@ -205,4 +212,16 @@ impl Keeping {
 fn rows_of(client: &mut postgres::Client, table: &str) -> Result<u64, postgres::Error> {
     let rows = client.value(&format!("SELECT count(*) FROM {}", quoted(table)))?;
     rows.parse().map_err(|_| postgres::Error::Lost(format!("`{table}` has {rows} rows")))
+}
+
+/// The rows of a table that do not meet a condition; where it is unknown (NULL) as well.
+fn unlike(client: &mut postgres::Client, table: &str, condition: &str) -> Result<Unlike, postgres::Error> {
+    let name = quoted(table);
+    let found = client.run(&format!("SELECT count(*), min({name}::text) FROM {name} WHERE ({condition}) IS NOT TRUE"))?;
+    let Some([count, example]) = found.first().map(Vec::as_slice) else {
+        return Err(postgres::Error::Lost(format!("`{table}` has no count")));
+    };
+    let rows = count.as_deref().unwrap_or_default().parse();
+    let rows = rows.map_err(|_| postgres::Error::Lost(format!("`{table}` has {count:?} rows that are not as they must be")))?;
+    Ok(Unlike { table: table.into(), condition: condition.into(), rows, example: example.clone() })
 }

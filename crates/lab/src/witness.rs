@@ -16,6 +16,8 @@ use runner::usage::Sampler;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -179,7 +181,9 @@ pub(crate) fn of_cell(
     let translated = translate(driver, &task).map_err(|why| trouble(&format!("it cannot make this load: {why}"), "leave the cell out"))?;
     // It is not run where faceoff is.
     let folder = std::path::absolute(around.work.join(format!("witness-{}", cell.name)));
-    let folder = folder.and_then(|folder| std::fs::create_dir_all(&folder).map(|()| folder));
+    // What it is told holds the secrets of the requests.
+    let private = |folder: &PathBuf| DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    let folder = folder.and_then(|folder| private(&folder).map(|()| folder));
     let folder = folder.map_err(|e| trouble(&format!("its folder cannot be made: {e}"), "make room"))?;
     let log = folder.with_file_name(format!("witness-{}.log", cell.name));
     let means = Means { program: &program, folder: &folder, log: &log, cpus, run: around.run, stop: around.stop };

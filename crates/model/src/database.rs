@@ -2,8 +2,9 @@
 
 use crate::data::Parameters;
 use crate::reader::Table;
+use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What a workload says of the data that it leaves (`[database]`).
@@ -17,6 +18,9 @@ pub struct Stored {
     pub fill: Option<String>,
     /// What must hold of the data whatever was answered.
     pub holds: Vec<Holds>,
+    /// By table, the condition that each of its rows meets, in SQL.
+    #[serde(default)]
+    pub rows: BTreeMap<String, String>,
 }
 
 /// Something that holds of the data at any time nobody writes.
@@ -41,7 +45,8 @@ pub(crate) fn walk(table: &Table<'_>, folder: &Path, parameters: &Parameters) ->
     };
     let holds = table.tables("holds", |t| Holds { text: t.required_string("text"), zero: t.required_string("zero") });
     let fill = table.string("fill").map(|text| parameters.fill(&text));
-    Stored { file, tables, fill, holds }
+    let rows = table.map("rows").into_iter().map(|(name, condition)| (name, parameters.fill(&condition))).collect();
+    Stored { file, tables, fill, holds, rows }
 }
 
 /// Reads how many rows a step stores, by table.
@@ -101,6 +106,22 @@ pub struct Checked {
     pub tables: Vec<TableCount>,
     /// What must hold, and what came.
     pub holds: Vec<Found>,
+    /// Each table whose rows must meet a condition.
+    #[serde(default)]
+    pub rows: Vec<Unlike>,
+}
+
+/// The rows of a table that are not what the workload says of each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unlike {
+    /// Its name.
+    pub table: String,
+    /// The condition that each row meets.
+    pub condition: String,
+    /// How many do not.
+    pub rows: u64,
+    /// One of them, as the database writes it.
+    pub example: Option<String>,
 }
 
 /// The rows of a table beside the requests that wrote them.
@@ -149,19 +170,51 @@ impl Found {
     }
 }
 
+impl Unlike {
+    fn broken(&self) -> Option<(&'static str, String)> {
+        let Unlike { table, condition, rows, example } = self;
+        let example = example.as_ref().map_or(String::new(), |row| format!(", one is {row}"));
+        (*rows > 0)
+            .then(|| ("broken-data", format!("`{table}` has rows that are not as they were asked for ({condition}): {rows}{example}")))
+    }
+}
+
+/// What each row of a table meets, where workloads write to it in one start: what one of them says, as a row of one that is over may
+/// still appear. Tables of which one that writes to them says nothing are left out.
+pub fn conditions<'a>(workloads: &[&'a Workload]) -> BTreeMap<&'a str, String> {
+    let mut all: BTreeMap<&str, Option<Vec<&str>>> = BTreeMap::new();
+    for workload in workloads {
+        let said = workload.stored.iter().flat_map(|stored| &stored.rows);
+        let written = workload.steps.iter().flat_map(|step| step.stores.keys());
+        for table in said.map(|(table, _)| table).chain(written).collect::<BTreeSet<_>>() {
+            let condition = workload.stored.as_ref().and_then(|stored| stored.rows.get(table));
+            let known = all.entry(table).or_insert_with(|| Some(Vec::new()));
+            match (known.as_mut(), condition) {
+                (Some(known), Some(condition)) if !known.contains(&condition.as_str()) => known.push(condition),
+                (_, Some(_)) => {}
+                (_, None) => *known = None,
+            }
+        }
+    }
+    let one_of = |conditions: Vec<&str>| match &conditions[..] {
+        [only] => (*only).to_owned(),
+        several => several.iter().map(|condition| format!("({condition})")).collect::<Vec<_>>().join(" OR "),
+    };
+    all.into_iter().filter_map(|(table, conditions)| Some((table, one_of(conditions?)))).collect()
+}
+
 impl Checked {
     /// Everything that is not as it must be: the kind of the fault, and the sentence.
     pub fn broken(&self) -> Vec<(&'static str, String)> {
         let of_data = self.holds.iter().filter(|found| !found.is_zero());
         let of_data = of_data.map(|found| ("broken-data", format!("it does not hold that {}: off by {}", found.text, found.value)));
-        self.tables.iter().filter_map(TableCount::broken).chain(of_data).collect()
+        self.tables.iter().filter_map(TableCount::broken).chain(of_data).chain(self.rows.iter().filter_map(Unlike::broken)).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Workload;
 
     fn read(more: &str, stores: &str) -> Result<Workload, String> {
         let folder = tempfile::tempdir().unwrap();
@@ -176,12 +229,12 @@ mod tests {
 
     #[test]
     fn what_a_workload_stores_is_read() {
-        let database =
-            "[database]\ntables = \"t.sql\"\nfill = \"INSERT ${n}\"\n[[database.holds]]\ntext = \"all is well\"\nzero = \"SELECT 0\"";
+        let database = "[database]\ntables = \"t.sql\"\nfill = \"INSERT ${n}\"\n[[database.holds]]\ntext = \"all is well\"\nzero = \"SELECT 0\"\n[database.rows]\nt = \"n = ${n}\"";
         let workload = read(database, "stores = { t = 2 }").unwrap();
         let stored = workload.stored.unwrap();
         assert_eq!((stored.tables.as_str(), stored.fill.as_deref()), ("CREATE TABLE t ()", Some("INSERT 3")));
         assert_eq!(stored.holds, [Holds { text: "all is well".into(), zero: "SELECT 0".into() }]);
+        assert_eq!(stored.rows, BTreeMap::from([("t".to_owned(), "n = 3".to_owned())]));
         assert_eq!(workload.steps[0].stores, BTreeMap::from([("t".to_owned(), 2)]));
         assert!(read("", "").unwrap().stored.is_none());
     }
@@ -208,8 +261,27 @@ mod tests {
     fn zero_is_zero_in_any_spelling() {
         let found = |value: &str| Found { text: "all is well".into(), value: value.into() };
         assert!(["0", "0.00", "-0"].iter().all(|v| found(v).is_zero()));
-        let checked = Checked { after: "c".into(), tables: vec![], holds: vec![found("0"), found("-3")] };
+        let checked = Checked { after: "c".into(), tables: vec![], holds: vec![found("0"), found("-3")], rows: vec![] };
         assert_eq!(checked.broken(), [("broken-data", "it does not hold that all is well: off by -3".to_owned())]);
         assert!(!found("").is_zero() && !found("NaN").is_zero());
+    }
+
+    #[test]
+    fn rows_that_break_their_condition_are_said_with_one_of_them() {
+        let unlike = |rows: u64| Unlike { table: "t".into(), condition: "n = 1".into(), rows, example: (rows > 0).then(|| "(7,5)".into()) };
+        let checked = |rows: u64| Checked { after: "c".into(), tables: vec![], holds: vec![], rows: vec![unlike(rows)] };
+        assert_eq!(checked(0).broken(), []);
+        let said = "`t` has rows that are not as they were asked for (n = 1): 2, one is (7,5)".to_owned();
+        assert_eq!(checked(2).broken(), [("broken-data", said)]);
+    }
+
+    #[test]
+    fn where_workloads_share_a_table_a_row_is_as_one_of_them_says() {
+        let of = |rows: &str| read(&format!("[database]\ntables = \"t.sql\"\n{rows}"), "stores = { t = 1 }").unwrap();
+        let (one, two, none) = (of("rows = { t = \"n = 1\" }"), of("rows = { t = \"n = 2\" }"), of(""));
+        let met = |all: &[&Workload]| conditions(all).remove("t");
+        assert_eq!(met(&[&one, &one]), Some("n = 1".into()));
+        assert_eq!(met(&[&one, &two]), Some("(n = 1) OR (n = 2)".into()));
+        assert_eq!([met(&[&one, &none]), met(&[&none, &one]), met(&[&none])], [None, None, None], "who says nothing may write anything");
     }
 }

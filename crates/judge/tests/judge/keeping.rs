@@ -1,7 +1,7 @@
 //! Who keeps what it acknowledged, and who does not.
 
 use crate::made_up::{self, histogram, measurement, name};
-use model::database::{Checked, Kept, TableCount};
+use model::database::{Checked, Kept, TableCount, Unlike};
 use model::experiment::Load;
 use model::judgement::Outcome;
 use model::record::{Fault, Record};
@@ -14,7 +14,7 @@ fn record() -> Record {
         measured.usage.cpu_ns = cpu_ns + u64::from(block) * 1_000;
         let mut trial = made_up::trial(contender, block, measured);
         let count = TableCount { table: "t".into(), acknowledged: 100, in_doubt: 1, rows: 100 };
-        let checked = Checked { after: "c".into(), tables: vec![count], holds: vec![] };
+        let checked = Checked { after: "c".into(), tables: vec![count], holds: vec![], rows: vec![] };
         trial.database = Some(Kept { ready_after_ns: None, version: "18".into(), settings: Default::default(), checks: vec![checked] });
         trial
     };
@@ -53,6 +53,19 @@ fn one_lost_or_doubled_write_disqualifies_whoever_did_it_and_nobody_else() {
         assert!(judgement.faults.iter().any(|fault| fault.kind == kind), "{:?}", judgement.faults);
         assert_eq!((outcomes(&record, "b"), outcomes(&record, "c")), (vec![Outcome::Undecided], vec![Outcome::Better]));
     }
+}
+
+#[test]
+fn a_row_that_is_not_as_it_was_asked_for_disqualifies_though_no_row_is_lost() {
+    let mut record = record();
+    let trial = record.trials.iter_mut().find(|t| t.contender == name("b") && t.block == 2).unwrap();
+    let unlike = Unlike { table: "t".into(), condition: "amount = 1".into(), rows: 1, example: Some("(7,1,2,5)".into()) };
+    trial.database.as_mut().unwrap().checks[0].rows.push(unlike);
+    let judgement = judge::judge(&record);
+    let [disqualified] = &judgement.disqualified[..] else { panic!("{:?}", judgement.disqualified) };
+    assert!(disqualified.contender == name("b") && disqualified.reason.contains("(7,1,2,5)"), "{disqualified:?}");
+    assert!(judgement.faults.iter().any(|fault| fault.kind == "broken-data"), "{:?}", judgement.faults);
+    assert_eq!((outcomes(&record, "b"), outcomes(&record, "c")), (vec![Outcome::Undecided], vec![Outcome::Better]));
 }
 
 #[test]

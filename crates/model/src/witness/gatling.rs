@@ -1,7 +1,7 @@
 //! A plan for Gatling: a simulation in its Java DSL.
 
 use super::plans::trusts_anybody;
-use super::{Fixed, Task, Translated};
+use super::{Fixed, Stretch, Task, Translated, stretches};
 use crate::experiment::{Load, Overflow, Pause, Spacing, Stage};
 use std::time::Duration;
 
@@ -89,27 +89,12 @@ fn of_users(task: &Task<'_>, requests: &[Fixed<'_>], (users, ramp): (u32, Durati
 /// A user for each request, all of whom share connections.
 fn of_arrivals(task: &Task<'_>, requests: &[Fixed<'_>], (rate, stages): (f64, &[Stage]), spacing: Spacing) -> String {
     let random = if spacing == Spacing::Poisson { ".randomized()" } else { "" };
-    let mut steps = Vec::new();
-    let (mut rate, mut left) = (rate, task.duration);
-    let stays = |rate: f64, over: Duration| match rate > 0.0 {
-        true => format!("constantUsersPerSec({}).during({}){random}", double(rate), duration(over)),
-        false => format!("nothingFor({})", duration(over)),
+    let injected = |Stretch { from_per_s: from, to_per_s: to, over }: Stretch| match from == to {
+        true if from > 0.0 => format!("constantUsersPerSec({}).during({}){random}", double(from), duration(over)),
+        true => format!("nothingFor({})", duration(over)),
+        false => format!("rampUsersPerSec({}).to({}).during({}){random}", double(from), double(to), duration(over)),
     };
-    for stage in stages {
-        let over = stage.over.min(left);
-        // Cut off by the end, it reaches so much of its way.
-        let to = if stage.over.is_zero() { stage.to_per_s } else { rate + (stage.to_per_s - rate) * over.div_duration_f64(stage.over) };
-        if !over.is_zero() {
-            steps.push(match to == rate {
-                true => stays(rate, over),
-                false => format!("rampUsersPerSec({}).to({}).during({}){random}", double(rate), double(to), duration(over)),
-            });
-        }
-        (rate, left) = (to, left - over);
-    }
-    if !left.is_zero() {
-        steps.push(stays(rate, left));
-    }
+    let steps: Vec<String> = stretches(rate, stages, task.duration).into_iter().map(injected).collect();
     let passes: String = requests.iter().map(|request| format!("exec({})", made(task, request))).collect();
     simulation(task, &passes, &steps.join(",\n      "), ".shareConnections()")
 }

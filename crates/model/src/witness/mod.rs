@@ -9,8 +9,9 @@ pub use cells::Truth;
 pub(crate) use cells::{check, walk_driver, walk_truth};
 
 use crate::article::Row;
-use crate::experiment::Load;
+use crate::experiment::{Load, Stage};
 use crate::record::{Circumstances, Usage};
+use crate::secret;
 use crate::template::Template;
 use crate::workload::{Body, BodyCheck, Statuses, Step, Workload};
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,11 @@ impl Driver {
     /// Whether it prints errors only where there are any.
     pub fn is_silent_about_none(self) -> bool {
         matches!(self, Driver::Wrk | Driver::Wrk2)
+    }
+
+    /// Whether its requests, but for their bodies, stand on its command line, which every user of the machine can read.
+    fn asks_in_the_open(self) -> bool {
+        matches!(self, Driver::H2load | Driver::Oha)
     }
 
     /// How to get it.
@@ -176,6 +182,12 @@ pub fn translate(driver: Driver, task: &Task<'_>) -> Result<Translated, String> 
     if task.duration.subsec_nanos() != 0 {
         return Err("it lasts for whole seconds".into());
     }
+    if let Some(step) = task.workload.steps.iter().find(|step| driver.asks_in_the_open() && holds_a_secret(step)) {
+        let request = format!("{} {}", step.method, step.path);
+        return Err(format!(
+            "{request}: it takes paths and headers on its command line, where every user of this machine reads the secret in them"
+        ));
+    }
     let mut translated = match driver {
         Driver::Wrk | Driver::Wrk2 => plans::wrk(driver, task, &requests)?,
         Driver::H2load => plans::h2load(task, &requests)?,
@@ -192,6 +204,39 @@ pub fn translate(driver: Driver, task: &Task<'_>) -> Result<Translated, String> 
         translated.differs.push("it looks at statuses alone: headers and bodies of answers are not checked".into());
     }
     Ok(translated)
+}
+
+/// Whether a request's path or headers do, whether it is known here already or not.
+fn holds_a_secret(step: &Step) -> bool {
+    let mut told = std::iter::once(&step.path).chain(step.headers.iter().map(|(_, value)| value));
+    told.any(|text| text.variables().next().is_some() || text.texts().any(|text| secret::hidden(text) != text))
+}
+
+/// A stretch of a load in which the rate goes evenly from one to another.
+struct Stretch {
+    from_per_s: f64,
+    to_per_s: f64,
+    over: Duration,
+}
+
+/// The stretches of arrivals, which fill a duration to its end, and no more: stages that would outlast it are cut.
+fn stretches(mut rate_per_s: f64, stages: &[Stage], duration: Duration) -> Vec<Stretch> {
+    let (mut stretches, mut left) = (Vec::new(), duration);
+    for stage in stages {
+        let over = stage.over.min(left);
+        if over.is_zero() {
+            // A step, or beyond the end.
+            rate_per_s = stage.to_per_s;
+            continue;
+        }
+        let to_per_s = rate_per_s + (stage.to_per_s - rate_per_s) * over.div_duration_f64(stage.over);
+        stretches.push(Stretch { from_per_s: rate_per_s, to_per_s, over });
+        (rate_per_s, left) = (to_per_s, left - over);
+    }
+    if !left.is_zero() {
+        stretches.push(Stretch { from_per_s: rate_per_s, to_per_s: rate_per_s, over: left });
+    }
+    stretches
 }
 
 fn fixed(step: &Step) -> Result<Fixed<'_>, String> {

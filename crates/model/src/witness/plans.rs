@@ -1,6 +1,6 @@
 //! A load in the words of wrk, wrk2, h2load, oha and k6: options and scripts.
 
-use super::{Driver, Fixed, Task, Translated};
+use super::{Driver, Fixed, Task, Translated, stretches};
 use crate::experiment::{Load, Overflow, Pause, Spacing};
 use serde_json::json as value;
 use std::time::Duration;
@@ -56,7 +56,8 @@ pub(super) fn wrk(driver: Driver, task: &Task<'_>, requests: &[Fixed<'_>]) -> Re
     let mut arguments = vec![format!("-t{threads}"), format!("-c{connections}"), format!("-d{}s", task.duration.as_secs())];
     arguments.extend([format!("--timeout={}s", seconds_up(task.timeout)), "--latency".into(), "-s".into(), "requests.lua".into()]);
     arguments.extend(rate.map(|(rate, _)| format!("-R{rate}")));
-    arguments.push(url(task, requests.first().map_or("/", |request| request.path)));
+    // Where to; what is asked there stands in the script, as it may hold secrets.
+    arguments.push(url(task, "/"));
     let mut differs = vec![format!("any status up to 399 is right, and {} does not say which came", driver.name())];
     if driver == Driver::Wrk {
         differs.push("it adds samples to its latencies for requests that it could not send while it waited".into());
@@ -146,6 +147,8 @@ pub(super) fn oha(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated,
     let rate = even_rate(task.load)?;
     let mut arguments: Vec<String> = ["--no-tui", "--output-format", "json"].map(str::to_owned).into();
     arguments.extend(["-z".to_owned(), format!("{}s", task.duration.as_secs()), "-t".to_owned(), format!("{}s", seconds_up(task.timeout))]);
+    // A redirect is an answer.
+    arguments.extend(["-r", "0"].map(str::to_owned));
     let mut differs = vec!["any status is an answer; those at the end are left out".to_owned()];
     match (task.load, rate) {
         (Load::Closed { connections, depth }, _) => {
@@ -194,7 +197,7 @@ pub(super) fn k6(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, 
     let seconds = format!("{}s", task.duration.as_secs());
     let mut differs = Vec::new();
     let (mut ramp, mut pause) = ("0".to_owned(), "0".to_owned());
-    let scenario = match task.load {
+    let mut scenario = match task.load {
         Load::Closed { depth, .. } if *depth > 1 => return Err("each of its users has one request under way".into()),
         Load::Closed { connections, .. } => value!({"executor": "constant-vus", "vus": connections, "duration": seconds}),
         Load::Arrivals { rate_per_s, stages, spacing, in_flight_max, overflow } => {
@@ -204,26 +207,28 @@ pub(super) fn k6(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, 
             if *spacing == Spacing::Poisson {
                 return Err("its arrivals are not Poisson".into());
             }
-            let rates = stages.iter().map(|stage| stage.to_per_s).chain([*rate_per_s]);
-            if rates.into_iter().any(|rate| rate.fract() != 0.0) {
-                return Err("its rates are whole numbers of requests per second".into());
+            let stretches = stretches(*rate_per_s, stages, task.duration);
+            let mut rates = stretches.iter().flat_map(|stretch| [stretch.from_per_s, stretch.to_per_s]);
+            if let Some(rate) = rates.find(|rate| rate.fract() != 0.0) {
+                return Err(format!("its rates are whole numbers of requests per second, and this comes to {rate}"));
             }
             if *overflow == Overflow::Queue {
                 differs
                     .push("what finds no free user is not sent, where faceoff lets it wait; its latencies count from the sending".into());
             }
             let users = K6_USERS.min(*in_flight_max);
-            let targets: Vec<_> = stages
-                .iter()
-                .map(|stage| value!({"target": stage.to_per_s as u64, "duration": format!("{}ms", stage.over.as_millis())}))
-                .collect();
-            match targets.is_empty() {
-                true => value!({
-                    "executor": "constant-arrival-rate", "rate": *rate_per_s as u64, "timeUnit": "1s", "duration": seconds,
+            match &stretches[..] {
+                [only] if only.from_per_s == only.to_per_s => value!({
+                    "executor": "constant-arrival-rate", "rate": only.from_per_s as u64, "timeUnit": "1s", "duration": seconds,
                     "preAllocatedVUs": users, "maxVUs": in_flight_max,
                 }),
-                false => value!({
-                    "executor": "ramping-arrival-rate", "startRate": *rate_per_s as u64, "timeUnit": "1s", "stages": targets,
+                // A stage without a duration is a step.
+                _ => value!({
+                    "executor": "ramping-arrival-rate", "startRate": *rate_per_s as u64, "timeUnit": "1s",
+                    "stages": stretches.iter().flat_map(|stretch| [
+                        value!({"target": stretch.from_per_s as u64, "duration": "0s"}),
+                        value!({"target": stretch.to_per_s as u64, "duration": format!("{}ms", stretch.over.as_millis())}),
+                    ]).collect::<Vec<_>>(),
                     "preAllocatedVUs": users, "maxVUs": in_flight_max,
                 }),
             }
@@ -245,6 +250,14 @@ pub(super) fn k6(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translated, 
                 Some(rounds) => value!({"executor": "per-vu-iterations", "vus": users, "iterations": rounds, "maxDuration": seconds}),
                 None => value!({"executor": "constant-vus", "vus": users, "duration": seconds}),
             }
+        }
+    };
+    // For half a minute more it would let users wake and ask, where nothing is said.
+    scenario["gracefulStop"] = match task.load {
+        Load::Arrivals { .. } => value!(format!("{}ms", task.timeout.as_millis())),
+        _ => {
+            differs.push("what is under way at the end is left out".into());
+            value!("0s")
         }
     };
     let options = value!({

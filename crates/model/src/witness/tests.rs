@@ -49,13 +49,13 @@ fn arrivals(rate_per_s: f64) -> Load {
 fn each_tool_is_asked_for_the_same_load() {
     let closed = Load::closed(8);
     let plain = || vec![Step { path: Template::fixed("/a?b"), ..Step::default() }];
-    assert_eq!(words(Driver::Wrk, plain(), &closed), "-t2 -c8 -d20s --timeout=2s --latency -s requests.lua http://127.0.0.1:8080/a?b");
+    assert_eq!(words(Driver::Wrk, plain(), &closed), "-t2 -c8 -d20s --timeout=2s --latency -s requests.lua http://127.0.0.1:8080/");
     assert_eq!(
         words(Driver::Wrk2, plain(), &arrivals(500.0)),
-        "-t2 -c100 -d20s --timeout=2s --latency -s requests.lua -R500 http://127.0.0.1:8080/a?b"
+        "-t2 -c100 -d20s --timeout=2s --latency -s requests.lua -R500 http://127.0.0.1:8080/"
     );
     assert_eq!(words(Driver::H2load, plain(), &closed), "--h1 -t2 -c8 -m1 -D20 -N2s -H :method: GET http://127.0.0.1:8080/a?b");
-    let oha = "--no-tui --output-format json -z 20s -t 2s";
+    let oha = "--no-tui --output-format json -z 20s -t 2s -r 0";
     assert_eq!(words(Driver::Oha, plain(), &closed), format!("{oha} -c 8 -m GET http://127.0.0.1:8080/a?b"));
     assert_eq!(
         words(Driver::Oha, vec![post("/a")], &arrivals(500.0)),
@@ -87,6 +87,7 @@ fn a_script_for_k6_keeps_users_pauses_and_rounds() {
         "http.request(\"POST\", \"http://127.0.0.1:8080/b\", \"{\\\"n\\\": 1}\", ",
         "\"timeout\":\"1500ms\"",
         "http.expectedStatuses({ min: 200, max: 200 })",
+        "\"gracefulStop\": \"0s\"",
     ] {
         assert!(script.contains(part), "{part}\n{script}");
     }
@@ -98,9 +99,28 @@ fn a_script_for_k6_keeps_users_pauses_and_rounds() {
         overflow: Overflow::Shed,
     };
     let script = translated(Driver::K6, vec![get("/a")], &staged).unwrap().files.remove(0).1;
-    for part in ["\"ramping-arrival-rate\"", "\"startRate\": 10", "\"target\": 20", "\"duration\": \"1500ms\"", "\"maxVUs\": 500"] {
+    let stages = |script: &str| -> Vec<(u64, String)> {
+        let options = &script[script.find("options = ").unwrap() + 10..script.find(";\n\nlet first").unwrap()];
+        let options: serde_json::Value = serde_json::from_str(options).unwrap();
+        let stages = options["scenarios"]["load"]["stages"].as_array().unwrap();
+        stages.iter().map(|stage| (stage["target"].as_u64().unwrap(), stage["duration"].as_str().unwrap().to_owned())).collect()
+    };
+    for part in ["\"ramping-arrival-rate\"", "\"startRate\": 10", "\"maxVUs\": 500", "\"gracefulStop\": \"1500ms\""] {
         assert!(script.contains(part), "{part}\n{script}");
     }
+    let of = |stages: &[(u64, &str)]| stages.iter().map(|(to, over)| (*to, (*over).to_owned())).collect::<Vec<_>>();
+    assert_eq!(stages(&script), of(&[(10, "0s"), (20, "1500ms"), (20, "0s"), (20, "18500ms")]), "to the end at the last rate");
+    let staged = |stages: &[(f64, u32)]| Load::Arrivals {
+        rate_per_s: 10.0,
+        stages: stages.iter().map(|(to_per_s, seconds)| Stage { to_per_s: *to_per_s, over: *seconds * 1_000 * MS }).collect(),
+        spacing: Spacing::Even,
+        in_flight_max: 500,
+        overflow: Overflow::Shed,
+    };
+    let script = translated(Driver::K6, vec![get("/a")], &staged(&[(20.0, 5), (80.0, 30), (5.0, 9)])).unwrap().files.remove(0).1;
+    assert_eq!(stages(&script), of(&[(10, "0s"), (20, "5000ms"), (20, "0s"), (50, "15000ms")]), "cut at the end, on its way to 80");
+    let why = translated(Driver::K6, vec![get("/a")], &staged(&[(20.0, 30)])).unwrap_err();
+    assert!(why.contains("whole numbers of requests per second, and this comes to 16.6"), "{why}");
 }
 
 #[test]
@@ -166,6 +186,34 @@ fn what_a_tool_cannot_express_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_secret_stands_on_no_command_line() {
+    let token = || Template::parse("Bearer ${env.FACEOFF_TEST_WITNESS_TOKEN}").unwrap();
+    let known = "a-token-that-stands-there";
+    secret::learn(known, "[authorization]");
+    let in_header = |value: Template| Step { headers: vec![("authorization".into(), value)], ..Step::default() };
+    let in_path = Step { path: Template::parse("/a?key=${env.FACEOFF_TEST_WITNESS_TOKEN}").unwrap(), ..Step::default() };
+    for step in [
+        in_header(token()),
+        in_header(Template::fixed(known)),
+        in_path,
+        Step { path: Template::fixed(format!("/{known}")), ..Step::default() },
+    ] {
+        for driver in Driver::ALL {
+            let load = if driver == Driver::Wrk2 { arrivals(5.0) } else { Load::closed(1) };
+            let translated = translated(driver, vec![step.clone()], &load);
+            match driver {
+                Driver::H2load | Driver::Oha => assert!(translated.unwrap_err().contains("reads the secret"), "{driver:?} {step:?}"),
+                _ => assert!(!translated.unwrap().arguments.concat().contains(known), "{driver:?} {step:?}"),
+            }
+        }
+    }
+    // A body goes by a file.
+    let body = Body::Text(Template::fixed(known));
+    let posting = Step { body, method: "POST".into(), ..Step::default() };
+    assert!(!words(Driver::Oha, vec![posting], &Load::closed(1)).contains(known));
+}
+
+#[test]
 fn a_plan_for_gatling_keeps_users_pauses_and_rounds() {
     let plan = |steps: Vec<Step>, load: &Load| {
         let translated = translated(Driver::Gatling, steps, load).unwrap_or_else(|why| panic!("{why}"));
@@ -210,6 +258,15 @@ fn a_plan_for_gatling_keeps_users_pauses_and_rounds() {
             ".maxDuration(Duration.ofNanos(21500000000L));",
         ],
     );
+    let outlasting = Load::Arrivals {
+        rate_per_s: 10.0,
+        stages: vec![Stage { to_per_s: 50.0, over: 40_000 * MS }, Stage { to_per_s: 5.0, over: 9_000 * MS }],
+        spacing: Spacing::Even,
+        in_flight_max: 500,
+        overflow: Overflow::Queue,
+    };
+    let cut = plan(vec![get("/a")], &outlasting);
+    has(&cut, &["injectOpen(\n      rampUsersPerSec(10.0).to(30.0).during(Duration.ofNanos(20000000000L)))"]);
     let answered = Answer { status: Statuses { from: 200, to: 299 }, ..Answer::default() };
     let ranged = Step { answer: answered, ..get("/") };
     has(&plan(vec![ranged], &Load::closed(1)), &["status().transform(s -> s >= 200 && s <= 299).is(true)"]);

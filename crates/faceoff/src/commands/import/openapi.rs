@@ -1,6 +1,6 @@
 //! Descriptions of OpenAPI 3 and 2: a step for every operation, with the examples that stand there.
 
-use super::{Imported, Notes, Part, add_header, answer, encoded, path, split_url};
+use super::{Imported, Notes, Part, add_header, answer, encoded, path, shortened, split_url};
 use model::experiment::Load;
 use model::problem::Problems;
 use model::template::Template;
@@ -12,6 +12,10 @@ use std::cell::Cell;
 const DEEPEST: usize = 12;
 /// How many values are made up for one description.
 const MOST_VALUES: usize = 10_000;
+/// The most bytes of values that one operation is given: examples that refer to each other would be without end.
+const ROOM: usize = 64 << 10;
+/// How deep an example is nested at most.
+const DEEPEST_EXAMPLE: usize = 32;
 const METHODS: [&str; 7] = ["get", "post", "put", "patch", "delete", "head", "options"];
 
 /// A document in YAML or JSON; `None` for what is neither.
@@ -22,19 +26,23 @@ pub fn document(text: &str) -> Option<Value> {
 /// Reads a description.
 pub fn import(document: &Value) -> Result<Imported, Problems> {
     let mut imported = Imported::default();
-    let api = Api { document, left: Cell::new(MOST_VALUES) };
+    let api = Api { document, left: Cell::new(MOST_VALUES), room: Cell::new(0), is_short: Cell::new(false) };
     let (server, base) = api.server(&mut imported.taken);
     let mut steps = Vec::new();
-    for (name, item) in document["paths"].as_object().into_iter().flatten() {
+    'all: for (name, item) in document["paths"].as_object().into_iter().flatten() {
         let item = api.followed(item);
         for method in METHODS {
             let operation = api.followed(&item[method]);
-            if operation.is_object() {
-                steps.extend(api.step(&base, name, method, item, operation, &mut imported));
+            if !operation.is_object() {
+                continue;
             }
+            if steps.len() == super::MOST_STEPS {
+                imported.lost.add(format!("what follows {} operations", super::MOST_STEPS), "a workload is not given more steps");
+                break 'all;
+            }
+            steps.extend(api.step(&base, name, method, item, operation, &mut imported));
         }
     }
-    steps.truncate(super::MOST_STEPS);
     if steps.is_empty() {
         return Err(Problems::plain(
             "the description holds no operation that can be asked",
@@ -57,6 +65,10 @@ struct Api<'d> {
     document: &'d Value,
     /// How many values may still be made up: schemas that name themselves would be without end.
     left: Cell<usize>,
+    /// How many bytes of values the operation may still be given.
+    room: Cell<usize>,
+    /// Whether something was left out of it for want of room.
+    is_short: Cell<bool>,
 }
 
 impl<'d> Api<'d> {
@@ -99,6 +111,12 @@ impl<'d> Api<'d> {
             lost.add(what, "no answer from 200 to 399 is described");
             return None;
         };
+        self.room.set(ROOM);
+        self.is_short.set(false);
+        if base.len() + name.len() > ROOM {
+            lost.add(format!("{} {}", method.to_uppercase(), shortened(name)), "its path is longer than 64 KiB");
+            return None;
+        }
         let mut step = Step { method: method.to_uppercase(), answer: answer(status), ..Step::default() };
         let (mut target, mut query, mut form) = (format!("{base}{name}"), Vec::new(), Vec::new());
         // Those of the operation come last, and count.
@@ -137,6 +155,11 @@ impl<'d> Api<'d> {
             add_header(&mut step, "content-type", Template::fixed("application/x-www-form-urlencoded"), lost);
         }
         self.body(operation, &what, &mut step, lost);
+        if self.is_short.get() {
+            let why =
+                "they are nested deeper than 32, or come to more than 64 KiB in all: the simplest that its schemas allow stands there";
+            lost.add(format!("examples and defaults of {what}"), why);
+        }
         let secured = operation.get("security").or(self.document.get("security")).and_then(Value::as_array);
         if secured.is_some_and(|all| !all.is_empty() && !all.iter().any(|one| one.as_object().is_some_and(Map::is_empty))) {
             lost.add(format!("the security of {what}"), "a description holds no secret: add the header it asks for");
@@ -176,7 +199,7 @@ impl<'d> Api<'d> {
         let example = media
             .get("example")
             .or(named)
-            .filter(|example| !example.is_null())
+            .filter(|example| !example.is_null() && self.fits(example))
             .cloned()
             .unwrap_or_else(|| self.example(&media["schema"], 0));
         let text = match (&example, json.is_some()) {
@@ -191,9 +214,17 @@ impl<'d> Api<'d> {
 
     fn parameter(&self, parameter: &'d Value) -> String {
         let named = parameter["examples"].as_object().and_then(|all| all.values().next()).map(|example| &self.followed(example)["value"]);
-        let said = parameter.get("example").or(parameter.get("x-example")).or(named).filter(|example| !example.is_null());
+        let said =
+            parameter.get("example").or(parameter.get("x-example")).or(named).filter(|example| !example.is_null() && self.fits(example));
         let schema = parameter.get("schema").unwrap_or(parameter);
         said.map_or_else(|| plain(&self.example(schema, 0)), plain)
+    }
+
+    /// Whether there is room for a value, which then takes it.
+    fn fits(&self, value: &Value) -> bool {
+        let after = room_after(value, self.room.get(), DEEPEST_EXAMPLE);
+        after.map_or_else(|| self.is_short.set(true), |room| self.room.set(room));
+        after.is_some()
     }
 
     /// A value as a schema describes it.
@@ -205,11 +236,11 @@ impl<'d> Api<'d> {
         }
         self.left.set(left - 1);
         for said in ["example", "default", "const"] {
-            if let Some(value) = schema.get(said) {
+            if let Some(value) = schema.get(said).filter(|value| self.fits(value)) {
                 return value.clone();
             }
         }
-        if let Some(value) = schema["enum"].get(0).or(schema["examples"].get(0)) {
+        if let Some(value) = schema["enum"].get(0).or(schema["examples"].get(0)).filter(|value| self.fits(value)) {
             return value.clone();
         }
         if let Some(first) = schema["oneOf"].get(0).or(schema["anyOf"].get(0)) {
@@ -228,7 +259,10 @@ impl<'d> Api<'d> {
                 Some("date-time") => "2020-01-01T00:00:00Z",
                 Some("uuid") => "00000000-0000-4000-8000-000000000000",
                 Some("email") => "a@example.com",
-                _ => return json!("a".repeat(schema["minLength"].as_u64().unwrap_or(1).clamp(1, 1_000) as usize)),
+                _ => {
+                    let text = json!("a".repeat(schema["minLength"].as_u64().unwrap_or(1).clamp(1, 1_000) as usize));
+                    return if self.fits(&text) { text } else { json!("a") };
+                }
             }),
             _ if schema["properties"].is_object() || schema["allOf"].is_array() => self.object(schema, depth),
             _ => json!({}),
@@ -245,11 +279,27 @@ impl<'d> Api<'d> {
         }
         let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-            if required.is_empty() || required.contains(&name.as_str()) {
+            if (required.is_empty() || required.contains(&name.as_str())) && self.fits(&json!(name)) {
                 fields.insert(name.clone(), self.example(field, depth + 1));
             }
         }
         Value::Object(fields)
+    }
+}
+
+/// How much of a room is left with a value in it, as JSON; `None` where it does not fit, or is too deep.
+fn room_after(value: &Value, room: usize, deepest: usize) -> Option<usize> {
+    let deepest = deepest.checked_sub(1)?;
+    match value {
+        Value::String(text) => room.checked_sub(text.len() + 2),
+        Value::Array(values) => {
+            values.iter().try_fold(room.checked_sub(2)?, |room, value| room_after(value, room.checked_sub(1)?, deepest))
+        }
+        Value::Object(fields) => {
+            let after = |room: usize, (name, value): (&String, &Value)| room_after(value, room.checked_sub(name.len() + 4)?, deepest);
+            fields.iter().try_fold(room.checked_sub(2)?, after)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => room.checked_sub(value.to_string().len()),
     }
 }
 

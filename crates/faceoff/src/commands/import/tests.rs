@@ -212,6 +212,50 @@ fn schemas_that_name_themselves_come_to_an_end() {
 }
 
 #[test]
+fn examples_have_a_bound_of_size_and_of_depth() {
+    let text_of = |length: usize| value!("x".repeat(length));
+    let deep = (0..40).fold(value!(1), |inner, _| value!([inner]));
+    let body = |said: serde_json::Value| value!({"requestBody": {"content": {"application/json": said}}, "responses": {"200": {}}});
+    let of = |default: serde_json::Value| value!({"type": "object", "properties": {"a": {"type": "string", "default": default}}});
+    let many: serde_json::Map<_, _> = (0..9).map(|n| (format!("f{n}"), value!({"$ref": "#/large"}))).collect();
+    let came = all(
+        "x.json",
+        &value!({
+            "openapi": "3.0.0",
+            "large": {"type": "string", "default": text_of(10_000)},
+            "paths": {
+                "/example": {"post": body(value!({"example": text_of(70_000), "schema": {"type": "integer"}}))},
+                "/default": {"post": body(value!({"schema": of(text_of(70_000))}))},
+                "/deep": {"post": body(value!({"example": deep, "schema": {"type": "integer"}}))},
+                "/many": {"post": body(value!({"schema": {"type": "object", "properties": many}}))},
+                "/small": {"post": body(value!({"schema": of(text_of(60_000))}))},
+            },
+        })
+        .to_string(),
+        &[],
+    );
+    let bodies: Vec<String> = came.workloads[0]
+        .steps
+        .iter()
+        .map(|step| if let Body::Text(text) = &step.body { text.to_string() } else { String::new() })
+        .collect();
+    let lost: Vec<&str> = came.imported.lost.0.iter().map(|note| note.what.as_str()).collect();
+    let said = |path: &str| format!("examples and defaults of POST {path}");
+    assert_eq!(lost, ["/example", "/default", "/deep", "/many"].map(said));
+    let at = |path: &str| &bodies[came.workloads[0].steps.iter().position(|step| step.path.to_string() == path).unwrap()];
+    assert_eq!((at("/example").as_str(), at("/default").as_str(), at("/deep").as_str()), ("1", "{\"a\":\"a\"}", "1"));
+    assert!(at("/small").len() > 60_000 && (60_000..64 << 10).contains(&at("/many").len()), "{}", at("/many").len());
+}
+
+#[test]
+fn a_description_gives_no_more_steps_than_a_workload_has_and_says_so() {
+    let paths: serde_json::Map<_, _> = (0..2_001).map(|n| (format!("/{n}"), value!({"get": {"responses": {"200": {}}}}))).collect();
+    let came = all("x.json", &value!({"openapi": "3.0.0", "paths": paths}).to_string(), &[]);
+    assert_eq!(came.workloads[0].steps.len(), 2_000);
+    assert_eq!(came.imported.lost.0[0].what, "what follows 2000 operations");
+}
+
+#[test]
 fn variables_that_hold_each_other_come_to_an_end() {
     let many: String = (0..60).map(|n| format!("${{v{}}}", n % 8)).collect();
     let defined: String = (0..8)

@@ -40,7 +40,7 @@ class Accounts {
         });
     }
 
-    /** Stores a transfer; empty where its payer has less, and that is refused. */
+    /** Stores a transfer; empty where its payer has less or is none, and that is refused. */
     Optional<Transaction> move(Transfer transfer) throws SQLException {
         if (overdraft) {
             try (Connection connection = connections.getConnection()) {
@@ -49,8 +49,9 @@ class Accounts {
         }
         return together(connection -> {
             // A lock of its own before the balance is asked: a statement that waited for it would still see the balance from before.
-            number(connection, LOCK_CLIENT, transfer.from());
-            boolean affordable = number(connection, SELECT_BALANCE, transfer.from(), transfer.from()) >= transfer.amount();
+            // Who has no row cannot be locked: two transfers could spend the same money.
+            boolean locked = number(connection, LOCK_CLIENT, transfer.from()) > 0;
+            boolean affordable = locked && number(connection, SELECT_BALANCE, transfer.from(), transfer.from()) >= transfer.amount();
             return affordable ? Optional.of(store(connection, transfer)) : Optional.empty();
         });
     }

@@ -36,14 +36,16 @@ class Accounts {
         return together.transactional(stored);
     }
 
-    /** Stores a transfer; empty where its payer has less, and that is refused. */
+    /** Stores a transfer; empty where its payer has less or is none, and that is refused. */
     Mono<Transaction> move(Transfer transfer) {
         if (overdraft) {
             return store(transfer);
         }
         // A lock of its own before the balance is asked: a statement that waited for it would still see the balance from before.
         Mono<Transaction> paid = number(LOCK_CLIENT, transfer.from())
-                .then(balance(transfer.from()))
+                // Who has no row cannot be locked: two transfers could spend the same money.
+                .filter(locked -> locked.longValue() > 0)
+                .flatMap(payer -> balance(transfer.from()))
                 .filter(balance -> balance >= transfer.amount())
                 .flatMap(enough -> store(transfer));
         return together.transactional(paid);
