@@ -16,6 +16,7 @@ import (
 	"faceoff/systems/gateway/cache"
 	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/mark"
+	"faceoff/systems/gateway/openapi"
 	"faceoff/systems/gateway/proxy"
 	"faceoff/systems/gateway/route"
 	"faceoff/systems/gateway/wire"
@@ -119,15 +120,15 @@ func TestReadsWhatIsStored(t *testing.T) {
 
 func TestReadsHowRequestsAreToBe(t *testing.T) {
 	c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:8081]}}\nroutes:\n"+
-		"  - {upstream: a, openapi: {file: pets.yaml}}\n  - {path: /v1, upstream: a, body: 2MB, openapi: {file: pets.yaml, answers: true}}\n  - {path: /v2, upstream: a}"), 1000, 1, known)
+		"  - {upstream: a, openapi: {file: pets.yaml}}\n  - {path: /v1, upstream: a, body: 2MB, openapi: {file: pets.yaml, answers: true, values: 7}}\n  - {path: /v2, upstream: a}"), 1000, 1, known)
 	if err != nil {
 		t.Fatal(err)
 	}
 	first, second := c.Routes[0], c.Routes[1]
-	if first.OpenAPI == nil || first.OpenAPI.Answers || first.OpenAPI.Most != 128<<10 || first.Guard.Body != 128<<10 {
+	if first.OpenAPI == nil || first.OpenAPI.Answers || first.OpenAPI.Most != 128<<10 || first.OpenAPI.Values != openapi.MostValues || first.Guard.Body != 128<<10 {
 		t.Errorf("%+v, %+v", first.OpenAPI, first.Guard)
 	}
-	if second.OpenAPI == nil || !second.OpenAPI.Answers || second.OpenAPI.Most != 2<<20 || second.Guard.Body != 2<<20 || second.OpenAPI.Document != first.OpenAPI.Document {
+	if second.OpenAPI == nil || !second.OpenAPI.Answers || second.OpenAPI.Most != 2<<20 || second.OpenAPI.Values != 7 || second.Guard.Body != 2<<20 || second.OpenAPI.Document != first.OpenAPI.Document {
 		t.Errorf("%+v, %+v", second.OpenAPI, second.Guard)
 	}
 	if c.Routes[2].OpenAPI != nil || !slices.Equal(c.Files, []string{"f", "pets.yaml"}) {

@@ -159,7 +159,7 @@ func (c *client) invite() {
 // weigh holds a body that is here whole against its schema, and goes on with the request.
 func (c *client) weigh() {
 	w, g := c.w, c.checks
-	faults := g.schema.Check(g.content)
+	faults := g.schema.Check(g.content, c.route.OpenAPI.Values)
 	g.content = nil
 	c.phase, c.pace = reading, pace{}
 	if len(faults) > 0 {
@@ -194,7 +194,7 @@ func (c *client) inspect(n int) decision {
 		case no:
 			w.metrics.unchecked.Add(1)
 		case yes:
-			if faults := schema.Check(content); len(faults) > 0 {
+			if faults := schema.Check(content, c.route.OpenAPI.Values); len(faults) > 0 {
 				problem, detail = openapi.MismatchOfAnswer(), ": "+faults[0].Pointer+" "+faults[0].Detail
 			}
 		}
@@ -237,6 +237,9 @@ func (c *client) wholeAnswer(text []byte) ([]byte, decision) {
 		if int64(len(content)) > most {
 			return nil, no
 		}
+	}
+	if openapi.Values(content) > c.route.OpenAPI.Values {
+		return nil, no
 	}
 	return content, yes
 }
