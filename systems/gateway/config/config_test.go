@@ -26,7 +26,7 @@ const whole = `listen: 127.0.0.1:8080
 admin: 127.0.0.1:9901
 workers: 2
 limits: {clients: 100, head: 8KB, descriptors: 1000, pace: 1KB, streams: 50}
-timeouts: {head: 1s, idle: 2s, stall: 3s, stop: 4s}
+timeouts: {head: 1s, idle: 2s, body: 5s, stall: 3s, stop: 4s}
 via: ""
 forwarded: true
 trusted: [10.0.0.0/8, "::1"]
@@ -143,7 +143,7 @@ func TestReadsAFile(t *testing.T) {
 	}
 	s := c.Server
 	if c.Listen.Port() != 8080 || c.Admin.Port() != 9901 || c.Stop != 4*time.Second || s.Workers != 2 || s.MaxClients != 100 || s.MaxHead != 8<<10 || s.Pace != 1<<10 || s.Streams != 50 ||
-		s.HeadTimeout != time.Second || s.IdleTimeout != 2*time.Second || s.Stall != 3*time.Second || s.Via != "" || !s.Forwarded || len(s.Trusted) != 2 {
+		s.HeadTimeout != time.Second || s.IdleTimeout != 2*time.Second || s.BodyTimeout != 5*time.Second || s.Stall != 3*time.Second || s.Via != "" || !s.Forwarded || len(s.Trusted) != 2 {
 		t.Errorf("%+v", c)
 	}
 	if c.ListenTLS.Port() != 8443 || len(c.TLS.Certificates) != 1 || c.TLS.MinVersion != tls.VersionTLS12 || !slices.Equal(c.TLS.NextProtos, []string{"h2", "http/1.1"}) {

@@ -182,8 +182,8 @@ func (c *client) expired() {
 		c.skipHead()
 		c.fail(503, "too many requests in flight")
 	case gathering, exchanging:
-		if c.awaited() && c.keepsPace() {
-			c.w.wheel.start(&c.timer, c.w.server.settings.Stall)
+		if c.awaited() && c.keepsPace() && !c.overdue() {
+			c.w.wheel.start(&c.timer, c.untilLook())
 			return
 		}
 		c.tooSlow()

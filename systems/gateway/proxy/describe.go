@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"time"
+
 	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/openapi"
 	"faceoff/systems/gateway/wire"
@@ -17,6 +19,7 @@ type checks struct {
 	body      wire.Reader     // it, as it comes
 	measured  int             // bytes of it that lie behind the head
 	content   []byte          // what it has
+	until     time.Duration   // it may come, by the worker's clock
 	invited   bool            // the client was told to go on sending it
 	reserved  int64           // bytes of mostGathered,
 	held      bool            // some of them for the answer
@@ -41,6 +44,7 @@ func (c *client) describe() bool {
 		return true
 	}
 	c.checks.body.Start(r.Body)
+	c.checks.until = w.wheel.now + w.server.settings.BodyTimeout
 	c.phase = gathering
 	c.gather()
 	return false
@@ -109,7 +113,7 @@ func (c *client) gather() {
 			c.moved += int64(len(c.in.data) - before)
 		case later:
 			c.in.keep(w)
-			w.wheel.start(&c.timer, w.server.settings.Stall)
+			w.wheel.start(&c.timer, c.untilLook())
 			c.watchPace()
 			return
 		case ended, broken:
@@ -117,6 +121,17 @@ func (c *client) gather() {
 			return
 		}
 	}
+}
+
+// overdue reports whether a body that is read whole has had its time. Its client may keep pace all the while.
+func (c *client) overdue() bool { return c.phase == gathering && c.w.wheel.now >= c.checks.until }
+
+// untilLook is how long a client that is waited for is left alone.
+func (c *client) untilLook() time.Duration {
+	if c.phase == gathering {
+		return min(c.w.server.settings.Stall, c.checks.until-c.w.wheel.now)
+	}
+	return c.w.server.settings.Stall
 }
 
 var tooManyBodies = &wire.Refusal{Status: 503, Reason: "too many bodies are read at a time"}

@@ -270,3 +270,46 @@ func TestAnswersAreHeldAgainstTheirDocument(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+func TestABodyThatIsReadWholeHasItsTimeAndNoMore(t *testing.T) {
+	var asked atomic.Int64
+	change := described(t, false)
+	g := start(t, startCounted(t, &asked), func(g *given) {
+		change(g)
+		g.BodyTimeout, g.Pace = 300*time.Millisecond, 1 // so that who sends a byte now and then keeps pace
+	})
+	c := connectTo(t, g.address)
+	c.say("POST /product/ HTTP/1.1\nHost: a\nContent-Type: application/json\nContent-Length: 1000\n\n")
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for range 1000 {
+			if _, err := io.WriteString(c, " "); err != nil {
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	wantError(t, c.answer("POST"), 408)
+	c.wantEnd()
+	c.Close()
+	receive(t, ended, "the end of the sender")
+
+	f := connectFramed(t, g.address)
+	head := []string{":method", "POST", ":scheme", "http", ":authority", "a", ":path", "/product/", "content-type", "application/json"}
+	f.ask(1, false, head...)
+	f.raw(frame(h2.Data, 0, 1, []byte(`{`)))
+	if got := f.status(1); got != "408" {
+		t.Errorf("%s", got)
+	}
+	f.content(1)
+	f.wantReset(1, h2.NoError)
+	f.ask(3, false, head...)
+	f.raw(frame(h2.Data, h2.EndStream, 3, []byte(`{"name":"Tom"}`)))
+	if got := f.status(3); got != "200" {
+		t.Errorf("after one that was too slow: %s", got)
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the upstream was asked %d times", n)
+	}
+}
