@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"faceoff/systems/gateway/h2"
 	"faceoff/systems/gateway/route"
 )
 
@@ -119,6 +120,116 @@ func TestWhoLeavesTheQueueTakesNoPlace(t *testing.T) {
 	g.counted(t, "gateway_upstream_requests", 0)
 	if got := connectTo(t, g.address).get("/product/").StatusCode; got != 200 {
 		t.Errorf("status %d", got)
+	}
+}
+
+func TestBodiesThatAreStillComingHaveHalfOfThePlaces(t *testing.T) {
+	const places, slow = 4, 6
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		fmt.Fprint(w, len(b))
+	})
+	g := start(t, upstream, func(g *given) { g.upstreams[0].Most = places })
+	var held []*testClient
+	for range slow {
+		c := connectTo(t, g.address)
+		c.say("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 20000\n\nx")
+		held = append(held, c)
+	}
+	g.counted(t, "gateway_upstream_coming", places/2)
+	g.counted(t, "gateway_upstream_waiting", slow-places/2)
+	honest := connectTo(t, g.address)
+	for range 10 {
+		if got := body(t, honest.get("/product/")); got != "0" {
+			t.Errorf("%q", got)
+		}
+		for _, parts := range [][]string{
+			{"Content-Length: 4\n\nbody"}, {"Content-Length: 4\n\n", "body"}, {"Content-Length: 4\n\nbo", "dy"}, {"Transfer-Encoding: chunked\n\n4\nbod", "y\n0\n", "\n"},
+		} {
+			honest.say("POST /product/ HTTP/1.1\nHost: a\n")
+			for _, part := range parts {
+				honest.say(part)
+				time.Sleep(time.Millisecond) // so that it comes alone
+			}
+			if got := body(t, honest.answer("POST")); got != "4" {
+				t.Errorf("%q: %q", parts, got)
+			}
+		}
+	}
+	f := connectFramed(t, g.address)
+	f.ask(1, false, ":method", "POST", ":scheme", "http", ":authority", "a", ":path", "/product/")
+	g.counted(t, "gateway_upstream_waiting", slow-places/2+1)
+	f.raw(frame(h2.Data, 0, 1, []byte("bo")))
+	f.raw(frame(h2.Data, h2.EndStream, 1, []byte("dy")))
+	if status, content := f.status(1), f.content(1); status != "200" || content != "4" {
+		t.Errorf("%s: %q", status, content)
+	}
+	g.counted(t, "gateway_upstream_coming", places/2)
+	for _, c := range held { // who waits gets the place of who has sent all
+		c.say(strings.Repeat("x", 19999))
+	}
+	for _, c := range held {
+		if got := body(t, c.answer("POST")); got != "20000" {
+			t.Errorf("%q", got)
+		}
+	}
+	g.counted(t, "gateway_upstream_coming", 0)
+	g.counted(t, "gateway_upstream_requests", 0)
+}
+
+func TestWhoWaitsForItsOwnBodyNeedsNoQueue(t *testing.T) {
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
+	g := start(t, upstream, func(g *given) { g.upstreams[0].Most, g.upstreams[0].Queue = 4, 0 })
+	for range 2 {
+		connectTo(t, g.address).say("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 20000\n\nx")
+	}
+	g.counted(t, "gateway_upstream_coming", 2)
+	var waiting []*testClient
+	for range 2 {
+		c := connectTo(t, g.address)
+		c.say("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 4\n\n")
+		waiting = append(waiting, c)
+	}
+	g.counted(t, "gateway_upstream_waiting", 2)
+	beyond := connectTo(t, g.address)
+	beyond.say("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 4\n\n")
+	wantError(t, beyond.answer("POST"), http.StatusServiceUnavailable)
+	for _, c := range waiting {
+		c.say("body")
+		if got := body(t, c.answer("POST")); got != "body" {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+func TestPlacesAddUpHoweverBodiesCome(t *testing.T) {
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		w.Write(b)
+	})
+	g := start(t, upstream, func(g *given) { g.upstreams[0].Most = 3 })
+	var clients sync.WaitGroup
+	for i := range 24 {
+		clients.Go(func() {
+			for j := range 8 {
+				c := connectTo(t, g.address)
+				want := strings.Repeat("x", 1+(i*j)%7*3000)
+				fmt.Fprintf(c, "POST /product/ HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s", len(want), want[:len(want)*(j%4)/3])
+				if (i+j)%5 == 0 {
+					c.Close() // some leave, whether they wait or not
+					continue
+				}
+				time.Sleep(time.Duration(i%3) * time.Millisecond)
+				io.WriteString(c, want[len(want)*(j%4)/3:])
+				if response := c.answer("POST"); response.StatusCode != 200 || body(t, response) != want {
+					t.Errorf("status %d", response.StatusCode)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	for _, name := range []string{"requests", "coming", "waiting"} {
+		g.counted(t, "gateway_upstream_"+name, 0)
 	}
 }
 

@@ -20,6 +20,7 @@ type exchange struct {
 	checks   *checks // nil where no document says how it is to be
 	memory   *memory // nil where nothing is stored
 	holds    bool    // a place of upstream
+	coming   bool    // the body is not here whole, as far as upstream's places know
 
 	kind    wire.Method
 	minor   byte
@@ -75,8 +76,11 @@ func (c *client) dispatch() {
 	} else if err := c.encode(&c.body, &c.in, c.chunked); err != nil {
 		c.refuse(err)
 		return
-	} else if u.Framed && c.body.Done() {
-		c.repeat = append(c.repeat[:0], w.out...) // a server may say that it did nothing about it
+	} else if c.body.Done() {
+		c.arrived()
+		if u.Framed {
+			c.repeat = append(c.repeat[:0], w.out...) // a server may say that it did nothing about it
+		}
 	}
 	if m := c.route.Mirror; m != nil && c.body.Done() && !c.upgrade && (m.Upto == route.Whole || uint64(rand.Uint32())*route.Whole>>32 < uint64(m.Upto)) {
 		w.mirror(c.table.Upstreams[m.Upstream], w.out, c.kind)
@@ -149,7 +153,8 @@ func (c *client) detach(whole bool) {
 	c.dropDraft()
 	if c.holds {
 		c.holds = false
-		c.upstream.places.release(c.w)
+		c.upstream.places.release(c.w, c.coming)
+		c.coming = false
 	}
 }
 
@@ -223,6 +228,14 @@ func (c *client) awaitReader() {
 	}
 }
 
+// arrived lets others know whose body is still coming that this one's is here.
+func (c *client) arrived() {
+	if c.coming {
+		c.coming = false
+		c.upstream.places.arrived(c.w)
+	}
+}
+
 // pumpRequest passes the request's body on. False means that the exchange is over.
 func (c *client) pumpRequest() bool {
 	w, l := c.w, c.link
@@ -242,6 +255,9 @@ func (c *client) pumpRequest() bool {
 		if err := c.encode(&c.body, &c.in, c.chunked); err != nil {
 			c.refuse(err)
 			return false
+		}
+		if c.body.Done() {
+			c.arrived()
 		}
 		if len(w.out) > 0 {
 			if l.send(w.out) == broken {

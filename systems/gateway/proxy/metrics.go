@@ -88,10 +88,11 @@ func (s *Server) Counts() []Count {
 	}
 	for _, u := range s.table.Load().Upstreams {
 		u.places.mu.Lock()
-		used, waiting := u.Most-u.places.free, u.places.long
+		used, coming, waiting := u.Most-u.places.free, u.places.coming, u.places.long
 		u.places.mu.Unlock()
 		counts = append(counts,
 			Count{"gateway_upstream_requests", `upstream="` + u.Name + `"`, "Requests in flight to an upstream.", int64(used), true},
+			Count{"gateway_upstream_coming", `upstream="` + u.Name + `"`, "Requests in flight whose body is not here whole.", int64(coming), true},
 			Count{"gateway_upstream_waiting", `upstream="` + u.Name + `"`, "Requests that wait for a place.", int64(waiting), true})
 	}
 	return counts
