@@ -3,10 +3,12 @@ package proxy
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -344,6 +346,58 @@ func TestASlowUpstreamIsTimedOut(t *testing.T) {
 		if _, err := io.ReadAll(response.Body); (err != nil) != (status == 200) {
 			t.Errorf("%q: %v", answer, err)
 		}
+		g.counted(t, "gateway_upstream_requests", 0)
+	}
+}
+
+func TestNothingPutsATimeLimitOff(t *testing.T) {
+	drip := func(to io.Writer) (ended chan struct{}) {
+		ended = make(chan struct{})
+		go func() {
+			defer close(ended)
+			for _, err := io.WriteString(to, "x"); err == nil; _, err = io.WriteString(to, "x") {
+				time.Sleep(20 * time.Millisecond)
+			}
+		}()
+		return ended
+	}
+	says := func(text string, drips bool) string {
+		return startRaw(t, func(conn net.Conn, r *bufio.Reader) {
+			http.ReadRequest(r)
+			io.WriteString(conn, text)
+			if drips {
+				<-drip(conn)
+			}
+			io.Copy(io.Discard, r)
+		})
+	}
+	for _, c := range []struct {
+		name, upstream string
+		drips          bool // the client, of what it asks next
+		status         int
+	}{
+		{"a head that comes byte by byte", says("HTTP/1.1 200 OK\r\nX: ", true), false, 504},
+		{"no answer", says("", false), true, 504},
+		{"part of an answer", says("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbo", false), true, 200},
+	} {
+		g := start(t, c.upstream, func(g *given) { g.Stall, g.upstreams[0].Answer = 300*time.Millisecond, 300*time.Millisecond })
+		client := connectTo(t, g.address)
+		client.say("GET /product/ HTTP/1.1\nHost: a\n\n")
+		ended := make(chan struct{})
+		if c.drips {
+			ended = drip(client)
+		} else {
+			close(ended)
+		}
+		client.SetReadDeadline(time.Now().Add(5 * time.Second))
+		response, err := http.ReadResponse(client.r, nil)
+		if err != nil || response.StatusCode != c.status {
+			t.Errorf("%s: %v, %v", c.name, response, err)
+		} else if _, err := io.ReadAll(response.Body); (err != nil) != (c.status == 200) || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		client.Close()
+		receive(t, ended, "the end of the sender")
 		g.counted(t, "gateway_upstream_requests", 0)
 	}
 }

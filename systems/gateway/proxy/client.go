@@ -125,6 +125,14 @@ func (c *client) close() {
 
 // ready is told by the worker that something about the connection has changed.
 func (c *client) ready() {
+	if c.phase == exchanging && c.link != nil && c.body.Done() && !c.tunnel && !c.pending() && !c.hung {
+		return // it is what the client asks next, which must not put off the time limits of this request
+	}
+	c.goOn()
+}
+
+// goOn does what there is to do.
+func (c *client) goOn() {
 	switch c.phase {
 	case reading:
 		c.read()
@@ -158,7 +166,7 @@ func (c *client) proceed() {
 		}
 		c.enter()
 	case c.open:
-		c.ready()
+		c.goOn()
 	}
 }
 

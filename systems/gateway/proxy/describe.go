@@ -205,6 +205,7 @@ func (c *client) inspect(n int) decision {
 		content, whole := c.wholeAnswer(l.in.data[n:])
 		switch whole {
 		case undecided:
+			c.asked = false // the head is here, and the body may take its time
 			return undecided
 		case no:
 			w.metrics.unchecked.Add(1)

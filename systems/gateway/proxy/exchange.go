@@ -33,6 +33,7 @@ type exchange struct {
 	tunnel  bool        // it was granted: bytes pass both ways, unread
 
 	answer    wire.Reader
+	asked     bool // all of the request is sent, and the time limit of the answer's head runs
 	answering bool // the head of the final answer is on its way
 	answered  bool // all of it is here
 	framing   wire.Framing
@@ -125,7 +126,7 @@ func (c *client) attach(s *server, request []byte) bool {
 		w.wheel.start(&c.timer, c.upstream.Answer)
 	}
 	s.inFlight.Add(1)
-	l.client, c.link = c, l
+	l.client, c.link, c.asked = c, l, false
 	if !l.connecting && l.send(request) == broken {
 		l.hung, l.readable = true, true // whatever it said before it went is still read
 	}
@@ -203,7 +204,9 @@ func (c *client) pump() {
 			w.wheel.start(&c.timer, c.upstream.Connect)
 		case c.tunnel:
 			w.wheel.start(&c.timer, c.upstream.Tunnel)
+		case c.asked && !c.answering: // however it comes, and whatever else the client sends
 		case c.body.Done() && !l.pending() && !c.answering:
+			c.asked = true
 			w.wheel.start(&c.timer, c.upstream.Answer)
 		default:
 			w.wheel.start(&c.timer, w.server.settings.Stall)
@@ -398,6 +401,7 @@ func (c *client) encodeAnswer() bool {
 		in.took(n)
 		if r.Status < 200 && r.Status != 101 {
 			c.repeat = c.repeat[:0] // it was heard
+			c.asked = false         // and is at work
 			c.expects = c.expects && r.Status != 100
 			switch {
 			case c.stream != nil:
