@@ -440,6 +440,23 @@ func TestAnAnswerThatBreaksOffLooksBroken(t *testing.T) {
 	}
 }
 
+func TestWhatAServerSaysTooMuchIsNobodysAnswer(t *testing.T) {
+	const head, more = "HTTP/1.1 200 OK\r\nContent-Length: 16000\r\nX: ", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison"
+	text := head + strings.Repeat("x", readSize-16000-len(head)-4) + "\r\n\r\n" + strings.Repeat("o", 16000) // as much as one read takes
+	upstream := startRaw(t, func(conn net.Conn, r *bufio.Reader) {
+		if _, err := http.ReadRequest(r); err == nil {
+			io.WriteString(conn, text+more)
+			io.Copy(io.Discard, r)
+		}
+	})
+	g := start(t, upstream, func(g *given) { g.Workers = 1 })
+	for range 3 {
+		if got := body(t, connectTo(t, g.address).get("/product/")); len(got) != 16000 {
+			t.Errorf("%.40s", got)
+		}
+	}
+}
+
 // startForgetful answers, and closes a connection instead of answering when told to.
 func startForgetful(t *testing.T, forget <-chan struct{}) string {
 	t.Helper()
