@@ -130,7 +130,7 @@ func (r *reader) file(node *yaml.Node, limit uint64, cores int) *Config {
 		c.Watch = t.duration("watch", 2*time.Second, shortest, longest)
 	}
 	limits := t.table("limits", "clients", "head", "descriptors", "pace", "streams")
-	timeouts := t.table("timeouts", "head", "idle", "stall", "stop")
+	timeouts := t.table("timeouts", "head", "idle", "body", "stall", "stop")
 	c.Stop = timeouts.duration("stop", 5*time.Second, 0, time.Hour)
 	c.Server = proxy.Settings{
 		Workers:     t.count("workers", cores, 1, 256),
@@ -138,6 +138,7 @@ func (r *reader) file(node *yaml.Node, limit uint64, cores int) *Config {
 		Streams:     limits.count("streams", 100, 0, 1000),
 		HeadTimeout: timeouts.duration("head", 30*time.Second, shortest, longest),
 		IdleTimeout: timeouts.duration("idle", 60*time.Second, shortest, longest),
+		BodyTimeout: timeouts.duration("body", 60*time.Second, shortest, longest),
 		Stall:       timeouts.duration("stall", 10*time.Second, shortest, longest),
 		Pace:        int64(limits.size("pace", 256, 1, 1<<30)),
 		Via:         t.via(),

@@ -16,6 +16,7 @@ import (
 	"faceoff/systems/gateway/cache"
 	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/mark"
+	"faceoff/systems/gateway/openapi"
 	"faceoff/systems/gateway/proxy"
 	"faceoff/systems/gateway/route"
 	"faceoff/systems/gateway/wire"
@@ -25,7 +26,7 @@ const whole = `listen: 127.0.0.1:8080
 admin: 127.0.0.1:9901
 workers: 2
 limits: {clients: 100, head: 8KB, descriptors: 1000, pace: 1KB, streams: 50}
-timeouts: {head: 1s, idle: 2s, stall: 3s, stop: 4s}
+timeouts: {head: 1s, idle: 2s, body: 5s, stall: 3s, stop: 4s}
 via: ""
 forwarded: true
 trusted: [10.0.0.0/8, "::1"]
@@ -119,15 +120,15 @@ func TestReadsWhatIsStored(t *testing.T) {
 
 func TestReadsHowRequestsAreToBe(t *testing.T) {
 	c, err := parse("f", []byte("listen: 127.0.0.1:8080\nupstreams: {a: {servers: [127.0.0.1:8081]}}\nroutes:\n"+
-		"  - {upstream: a, openapi: {file: pets.yaml}}\n  - {path: /v1, upstream: a, body: 2MB, openapi: {file: pets.yaml, answers: true}}\n  - {path: /v2, upstream: a}"), 1000, 1, known)
+		"  - {upstream: a, openapi: {file: pets.yaml}}\n  - {path: /v1, upstream: a, body: 2MB, openapi: {file: pets.yaml, answers: true, values: 7}}\n  - {path: /v2, upstream: a}"), 1000, 1, known)
 	if err != nil {
 		t.Fatal(err)
 	}
 	first, second := c.Routes[0], c.Routes[1]
-	if first.OpenAPI == nil || first.OpenAPI.Answers || first.OpenAPI.Most != 128<<10 || first.Guard.Body != 128<<10 {
+	if first.OpenAPI == nil || first.OpenAPI.Answers || first.OpenAPI.Most != 128<<10 || first.OpenAPI.Values != openapi.MostValues || first.Guard.Body != 128<<10 {
 		t.Errorf("%+v, %+v", first.OpenAPI, first.Guard)
 	}
-	if second.OpenAPI == nil || !second.OpenAPI.Answers || second.OpenAPI.Most != 2<<20 || second.Guard.Body != 2<<20 || second.OpenAPI.Document != first.OpenAPI.Document {
+	if second.OpenAPI == nil || !second.OpenAPI.Answers || second.OpenAPI.Most != 2<<20 || second.OpenAPI.Values != 7 || second.Guard.Body != 2<<20 || second.OpenAPI.Document != first.OpenAPI.Document {
 		t.Errorf("%+v, %+v", second.OpenAPI, second.Guard)
 	}
 	if c.Routes[2].OpenAPI != nil || !slices.Equal(c.Files, []string{"f", "pets.yaml"}) {
@@ -142,7 +143,7 @@ func TestReadsAFile(t *testing.T) {
 	}
 	s := c.Server
 	if c.Listen.Port() != 8080 || c.Admin.Port() != 9901 || c.Stop != 4*time.Second || s.Workers != 2 || s.MaxClients != 100 || s.MaxHead != 8<<10 || s.Pace != 1<<10 || s.Streams != 50 ||
-		s.HeadTimeout != time.Second || s.IdleTimeout != 2*time.Second || s.Stall != 3*time.Second || s.Via != "" || !s.Forwarded || len(s.Trusted) != 2 {
+		s.HeadTimeout != time.Second || s.IdleTimeout != 2*time.Second || s.BodyTimeout != 5*time.Second || s.Stall != 3*time.Second || s.Via != "" || !s.Forwarded || len(s.Trusted) != 2 {
 		t.Errorf("%+v", c)
 	}
 	if c.ListenTLS.Port() != 8443 || len(c.TLS.Certificates) != 1 || c.TLS.MinVersion != tls.VersionTLS12 || !slices.Equal(c.TLS.NextProtos, []string{"h2", "http/1.1"}) {

@@ -33,12 +33,12 @@ func (r *reader) document(name string) (*openapi.Document, error) {
 	return d.document, d.err
 }
 
-// openAPI reads `openapi: {file: petstore.yaml, answers: false}`, and bounds the bodies of the route.
+// openAPI reads `openapi: {file: petstore.yaml, answers: false, values: 65536}`, and bounds the bodies of the route.
 func (r table) openAPI(one *route.Route) {
 	if !r.has("openapi") {
 		return
 	}
-	t := r.table("openapi", "file", "answers")
+	t := r.table("openapi", "file", "answers", "values")
 	name := t.text("file", "", "petstore.yaml")
 	document, err := t.document(name)
 	switch {
@@ -56,5 +56,6 @@ func (r table) openAPI(one *route.Route) {
 	case one.Guard.Body > mostBodyOfDocument:
 		r.problem(r.at("body"), "write 4MB at most beside `openapi`: a body of JSON is read whole there", "`%s` is %d bytes", r.join("body"), one.Guard.Body)
 	}
-	one.OpenAPI = &openapi.Rules{Document: document, Answers: t.boolean("answers", false), Most: one.Guard.Body}
+	one.OpenAPI = &openapi.Rules{Document: document, Answers: t.boolean("answers", false), Most: one.Guard.Body,
+		Values: t.count("values", openapi.MostValues, 1, mostBodyOfDocument)}
 }

@@ -156,11 +156,10 @@ func encoded(f *wire.Fields) bool {
 	return false
 }
 
-// jsonValue reads a text that is JSON and can be compared at no great cost.
-func jsonValue(text []byte) (any, error) {
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err == nil {
-		err = new(burden).add(v, 0)
+// jsonValue reads a text that is JSON, holds so many values at most, and can be compared at no great cost.
+func jsonValue(text []byte, most int) (any, error) {
+	if err := weigh(text).bearable(most); err != nil {
+		return nil, err
 	}
-	return v, err
+	return jsonschema.UnmarshalJSON(bytes.NewReader(text))
 }

@@ -17,7 +17,8 @@ import (
 type Rules struct {
 	*Document
 	Answers bool  // answers are held against it as well
-	Most    int64 // bytes of a body that are read whole
+	Most    int64 // bytes of a body that are read whole,
+	Values  int   // and values that it may hold
 }
 
 // Document is an OpenAPI document, as far as requests and answers are held against it. It is never changed, and any number of workers may use it.

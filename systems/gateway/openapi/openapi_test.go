@@ -3,6 +3,7 @@ package openapi
 import (
 	"encoding/json"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -149,7 +150,7 @@ func TestBodies(t *testing.T) {
 			t.Errorf("%s: the schema is %v", c.kind, schema)
 		}
 		if schema != nil {
-			if faults := schema.Check([]byte(c.body)); len(faults) > 0 {
+			if faults := schema.Check([]byte(c.body), MostValues); len(faults) > 0 {
 				p = Mismatch(faults)
 			}
 		}
@@ -198,7 +199,7 @@ func TestAnswers(t *testing.T) {
 			t.Fatalf("%q: %v", text, err)
 		}
 		schema, p := o.Answer(&answer)
-		wrong := p != nil || (schema != nil && len(schema.Check([]byte(c.body))) > 0)
+		wrong := p != nil || (schema != nil && len(schema.Check([]byte(c.body), MostValues)) > 0)
 		if wrong != c.wrong {
 			t.Errorf("%s, %s %s: %v, %+v", c.line, c.answer, c.body, wrong, p)
 		}
@@ -218,7 +219,7 @@ func TestTheNewerVersion(t *testing.T) { // 3.1, as JSON, with JSON Schema of 20
 		t.Fatalf("%v, %+v", schema, p)
 	}
 	for body, fits := range map[string]bool{`null`: true, `{"n": 4, "k": "v"}`: true, `{"n": 3}`: false, `{"k": "w"}`: false, `[]`: false} {
-		if faults := schema.Check([]byte(body)); (len(faults) == 0) != fits {
+		if faults := schema.Check([]byte(body), MostValues); (len(faults) == 0) != fits {
 			t.Errorf("%s: %v", body, faults)
 		}
 	}
@@ -288,7 +289,7 @@ func FuzzDocument(f *testing.F) {
 		}
 		r := request(t, "POST /v1/pets?limit=5", "Content-Length: 2", "Content-Type: application/json")
 		if _, schema, _ := d.Request(r, r.Path); schema != nil {
-			schema.Check([]byte("{}"))
+			schema.Check([]byte("{}"), MostValues)
 		}
 	})
 }
@@ -300,7 +301,7 @@ func BenchmarkRequest(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		_, schema, p := d.Request(r, r.Path)
-		if p != nil || len(schema.Check(body)) > 0 {
+		if p != nil || len(schema.Check(body, MostValues)) > 0 {
 			b.Fatal(p)
 		}
 	}
@@ -324,12 +325,65 @@ func TestWhatIsNestedTooDeeplyIsRefused(t *testing.T) {
 		{nested(mostNesting+1, ""), ""}, // the innermost stands mostNesting deep
 		{nested(mostNesting, "[]"), ""},
 		{nested(mostNesting+2, ""), errTooNested.Error()},
-		{nested(mostNesting, strings.Repeat("0,", mostSteps/mostNesting)+"0"), errTooNested.Error()}, // each of which is wrong
+		{nested(mostNesting, strings.Repeat("0,", meanNesting*MostValues/mostNesting)+"0"), errTooNested.Error()}, // each of which is wrong
 		{nested(3, "0"), "array"},
 	} {
-		faults := schema.Check([]byte(c.body))
+		faults := schema.Check([]byte(c.body), MostValues)
 		if (len(faults) == 0) != (c.want == "") || (c.want != "" && !strings.Contains(faults[0].Detail, c.want)) {
 			t.Errorf("%.20s of %d bytes: %v, want %q", c.body, len(c.body), faults, c.want)
+		}
+	}
+}
+
+func TestWhatHoldsTooMuchIsNotReadAtAll(t *testing.T) {
+	d, err := Parse([]byte(`{"openapi": "3.1.0", "paths": {"/a": {"post": {"requestBody": {"content": {"application/json": {"schema": {
+		"type": "array", "items": {"type": "string"}, "additionalProperties": {"type": "string"}}}}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, schema, p := d.Request(request(t, "POST /a", "Content-Length: 5", "Content-Type: application/json"), []byte("/a"))
+	if p != nil || schema == nil {
+		t.Fatalf("%v, %+v", schema, p)
+	}
+	const million = 1 << 20
+	for name, body := range map[string]string{
+		"elements": "[0" + strings.Repeat(",0", million) + "]",
+		"members":  `{"a":0` + strings.Repeat(`,"a":0`, million) + "}",
+		"nothing":  "[[]" + strings.Repeat(",{}", million) + "]",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		faults := schema.Check([]byte(body), MostValues)
+		runtime.ReadMemStats(&after)
+		if len(faults) != 1 || !strings.Contains(faults[0].Detail, "it holds more than 65536 values") {
+			t.Errorf("%s: %v", name, faults)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc - uint64(len(body)); took > 1<<20 {
+			t.Errorf("%s: %d bytes for %d", name, took, len(body))
+		}
+	}
+	if faults := schema.Check([]byte("["+strings.Repeat(`"", `, MostValues-2)+`""]`), MostValues); len(faults) > 0 {
+		t.Errorf("as many as there may be: %v", faults)
+	}
+}
+
+func TestValuesAreCounted(t *testing.T) {
+	for text, want := range map[string]burden{
+		"":                          {},
+		" 1 ":                       {values: 1},
+		`"[1,2]\\\"," `:             {values: 1},
+		"[]":                        {values: 1},
+		" [ ] ":                     {values: 1},
+		"[{}, [] ]":                 {values: 3, deepest: 1, steps: 2},
+		`{"a" : 1, "b,\"": [2, 3]}`: {values: 5, deepest: 2, steps: 6},
+		"[true,null,-1.5e+3]":       {values: 4, deepest: 1, steps: 3},
+		`{"a":1e9999}`:              {values: 2, deepest: 1, steps: 1, digits: true},
+		`["1e9999"]`:                {values: 2, deepest: 1, steps: 1},
+		"]]":                        {},
+		`["`:                        {values: 2, deepest: 1, steps: 1},
+	} {
+		if got := weigh([]byte(text)); got != want {
+			t.Errorf("%s: %+v, want %+v", text, got, want)
 		}
 	}
 }

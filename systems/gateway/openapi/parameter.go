@@ -214,7 +214,7 @@ func (p *parameter) check(came []string, decode func(string) (string, error)) []
 	}
 	switch {
 	case p.text:
-		v, err := jsonValue([]byte(came[0]))
+		v, err := jsonValue([]byte(came[0]), MostValues)
 		if err != nil {
 			return fault("it is not JSON")
 		}

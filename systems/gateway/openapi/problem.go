@@ -54,9 +54,9 @@ func (p *Problem) Body() []byte {
 // Schema is what a value must be like.
 type Schema struct{ compiled *jsonschema.Schema }
 
-// Check holds the content of a body against the schema.
-func (s *Schema) Check(content []byte) []Fault {
-	v, err := jsonValue(content)
+// Check holds the content of a body against the schema. One of more values than these is not looked into.
+func (s *Schema) Check(content []byte, most int) []Fault {
+	v, err := jsonValue(content, most)
 	if err != nil {
 		return []Fault{{In: "body", Detail: "it cannot be read as JSON: " + short(err.Error())}}
 	}

@@ -111,10 +111,14 @@ func bearable(n string) bool {
 	return true
 }
 
+// MostValues is how many values a text of JSON may hold where nothing is written of it, elements and members among them. Held against a schema that none of them
+// fits, each takes some hundred bytes, however short it is.
+const MostValues = 1 << 16
+
 // What is wrong is told with the way to it, so that a value nested deeply that is wrong in many places would cost many times its size.
 const (
 	mostNesting = 100
-	mostSteps   = 8 << 20 // of the ways to all that a value holds, together
+	meanNesting = 16 // of the most values that there may be
 )
 
 var (
@@ -122,34 +126,77 @@ var (
 	errTooNested     = errors.New("too much is nested in it")
 )
 
-// burden is what it costs to hold a value against a schema.
-type burden struct{ steps int }
+// burden is what it costs to hold a text that is JSON against a schema.
+type burden struct {
+	values  int
+	deepest int  // value
+	steps   int  // of the ways to all values, together
+	digits  bool // more of them than can be compared
+}
 
-// add adds a value that stands so deep, with all that it holds. An error tells that it is too much.
-func (b *burden) add(v any, depth int) error {
-	if b.steps += depth; depth > mostNesting || b.steps > mostSteps {
-		return errTooNested
+// weigh looks at the text, as what is made of it would already be too much. Of one that is no JSON it tells nothing: that is never made.
+func weigh(text []byte) burden {
+	var b burden
+	depth, begins := 0, true // a value begins with the next byte that means something
+	for at := 0; at < len(text); at++ {
+		switch text[at] {
+		case ' ', '\t', '\r', '\n', ':':
+			continue
+		case ',':
+			begins = true
+			continue
+		case ']', '}':
+			depth, begins = depth-1, false
+			continue
+		}
+		if begins {
+			b.values++
+			b.steps += depth
+			b.deepest = max(b.deepest, depth)
+		}
+		begins = text[at] == '[' || text[at] == '{'
+		switch {
+		case begins:
+			depth++
+		case text[at] == '"':
+			at = endOfText(text, at)
+		default:
+			end := at + 1
+			for end < len(text) && strings.IndexByte("+-.0123456789Ee", text[end]) >= 0 {
+				end++
+			}
+			b.digits = b.digits || !bearable(string(text[at:end]))
+			at = end - 1
+		}
 	}
-	switch v := v.(type) {
-	case json.Number:
-		if !bearable(v.String()) {
-			return errTooManyDigits
+	return b
+}
+
+// endOfText is where the quotes are that end what those at a place begin, or the end of all.
+func endOfText(text []byte, at int) int {
+	for at++; at < len(text) && text[at] != '"'; at++ {
+		if text[at] == '\\' {
+			at++
 		}
-	case []any:
-		for _, one := range v {
-			if err := b.add(one, depth+1); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		for _, one := range v {
-			if err := b.add(one, depth+1); err != nil {
-				return err
-			}
-		}
+	}
+	return at
+}
+
+// bearable is why the text is too much; nil where it is not.
+func (b burden) bearable(most int) error {
+	switch {
+	case b.values > most:
+		return fmt.Errorf("it holds more than %d values", most)
+	case b.deepest > mostNesting || b.steps > meanNesting*most:
+		return errTooNested
+	case b.digits:
+		return errTooManyDigits
 	}
 	return nil
 }
+
+// Values is how many values a text holds, if it is JSON.
+func Values(text []byte) int { return weigh(text).values }
 
 // at is the value that a JSON pointer (RFC 6901), as it stands in a fragment, leads to.
 func at(root any, pointer string) (any, bool) {

@@ -3,16 +3,19 @@ package proxy
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"faceoff/systems/gateway/h2"
 	"faceoff/systems/gateway/route"
 )
 
@@ -119,6 +122,116 @@ func TestWhoLeavesTheQueueTakesNoPlace(t *testing.T) {
 	g.counted(t, "gateway_upstream_requests", 0)
 	if got := connectTo(t, g.address).get("/product/").StatusCode; got != 200 {
 		t.Errorf("status %d", got)
+	}
+}
+
+func TestBodiesThatAreStillComingHaveHalfOfThePlaces(t *testing.T) {
+	const places, slow = 4, 6
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		fmt.Fprint(w, len(b))
+	})
+	g := start(t, upstream, func(g *given) { g.upstreams[0].Most = places })
+	var held []*testClient
+	for range slow {
+		c := connectTo(t, g.address)
+		c.say("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 20000\n\nx")
+		held = append(held, c)
+	}
+	g.counted(t, "gateway_upstream_coming", places/2)
+	g.counted(t, "gateway_upstream_waiting", slow-places/2)
+	honest := connectTo(t, g.address)
+	for range 10 {
+		if got := body(t, honest.get("/product/")); got != "0" {
+			t.Errorf("%q", got)
+		}
+		for _, parts := range [][]string{
+			{"Content-Length: 4\n\nbody"}, {"Content-Length: 4\n\n", "body"}, {"Content-Length: 4\n\nbo", "dy"}, {"Transfer-Encoding: chunked\n\n4\nbod", "y\n0\n", "\n"},
+		} {
+			honest.say("POST /product/ HTTP/1.1\nHost: a\n")
+			for _, part := range parts {
+				honest.say(part)
+				time.Sleep(time.Millisecond) // so that it comes alone
+			}
+			if got := body(t, honest.answer("POST")); got != "4" {
+				t.Errorf("%q: %q", parts, got)
+			}
+		}
+	}
+	f := connectFramed(t, g.address)
+	f.ask(1, false, ":method", "POST", ":scheme", "http", ":authority", "a", ":path", "/product/")
+	g.counted(t, "gateway_upstream_waiting", slow-places/2+1)
+	f.raw(frame(h2.Data, 0, 1, []byte("bo")))
+	f.raw(frame(h2.Data, h2.EndStream, 1, []byte("dy")))
+	if status, content := f.status(1), f.content(1); status != "200" || content != "4" {
+		t.Errorf("%s: %q", status, content)
+	}
+	g.counted(t, "gateway_upstream_coming", places/2)
+	for _, c := range held { // who waits gets the place of who has sent all
+		c.say(strings.Repeat("x", 19999))
+	}
+	for _, c := range held {
+		if got := body(t, c.answer("POST")); got != "20000" {
+			t.Errorf("%q", got)
+		}
+	}
+	g.counted(t, "gateway_upstream_coming", 0)
+	g.counted(t, "gateway_upstream_requests", 0)
+}
+
+func TestWhoWaitsForItsOwnBodyNeedsNoQueue(t *testing.T) {
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
+	g := start(t, upstream, func(g *given) { g.upstreams[0].Most, g.upstreams[0].Queue = 4, 0 })
+	for range 2 {
+		connectTo(t, g.address).say("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 20000\n\nx")
+	}
+	g.counted(t, "gateway_upstream_coming", 2)
+	var waiting []*testClient
+	for range 2 {
+		c := connectTo(t, g.address)
+		c.say("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 4\n\n")
+		waiting = append(waiting, c)
+	}
+	g.counted(t, "gateway_upstream_waiting", 2)
+	beyond := connectTo(t, g.address)
+	beyond.say("POST /product/ HTTP/1.1\nHost: a\nContent-Length: 4\n\n")
+	wantError(t, beyond.answer("POST"), http.StatusServiceUnavailable)
+	for _, c := range waiting {
+		c.say("body")
+		if got := body(t, c.answer("POST")); got != "body" {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+func TestPlacesAddUpHoweverBodiesCome(t *testing.T) {
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		w.Write(b)
+	})
+	g := start(t, upstream, func(g *given) { g.upstreams[0].Most = 3 })
+	var clients sync.WaitGroup
+	for i := range 24 {
+		clients.Go(func() {
+			for j := range 8 {
+				c := connectTo(t, g.address)
+				want := strings.Repeat("x", 1+(i*j)%7*3000)
+				fmt.Fprintf(c, "POST /product/ HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s", len(want), want[:len(want)*(j%4)/3])
+				if (i+j)%5 == 0 {
+					c.Close() // some leave, whether they wait or not
+					continue
+				}
+				time.Sleep(time.Duration(i%3) * time.Millisecond)
+				io.WriteString(c, want[len(want)*(j%4)/3:])
+				if response := c.answer("POST"); response.StatusCode != 200 || body(t, response) != want {
+					t.Errorf("status %d", response.StatusCode)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	for _, name := range []string{"requests", "coming", "waiting"} {
+		g.counted(t, "gateway_upstream_"+name, 0)
 	}
 }
 
@@ -237,6 +350,58 @@ func TestASlowUpstreamIsTimedOut(t *testing.T) {
 	}
 }
 
+func TestNothingPutsATimeLimitOff(t *testing.T) {
+	drip := func(to io.Writer) (ended chan struct{}) {
+		ended = make(chan struct{})
+		go func() {
+			defer close(ended)
+			for _, err := io.WriteString(to, "x"); err == nil; _, err = io.WriteString(to, "x") {
+				time.Sleep(20 * time.Millisecond)
+			}
+		}()
+		return ended
+	}
+	says := func(text string, drips bool) string {
+		return startRaw(t, func(conn net.Conn, r *bufio.Reader) {
+			http.ReadRequest(r)
+			io.WriteString(conn, text)
+			if drips {
+				<-drip(conn)
+			}
+			io.Copy(io.Discard, r)
+		})
+	}
+	for _, c := range []struct {
+		name, upstream string
+		drips          bool // the client, of what it asks next
+		status         int
+	}{
+		{"a head that comes byte by byte", says("HTTP/1.1 200 OK\r\nX: ", true), false, 504},
+		{"no answer", says("", false), true, 504},
+		{"part of an answer", says("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbo", false), true, 200},
+	} {
+		g := start(t, c.upstream, func(g *given) { g.Stall, g.upstreams[0].Answer = 300*time.Millisecond, 300*time.Millisecond })
+		client := connectTo(t, g.address)
+		client.say("GET /product/ HTTP/1.1\nHost: a\n\n")
+		ended := make(chan struct{})
+		if c.drips {
+			ended = drip(client)
+		} else {
+			close(ended)
+		}
+		client.SetReadDeadline(time.Now().Add(5 * time.Second))
+		response, err := http.ReadResponse(client.r, nil)
+		if err != nil || response.StatusCode != c.status {
+			t.Errorf("%s: %v, %v", c.name, response, err)
+		} else if _, err := io.ReadAll(response.Body); (err != nil) != (c.status == 200) || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		client.Close()
+		receive(t, ended, "the end of the sender")
+		g.counted(t, "gateway_upstream_requests", 0)
+	}
+}
+
 func TestWhatAnUpstreamDoesWrongIs502(t *testing.T) {
 	closed := listen(t)
 	address := closed.Addr().String()
@@ -271,6 +436,23 @@ func TestAnAnswerThatBreaksOffLooksBroken(t *testing.T) {
 		response := connectTo(t, start(t, upstream, nil).address).get("/product/")
 		if b, err := io.ReadAll(response.Body); err == nil {
 			t.Errorf("%q looked whole: %q", answer, b)
+		}
+	}
+}
+
+func TestWhatAServerSaysTooMuchIsNobodysAnswer(t *testing.T) {
+	const head, more = "HTTP/1.1 200 OK\r\nContent-Length: 16000\r\nX: ", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison"
+	text := head + strings.Repeat("x", readSize-16000-len(head)-4) + "\r\n\r\n" + strings.Repeat("o", 16000) // as much as one read takes
+	upstream := startRaw(t, func(conn net.Conn, r *bufio.Reader) {
+		if _, err := http.ReadRequest(r); err == nil {
+			io.WriteString(conn, text+more)
+			io.Copy(io.Discard, r)
+		}
+	})
+	g := start(t, upstream, func(g *given) { g.Workers = 1 })
+	for range 3 {
+		if got := body(t, connectTo(t, g.address).get("/product/")); len(got) != 16000 {
+			t.Errorf("%.40s", got)
 		}
 	}
 }

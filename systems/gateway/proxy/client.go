@@ -56,6 +56,7 @@ type client struct {
 
 	member, rest, wait place       // among all clients, among quiet ones, in a queue
 	granted            atomic.Bool // it has left the queue with a place
+	turn               uint64      // when it came to the queue
 }
 
 // welcome takes a connection in.
@@ -124,15 +125,25 @@ func (c *client) close() {
 
 // ready is told by the worker that something about the connection has changed.
 func (c *client) ready() {
+	if c.phase == exchanging && c.link != nil && c.body.Done() && !c.tunnel && !c.pending() && !c.hung {
+		return // it is what the client asks next, which must not put off the time limits of this request
+	}
+	c.goOn()
+}
+
+// goOn does what there is to do.
+func (c *client) goOn() {
 	switch c.phase {
 	case reading:
 		c.read()
 	case gathering:
 		c.gather()
-	case delaying, queueing:
+	case delaying:
 		if c.hung {
 			c.abandon()
 		}
+	case queueing:
+		c.await()
 	case exchanging:
 		c.pump()
 	case framed:
@@ -154,8 +165,8 @@ func (c *client) proceed() {
 			return
 		}
 		c.enter()
-	case c.open && c.phase != queueing:
-		c.ready()
+	case c.open:
+		c.goOn()
 	}
 }
 
@@ -182,8 +193,8 @@ func (c *client) expired() {
 		c.skipHead()
 		c.fail(503, "too many requests in flight")
 	case gathering, exchanging:
-		if c.awaited() && c.keepsPace() {
-			c.w.wheel.start(&c.timer, c.w.server.settings.Stall)
+		if c.awaited() && c.keepsPace() && !c.overdue() {
+			c.w.wheel.start(&c.timer, c.untilLook())
 			return
 		}
 		c.tooSlow()
@@ -328,6 +339,7 @@ func (c *client) admit() {
 		place = c.route.Pick(rand.Uint32())
 	}
 	c.upstream = c.table.Upstreams[place]
+	c.coming = !c.bodyHere()
 	switch c.upstream.places.take(c) {
 	case granted:
 		c.holds = true
@@ -340,6 +352,51 @@ func (c *client) admit() {
 		w.metrics.shed.Add(1)
 		c.skipHead()
 		c.fail(503, "too many requests in flight")
+	}
+}
+
+// bodyHere reports whether all of the request's body is here: behind its head, or in HTTP/2 where it waits to be read.
+func (c *client) bodyHere() bool {
+	if c.stream != nil && c.stream.ended {
+		return true
+	}
+	body, text := c.body, c.in.data[c.head:]
+	for !body.Done() {
+		_, taken, _, err := body.Next(text)
+		if err != nil || taken == 0 {
+			return false
+		}
+		text = text[taken:]
+	}
+	return true
+}
+
+// mostAhead is how much of a body is read while its request waits for a place. In HTTP/2 nothing is, as that would let the client send more.
+const mostAhead = 8 << 10
+
+// await looks after a client that waits for a place. One with a small body, however it comes, needs none of those for bodies that are still coming.
+func (c *client) await() {
+	if c.hung {
+		c.abandon()
+		return
+	}
+	for c.coming {
+		if c.bodyHere() {
+			c.upstream.places.arrivedWaiting(c)
+			return
+		}
+		before := len(c.in.data)
+		if c.stream != nil || before >= c.head+mostAhead {
+			return
+		}
+		switch c.fill(c.w.inScratch, mostAhead) {
+		case later:
+			return
+		case ended, broken:
+			c.abandon()
+			return
+		}
+		c.moved += int64(len(c.in.data) - before)
 	}
 }
 

@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"time"
+
 	"faceoff/systems/gateway/guard"
 	"faceoff/systems/gateway/openapi"
 	"faceoff/systems/gateway/wire"
@@ -17,6 +19,7 @@ type checks struct {
 	body      wire.Reader     // it, as it comes
 	measured  int             // bytes of it that lie behind the head
 	content   []byte          // what it has
+	until     time.Duration   // it may come, by the worker's clock
 	invited   bool            // the client was told to go on sending it
 	reserved  int64           // bytes of mostGathered,
 	held      bool            // some of them for the answer
@@ -41,6 +44,7 @@ func (c *client) describe() bool {
 		return true
 	}
 	c.checks.body.Start(r.Body)
+	c.checks.until = w.wheel.now + w.server.settings.BodyTimeout
 	c.phase = gathering
 	c.gather()
 	return false
@@ -109,7 +113,7 @@ func (c *client) gather() {
 			c.moved += int64(len(c.in.data) - before)
 		case later:
 			c.in.keep(w)
-			w.wheel.start(&c.timer, w.server.settings.Stall)
+			w.wheel.start(&c.timer, c.untilLook())
 			c.watchPace()
 			return
 		case ended, broken:
@@ -117,6 +121,17 @@ func (c *client) gather() {
 			return
 		}
 	}
+}
+
+// overdue reports whether a body that is read whole has had its time. Its client may keep pace all the while.
+func (c *client) overdue() bool { return c.phase == gathering && c.w.wheel.now >= c.checks.until }
+
+// untilLook is how long a client that is waited for is left alone.
+func (c *client) untilLook() time.Duration {
+	if c.phase == gathering {
+		return min(c.w.server.settings.Stall, c.checks.until-c.w.wheel.now)
+	}
+	return c.w.server.settings.Stall
 }
 
 var tooManyBodies = &wire.Refusal{Status: 503, Reason: "too many bodies are read at a time"}
@@ -159,7 +174,7 @@ func (c *client) invite() {
 // weigh holds a body that is here whole against its schema, and goes on with the request.
 func (c *client) weigh() {
 	w, g := c.w, c.checks
-	faults := g.schema.Check(g.content)
+	faults := g.schema.Check(g.content, c.route.OpenAPI.Values)
 	g.content = nil
 	c.phase, c.pace = reading, pace{}
 	if len(faults) > 0 {
@@ -190,11 +205,12 @@ func (c *client) inspect(n int) decision {
 		content, whole := c.wholeAnswer(l.in.data[n:])
 		switch whole {
 		case undecided:
+			c.asked = false // the head is here, and the body may take its time
 			return undecided
 		case no:
 			w.metrics.unchecked.Add(1)
 		case yes:
-			if faults := schema.Check(content); len(faults) > 0 {
+			if faults := schema.Check(content, c.route.OpenAPI.Values); len(faults) > 0 {
 				problem, detail = openapi.MismatchOfAnswer(), ": "+faults[0].Pointer+" "+faults[0].Detail
 			}
 		}
@@ -237,6 +253,9 @@ func (c *client) wholeAnswer(text []byte) ([]byte, decision) {
 		if int64(len(content)) > most {
 			return nil, no
 		}
+	}
+	if openapi.Values(content) > c.route.OpenAPI.Values {
+		return nil, no
 	}
 	return content, yes
 }

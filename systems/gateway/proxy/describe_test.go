@@ -40,7 +40,7 @@ func described(t *testing.T, answers bool) func(*given) {
 	return func(g *given) {
 		g.Workers = 1
 		g.routes[0].Guard = &guard.Guard{Body: 1000}
-		g.routes[0].OpenAPI = &openapi.Rules{Document: document, Answers: answers, Most: 1000}
+		g.routes[0].OpenAPI = &openapi.Rules{Document: document, Answers: answers, Most: 1000, Values: 100}
 	}
 }
 
@@ -78,6 +78,7 @@ func TestRequestsAreHeldAgainstTheirDocument(t *testing.T) {
 		{"a body", "POST /product/ HTTP/1.1\nHost: a\nContent-Type: application/json\nContent-Length: 14\n\n" + fits, 200},
 		{"one in chunks", "POST /product/ HTTP/1.1\nHost: a\nContent-Type: application/json\nTransfer-Encoding: chunked\n\n4\n" + fits[:4] + "\na;x=y\n" + fits[4:] + "\n0\n\n", 200},
 		{"one that does not fit", "POST /product/ HTTP/1.1\nHost: a\nContent-Type: application/json\nContent-Length: 2\n\n{}", 400},
+		{"one of too many values", "POST /product/ HTTP/1.1\nHost: a\nContent-Type: application/json\nContent-Length: 317\n\n{\"name\": [" + strings.Repeat("[],", 101) + "[]]}", 400},
 		{"no body", "POST /product/ HTTP/1.1\nHost: a\n\n", 400},
 		{"another kind", "POST /product/ HTTP/1.1\nHost: a\nContent-Type: image/png\nContent-Length: 2\n\n{}", 415},
 		{"a kind that is not read", "POST /product/ HTTP/1.1\nHost: a\nContent-Type: text/plain\nContent-Length: 2\n\n{}", 200},
@@ -88,6 +89,9 @@ func TestRequestsAreHeldAgainstTheirDocument(t *testing.T) {
 		switch {
 		case c.status != 200:
 			p := wantProblem(t, response, c.status)
+			if c.name == "one of too many values" && !strings.Contains(p.Errors[0].Detail, "more than 100 values") {
+				t.Errorf("%s: %+v", c.name, p)
+			}
 			if c.name == "one that does not fit" && (len(p.Errors) != 1 || p.Errors[0].In != "body") {
 				t.Errorf("%s: %+v", c.name, p)
 			}
@@ -108,7 +112,7 @@ func TestRequestsAreHeldAgainstTheirDocument(t *testing.T) {
 	if n := asked.Load(); n != 4 {
 		t.Errorf("the upstream was asked %d times", n)
 	}
-	g.counted(t, `gateway_invalid_total{side="request"}`, 6)
+	g.counted(t, `gateway_invalid_total{side="request"}`, 7)
 }
 
 func TestABodyIsReadWholeBeforeItsRequestTakesAPlace(t *testing.T) {
@@ -208,7 +212,7 @@ func TestBodiesThatAreReadWholeOverHTTP2(t *testing.T) {
 }
 
 func TestAnswersAreHeldAgainstTheirDocument(t *testing.T) {
-	long := strings.Repeat("x", 1000)
+	long, many := strings.Repeat("x", 1000), strings.Repeat("0,", 100)+"0"
 	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		switch r.URL.Query().Get("n") {
@@ -224,6 +228,8 @@ func TestAnswersAreHeldAgainstTheirDocument(t *testing.T) {
 			io.WriteString(w, `es":"Eve"}`)
 		case "4":
 			io.WriteString(w, `{"names":"`+long+`"}`)
+		case "7":
+			io.WriteString(w, `{"names":[`+many+`]}`)
 		case "5":
 			w.WriteHeader(404)
 		case "6":
@@ -232,7 +238,7 @@ func TestAnswersAreHeldAgainstTheirDocument(t *testing.T) {
 	})
 	g := start(t, upstream, described(t, true))
 	c := connectTo(t, g.address)
-	for n, want := range map[int]string{1: `{"name":"Tom"}`, 2: `{"name":"Eve"}`, 4: `{"names":"` + long + `"}`} { // the last is too long to be read whole
+	for n, want := range map[int]string{1: `{"name":"Tom"}`, 2: `{"name":"Eve"}`, 4: `{"names":"` + long + `"}`, 7: `{"names":[` + many + `]}`} { // the last two are too long to be read whole, and too much to be checked
 		if response := c.get(fmt.Sprintf("/product/?n=%d", n)); response.StatusCode != 200 || body(t, response) != want {
 			t.Errorf("%d: %s", n, response.Status)
 		}
@@ -259,8 +265,51 @@ func TestAnswersAreHeldAgainstTheirDocument(t *testing.T) {
 		f.content(stream)
 	}
 	g.counted(t, `gateway_invalid_total{side="answer"}`, 3)
-	g.counted(t, "gateway_unchecked_answers_total", 1)
+	g.counted(t, "gateway_unchecked_answers_total", 2)
 	if got := g.log.String(); !strings.Contains(got, "missing property") {
 		t.Errorf("%s", got)
+	}
+}
+
+func TestABodyThatIsReadWholeHasItsTimeAndNoMore(t *testing.T) {
+	var asked atomic.Int64
+	change := described(t, false)
+	g := start(t, startCounted(t, &asked), func(g *given) {
+		change(g)
+		g.BodyTimeout, g.Pace = 300*time.Millisecond, 1 // so that who sends a byte now and then keeps pace
+	})
+	c := connectTo(t, g.address)
+	c.say("POST /product/ HTTP/1.1\nHost: a\nContent-Type: application/json\nContent-Length: 1000\n\n")
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for range 1000 {
+			if _, err := io.WriteString(c, " "); err != nil {
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	wantError(t, c.answer("POST"), 408)
+	c.wantEnd()
+	c.Close()
+	receive(t, ended, "the end of the sender")
+
+	f := connectFramed(t, g.address)
+	head := []string{":method", "POST", ":scheme", "http", ":authority", "a", ":path", "/product/", "content-type", "application/json"}
+	f.ask(1, false, head...)
+	f.raw(frame(h2.Data, 0, 1, []byte(`{`)))
+	if got := f.status(1); got != "408" {
+		t.Errorf("%s", got)
+	}
+	f.content(1)
+	f.wantReset(1, h2.NoError)
+	f.ask(3, false, head...)
+	f.raw(frame(h2.Data, h2.EndStream, 3, []byte(`{"name":"Tom"}`)))
+	if got := f.status(3); got != "200" {
+		t.Errorf("after one that was too slow: %s", got)
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the upstream was asked %d times", n)
 	}
 }

@@ -20,6 +20,7 @@ type exchange struct {
 	checks   *checks // nil where no document says how it is to be
 	memory   *memory // nil where nothing is stored
 	holds    bool    // a place of upstream
+	coming   bool    // the body is not here whole, as far as upstream's places know
 
 	kind    wire.Method
 	minor   byte
@@ -32,6 +33,7 @@ type exchange struct {
 	tunnel  bool        // it was granted: bytes pass both ways, unread
 
 	answer    wire.Reader
+	asked     bool // all of the request is sent, and the time limit of the answer's head runs
 	answering bool // the head of the final answer is on its way
 	answered  bool // all of it is here
 	framing   wire.Framing
@@ -75,8 +77,11 @@ func (c *client) dispatch() {
 	} else if err := c.encode(&c.body, &c.in, c.chunked); err != nil {
 		c.refuse(err)
 		return
-	} else if u.Framed && c.body.Done() {
-		c.repeat = append(c.repeat[:0], w.out...) // a server may say that it did nothing about it
+	} else if c.body.Done() {
+		c.arrived()
+		if u.Framed {
+			c.repeat = append(c.repeat[:0], w.out...) // a server may say that it did nothing about it
+		}
 	}
 	if m := c.route.Mirror; m != nil && c.body.Done() && !c.upgrade && (m.Upto == route.Whole || uint64(rand.Uint32())*route.Whole>>32 < uint64(m.Upto)) {
 		w.mirror(c.table.Upstreams[m.Upstream], w.out, c.kind)
@@ -121,7 +126,7 @@ func (c *client) attach(s *server, request []byte) bool {
 		w.wheel.start(&c.timer, c.upstream.Answer)
 	}
 	s.inFlight.Add(1)
-	l.client, c.link = c, l
+	l.client, c.link, c.asked = c, l, false
 	if !l.connecting && l.send(request) == broken {
 		l.hung, l.readable = true, true // whatever it said before it went is still read
 	}
@@ -149,7 +154,8 @@ func (c *client) detach(whole bool) {
 	c.dropDraft()
 	if c.holds {
 		c.holds = false
-		c.upstream.places.release(c.w)
+		c.upstream.places.release(c.w, c.coming)
+		c.coming = false
 	}
 }
 
@@ -198,7 +204,9 @@ func (c *client) pump() {
 			w.wheel.start(&c.timer, c.upstream.Connect)
 		case c.tunnel:
 			w.wheel.start(&c.timer, c.upstream.Tunnel)
+		case c.asked && !c.answering: // however it comes, and whatever else the client sends
 		case c.body.Done() && !l.pending() && !c.answering:
+			c.asked = true
 			w.wheel.start(&c.timer, c.upstream.Answer)
 		default:
 			w.wheel.start(&c.timer, w.server.settings.Stall)
@@ -223,6 +231,14 @@ func (c *client) awaitReader() {
 	}
 }
 
+// arrived lets others know whose body is still coming that this one's is here.
+func (c *client) arrived() {
+	if c.coming {
+		c.coming = false
+		c.upstream.places.arrived(c.w)
+	}
+}
+
 // pumpRequest passes the request's body on. False means that the exchange is over.
 func (c *client) pumpRequest() bool {
 	w, l := c.w, c.link
@@ -242,6 +258,9 @@ func (c *client) pumpRequest() bool {
 		if err := c.encode(&c.body, &c.in, c.chunked); err != nil {
 			c.refuse(err)
 			return false
+		}
+		if c.body.Done() {
+			c.arrived()
 		}
 		if len(w.out) > 0 {
 			if l.send(w.out) == broken {
@@ -382,6 +401,7 @@ func (c *client) encodeAnswer() bool {
 		in.took(n)
 		if r.Status < 200 && r.Status != 101 {
 			c.repeat = c.repeat[:0] // it was heard
+			c.asked = false         // and is at work
 			c.expects = c.expects && r.Status != 100
 			switch {
 			case c.stream != nil:

@@ -56,7 +56,7 @@ func startWith(t testing.TB, upstream string, change func(*given), prepare func(
 	t.Helper()
 	root := "/"
 	g := given{
-		Settings: Settings{Workers: 2, MaxClients: 100, MaxHead: 16 << 10, Streams: 100, HeadTimeout: patience, IdleTimeout: patience, Stall: patience, Via: "gateway"},
+		Settings: Settings{Workers: 2, MaxClients: 100, MaxHead: 16 << 10, Streams: 100, HeadTimeout: patience, IdleTimeout: patience, BodyTimeout: patience, Stall: patience, Via: "gateway"},
 		routes:   []*route.Route{{Path: "/product", Replace: &root}, {Path: "/v1/"}},
 	}
 	g.upstreams = []UpstreamSettings{plainUpstream(upstream)}

@@ -85,6 +85,10 @@ func (l *link) rest() {
 	w, u := l.w, l.upstream
 	l.client = nil
 	l.used = true
+	if l.readable && l.trunk == nil && l.fill(w.upScratch, readSize) != later { // what it says unasked must not become the next one's answer
+		l.close()
+		return
+	}
 	l.in.keep(w)
 	if u.kept[w.id] >= u.Keep || w.stopping || u.over() || l.hung || (len(l.in.data) > 0 && l.trunk == nil) {
 		l.close()

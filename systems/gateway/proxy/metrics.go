@@ -65,7 +65,7 @@ func (s *Server) Counts() []Count {
 		{"gateway_denied_total", "", "Requests that their route does not let in: not from there, too many, too large, or without a token.", sum(func(m *Metrics) *atomic.Int64 { return &m.denied }), false},
 		{"gateway_invalid_total", `side="request"`, invalidHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.invalid }), false},
 		{"gateway_invalid_total", `side="answer"`, invalidHelp, sum(func(m *Metrics) *atomic.Int64 { return &m.invalidAnswers }), false},
-		{"gateway_unchecked_answers_total", "", "Answers that were not held against their document, as they were too long, without a length, or too many.", sum(func(m *Metrics) *atomic.Int64 { return &m.unchecked }), false},
+		{"gateway_unchecked_answers_total", "", "Answers that were not held against their document, as they were too long or too much, without a length, or too many at a time.", sum(func(m *Metrics) *atomic.Int64 { return &m.unchecked }), false},
 		{"gateway_faults_total", "", "Requests that were delayed, answered wrongly or broken off on purpose.", sum(func(m *Metrics) *atomic.Int64 { return &m.faults }), false},
 		{"gateway_refused_total", "", "Requests that were malformed, ambiguous or too late.", sum(func(m *Metrics) *atomic.Int64 { return &m.refused }), false},
 		{"gateway_abandoned_total", "", "Requests whose client went before its answer.", sum(func(m *Metrics) *atomic.Int64 { return &m.abandoned }), false},
@@ -88,10 +88,11 @@ func (s *Server) Counts() []Count {
 	}
 	for _, u := range s.table.Load().Upstreams {
 		u.places.mu.Lock()
-		used, waiting := u.Most-u.places.free, u.places.long
+		used, coming, waiting := u.Most-u.places.free, u.places.coming, u.places.long
 		u.places.mu.Unlock()
 		counts = append(counts,
 			Count{"gateway_upstream_requests", `upstream="` + u.Name + `"`, "Requests in flight to an upstream.", int64(used), true},
+			Count{"gateway_upstream_coming", `upstream="` + u.Name + `"`, "Requests in flight whose body is not here whole.", int64(coming), true},
 			Count{"gateway_upstream_waiting", `upstream="` + u.Name + `"`, "Requests that wait for a place.", int64(waiting), true})
 	}
 	return counts

@@ -20,7 +20,7 @@ func (w *worker) mirror(u *Upstream, request []byte, kind wire.Method) {
 	s := u.pick(nil)
 	if s == nil {
 		w.metrics.unmirrored.Add(1)
-		u.places.release(w)
+		u.places.release(w, false)
 		return
 	}
 	l := w.idle(u, s)
@@ -29,7 +29,7 @@ func (w *worker) mirror(u *Upstream, request []byte, kind wire.Method) {
 		if l, err = w.connect(u, s); err != nil {
 			u.failed(s)
 			w.metrics.unmirrored.Add(1)
-			u.places.release(w)
+			u.places.release(w, false)
 			return
 		}
 	}
@@ -125,5 +125,5 @@ func (l *link) endShadow(whole bool) {
 	} else {
 		l.close()
 	}
-	u.places.release(l.w)
+	u.places.release(l.w, false)
 }

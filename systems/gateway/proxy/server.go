@@ -26,6 +26,7 @@ type Settings struct {
 	Streams     int // requests that a client may have under way over a connection in HTTP/2; zero: it is not spoken
 	HeadTimeout time.Duration
 	IdleTimeout time.Duration
+	BodyTimeout time.Duration // for a body that is read whole
 	Stall       time.Duration // without a byte moving, within a body
 	Pace        int64         // bytes a second, the least that a client which is waited for must take or give
 	Via         string

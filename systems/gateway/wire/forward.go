@@ -1,5 +1,7 @@
 package wire
 
+import "bytes"
+
 // Outbound is what a request gets on its way to an upstream, beside what the client sent.
 type Outbound struct {
 	Path    []byte // instead of the request's own
@@ -36,7 +38,7 @@ func AppendRequest(to []byte, r *Request, o *Outbound) []byte {
 				continue
 			}
 		}
-		if field.dropped || named(o.Drop, field.Name) {
+		if field.dropped || named(o.Drop, field.Name) || disguised(field.Name, o.Drop) {
 			continue
 		}
 		to = appendField(to, field.Name, field.Value)
@@ -63,6 +65,16 @@ func AppendRequest(to []byte, r *Request, o *Outbound) []byte {
 	}
 	to = appendFraming(to, r.Body)
 	return append(to, "\r\n"...)
+}
+
+// disguised reports whether a name is, with underscores, one that means something to a proxy, or does not go on. Servers that make variables of fields (CGI,
+// WSGI) take X_Forwarded_For for X-Forwarded-For.
+func disguised(name []byte, drop []string) bool {
+	if bytes.IndexByte(name, '_') < 0 {
+		return false
+	}
+	plain := bytes.ReplaceAll(name, []byte("_"), []byte("-"))
+	return lookup(plain) != Other || named(drop, plain)
 }
 
 // passes decides on the fields that are neither unknown nor always removed.

@@ -41,6 +41,16 @@ func TestWhatAClientSaysAboutHopsIsBelievedOnDemand(t *testing.T) { // RFC 7239
 	}
 }
 
+func TestUnderscoresAreNoDisguise(t *testing.T) {
+	routed := plainOutbound
+	routed.Drop, routed.Lines = []string{"x-shop"}, []byte("X-Shop: one\r\n")
+	got := sent(t, routed, "GET / HTTP/1.1", "Host: shop.example", "X_Forwarded_For: 192.0.2.1", "x-forwarded_proto: https", "X_Shop: two", "Transfer_Encoding: chunked", "X_Other: 1")
+	if want := lines("GET /products HTTP/1.1", "Host: upstream:80", "X_Other: 1", "X-Forwarded-For: 192.0.2.9", "X-Forwarded-Host: shop.example",
+		"X-Forwarded-Proto: http", "X-Shop: one"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestWhatAGatewayAddsToARequest(t *testing.T) {
 	named := plainOutbound
 	named.Via = "gateway"
