@@ -76,16 +76,24 @@ fn users_who_make_their_rounds_are_planned_to_be_done_before_the_time_is_over() 
     let folder = Folder::new();
     folder.system("a", &[]);
     folder.system("b", &[]);
-    folder.write("workloads/twice.toml", "name = \"twice\"\nsummary = \"s\"\n[[step]]\npath = \"/hello\"\n[[step]]\npath = \"/hello\"\n");
+    let step = "[[step]]\npath = \"/\"\n[step.answer]\nbody_file = \"hello.txt\"\n";
+    folder.write("workloads/twice.toml", &format!("name = \"twice\"\nsummary = \"s\"\n{step}{step}"));
     let plan = |load: &str, measure: &str| {
-        let cell = format!("[[cell]]\nname = \"c\"\nworkload = \"twice\"\nload = {{ kind = \"users\", users = 50, ramp = \"20s\"{load} }}\n");
+        let cell =
+            format!("[[cell]]\nname = \"c\"\nworkload = \"twice\"\nload = {{ kind = \"users\", users = 50, ramp = \"20s\"{load} }}\n");
         let design = format!("[design]\nblocks = 6\nwarmup = \"0s\"\nmeasure = \"{measure}\"\n");
-        folder.write("experiments/u.toml", &format!("name = \"u\"\nquestion = \"Which?\"\nbaseline = \"a\"\ncontenders = [\"b\"]\n{cell}{design}"));
+        folder.write(
+            "experiments/u.toml",
+            &format!("name = \"u\"\nquestion = \"Which?\"\nbaseline = \"a\"\ncontenders = [\"b\"]\n{cell}{design}"),
+        );
         folder.run(&["run", "u", "--plan"]).expect(0).err
     };
     let [rounds, endless] = [", pause = \"1s..3s\", rounds = 3", ", pause = \"1s..3s\""];
     let long = plan(rounds, "5m");
-    assert!(long.contains("workload twice, done after an estimated 30 s where answers are short\n") && long.contains("5 min per cell"), "{long}");
+    assert!(
+        long.contains("workload twice, done after an estimated 30 s where answers are short\n") && long.contains("5 min per cell"),
+        "{long}"
+    );
     // 12 trials of half a minute, and what each needs besides.
     assert!((360.0..420.0).contains(&lasts(&long)), "{long}");
     for (load, measure) in [(endless, "60s"), (rounds, "25s"), (", rounds = 1", "20s")] {

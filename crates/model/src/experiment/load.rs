@@ -386,7 +386,11 @@ mod tests {
         let users = |ramp, pause, rounds| Load::Users { users: 100, ramp, pause, rounds, pooled: None };
         assert_eq!(users(30 * S, Pause::Uniform { from: S, to: 2 * S }, Some(30)).rounds_take(1), Some(Duration::from_millis(73_530)));
         assert_eq!(users(S, Pause::Exponential(2 * S), Some(2)).rounds_take(3), Some(Duration::from_millis(11_006)));
-        assert_eq!(users(60 * S, Pause::Constant(9 * S), Some(1)).rounds_take(1), Some(Duration::from_millis(60_001)), "nobody pauses before a first request");
+        assert_eq!(
+            users(60 * S, Pause::Constant(9 * S), Some(1)).rounds_take(1),
+            Some(Duration::from_millis(60_001)),
+            "nobody pauses before a first request"
+        );
         assert_eq!(users(S, Pause::Constant(S), Some(u64::MAX)).rounds_take(1), Some(Duration::MAX));
         assert_eq!(users(S, Pause::Constant(S), None).rounds_take(1), None);
         assert_eq!(Load::closed(1).rounds_take(1), None);

@@ -309,7 +309,10 @@ fn is_there(told: &UnderWay) -> bool {
 fn longest_silence(record: &Record) -> Duration {
     let experiment = &record.header.experiment;
     let at_most = |cell: &_| experiment.measured_at_most(cell);
-    experiment.trial_estimate(Duration::from_secs(60), experiment.design.warmup, at_most).saturating_mul(2).saturating_add(Duration::from_secs(120))
+    experiment
+        .trial_estimate(Duration::from_secs(60), experiment.design.warmup, at_most)
+        .saturating_mul(2)
+        .saturating_add(Duration::from_secs(120))
 }
 
 fn cpu_of(clock: ClockId) -> Duration {
