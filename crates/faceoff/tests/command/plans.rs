@@ -51,8 +51,8 @@ fn every_experiment_of_an_article_plans_enough_blocks_and_a_quick_form_of_five_m
             "{name}: {} blocks",
             experiment.design.blocks
         );
-        // A block of `bank` takes long, as said above; and a single verdict is often settled at the first look.
-        let may_end_before = ["bank", "go-or-spring"].contains(&name.as_str());
+        // A single verdict is often settled at the first look.
+        let may_end_before = name == "go-or-spring";
         let whole = plan(&[]);
         assert!(may_end_before || !whole.contains("may end it before"), "{name} does not fit its budget\n{whole}");
         let quick = plan(&["--quick"]);
