@@ -67,7 +67,7 @@ class PetsTest {
         byte[] pets = Files.readAllBytes(Path.of("../../workloads/pets.json"));
         HttpResponse<byte[]> inTheClear = ask(client, "http://127.0.0.1:" + clear + "/v1/pets", null);
         assertArrayEquals(pets, inTheClear.body());
-        for (HttpClient.Version version : HttpClient.Version.values()) {
+        for (HttpClient.Version version : List.of(HttpClient.Version.HTTP_1_1, HttpClient.Version.HTTP_2)) {
             HttpClient trusting = HttpClient.newBuilder().version(version).sslContext(trust()).build();
             HttpResponse<byte[]> overTls = ask(trusting, "https://127.0.0.1:" + port + "/v1/pets", null);
             assertEquals(version, overTls.version());
