@@ -95,11 +95,8 @@ impl Capacity {
     pub fn load_at(&self, level: f64, duration: Duration) -> Load {
         match self.of {
             Of::Users { pause, pooled } => {
-                let mean = match pause {
-                    Pause::Constant(pause) | Pause::Exponential(pause) => pause,
-                    Pause::Uniform { from, to } => (from + to) / 2,
-                };
-                Load::Users { users: level as u32, ramp: mean.min(duration / RAMP_SHARE), pause, rounds: None, pooled }
+                let ramp = pause.mean().min(duration / RAMP_SHARE);
+                Load::Users { users: level as u32, ramp, pause, rounds: None, pooled }
             }
             Of::Rate { spacing, in_flight_max } => Load::Arrivals {
                 rate_per_s: level,

@@ -5,7 +5,7 @@ use crate::secret;
 use std::collections::BTreeMap;
 
 /// Placeholders that stand for one text, besides `{port.NAME}`.
-const TEXTS: [&str; 19] = [
+const TEXTS: [&str; 20] = [
     "java",
     "java.home",
     "work",
@@ -13,6 +13,7 @@ const TEXTS: [&str; 19] = [
     "cores",
     "descriptors",
     "upstream.http",
+    "upstream.https",
     "upstream.address",
     "upstream.port",
     "database.host",

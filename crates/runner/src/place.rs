@@ -92,6 +92,13 @@ pub struct Inside {
     pub published: Vec<(u16, u16)>,
 }
 
+impl Inside {
+    /// The named ports with their numbers, as the system knows them.
+    pub(crate) fn ports(&self, names: &[String]) -> Vec<(String, u16)> {
+        names.iter().filter_map(|name| Some((name.clone(), self.texts.get(&format!("port.{name}"))?.parse().ok()?))).collect()
+    }
+}
+
 /// A start, with all placeholders filled in.
 pub struct Order<'a> {
     /// Who.

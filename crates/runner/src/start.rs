@@ -43,7 +43,7 @@ pub struct Surroundings<'a> {
     /// How much of the machine it may use.
     pub limits: Limits,
     /// Where a proxy finds its upstream.
-    pub upstream: Option<SocketAddr>,
+    pub upstream: Option<Upstream>,
     /// Where it finds its database: what `{database.*}` stands for.
     pub database: Option<&'a BTreeMap<String, String>>,
     /// The CPUs it may use.
@@ -58,6 +58,15 @@ pub struct Surroundings<'a> {
     pub stop: &'a AtomicBool,
 }
 
+/// Where an upstream is reached by what stands before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Upstream {
+    /// Where it is asked.
+    pub address: SocketAddr,
+    /// Its port `https`, where it has one that is known.
+    pub https: Option<SocketAddr>,
+}
+
 /// A system that answers.
 pub struct Running {
     /// What was started; `None` of a service that ran already.
@@ -66,6 +75,8 @@ pub struct Running {
     pub began_ns: u64,
     /// Where it listens.
     pub address: SocketAddr,
+    /// Its ports as it knows them, by name; none of a service that ran already.
+    ports: Vec<(String, u16)>,
     /// Where requests go, and how they are spoken.
     pub target: Target,
     /// The command, as it was run.
@@ -156,10 +167,12 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
                 let reset = Command { words: prepared.reset, env: prepared.env };
                 let process = Some(process);
                 let (command, _scrub) = (prepared.command, Some(prepared.scrub));
+                let ports = prepared.inside.ports(&system.start.ports);
                 return Ok(Running {
                     process,
                     began_ns,
                     address,
+                    ports,
                     target,
                     command,
                     ready_after_ns,
@@ -225,11 +238,12 @@ fn reach(contender: &Contender, reached: &Reached, ready: &Workload, around: &Su
                     let (command, reset) = (vec![reached.url.clone()], Command::default());
                     // Nothing is started, but what other generators say of it is kept there.
                     let (process, ready_after_ns, scaled_out_after_ns, _scrub) = (None, None, None, Some(Scrub(around.work.to_owned())));
-                    let address = *address;
+                    let (address, ports) = (*address, vec![]);
                     return Ok(Running {
                         process,
                         began_ns,
                         address,
+                        ports,
                         target,
                         command,
                         ready_after_ns,
@@ -297,10 +311,11 @@ fn prepare(contender: &Contender, around: &Surroundings<'_>) -> Result<Prepared,
     let inside = around.runner.inside(contender, around, &work)?;
     let mut values = values(contender, None);
     values.texts.extend(inside.texts.clone());
-    if let Some(upstream) = around.upstream {
-        values.texts.insert("upstream.http".into(), format!("http://{upstream}"));
-        values.texts.insert("upstream.address".into(), upstream.to_string());
-        values.texts.insert("upstream.port".into(), upstream.port().to_string());
+    if let Some(Upstream { address, https }) = around.upstream {
+        values.texts.insert("upstream.http".into(), format!("http://{address}"));
+        values.texts.insert("upstream.address".into(), address.to_string());
+        values.texts.insert("upstream.port".into(), address.port().to_string());
+        values.texts.extend(https.map(|address| ("upstream.https".into(), format!("https://{address}"))));
     }
     values.texts.extend(around.database.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
     values.texts.insert("cores".into(), around.cpus.len().to_string());
@@ -308,6 +323,9 @@ fn prepare(contender: &Contender, around: &Surroundings<'_>) -> Result<Prepared,
     let no_value = |name: String| match name.as_str() {
         name if name.starts_with(secret::PREFIX) => secret::value(&name[secret::PREFIX.len()..])
             .map_or_else(|missing| format!("{} ({})", missing.message, missing.hint), |_| name.to_owned()),
+        "upstream.https" if around.upstream.is_some() => {
+            "`{upstream.https}` has no value: the upstream has no port `https`, or none that is reached by its number".to_owned()
+        }
         name if name.starts_with("upstream") => format!("`{{{name}}}` has no value: the experiment names no upstream"),
         name if name.starts_with("database") => format!("`{{{name}}}` has no value: the experiment names no database"),
         name => format!("`{{{name}}}` has no value here"),
@@ -350,6 +368,13 @@ fn outside(values: &Values, contender: &Contender, around: &Surroundings<'_>, in
     outside
 }
 
+/// The port `https` of a system, where others reach its first port at an address; known where they do so by the number that it listens at.
+fn https_beside(address: SocketAddr, ports: &[(String, u16)]) -> Option<SocketAddr> {
+    let is_as_it_listens = ports.first().is_some_and(|(_, first)| *first == address.port());
+    let https = ports.iter().find(|(name, _)| is_as_it_listens && name == "https");
+    https.map(|(_, port)| SocketAddr::new(address.ip(), *port))
+}
+
 impl Running {
     /// Its process id, where it was started.
     pub fn pid(&self) -> Option<u32> {
@@ -367,8 +392,9 @@ impl Running {
     }
 
     /// Where other systems of the run reach it.
-    pub fn seen_by_others(&self) -> SocketAddr {
-        self.process.as_ref().and_then(|process| process.seen_by_others()).unwrap_or(self.address)
+    pub fn seen_by_others(&self) -> Upstream {
+        let address = self.process.as_ref().and_then(|process| process.seen_by_others()).unwrap_or(self.address);
+        Upstream { address, https: https_beside(address, &self.ports) }
     }
 
     /// CPU time of its processes so far; nothing where they are not ours.
@@ -411,5 +437,20 @@ impl Running {
         };
         let stopped = Stopped { after_ns, clean: failure.is_none(), status: ended.status };
         (Some(stopped), failure.map(|cause| Failure { stage: "stop".into(), cause, log }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_port_is_beside_the_first_where_that_is_reached_by_its_number() {
+        let ports = [("http".to_owned(), 8080), ("admin".to_owned(), 8081), ("https".to_owned(), 8082)];
+        let at = |text: &str| text.parse::<SocketAddr>().unwrap();
+        assert_eq!(https_beside(at("10.0.0.7:8080"), &ports), Some(at("10.0.0.7:8082")));
+        assert_eq!(https_beside(at("10.0.0.7:31080"), &ports), None, "a port of a node says nothing of the others");
+        assert_eq!(https_beside(at("127.0.0.1:8080"), &ports[..2]), None);
+        assert_eq!(https_beside(at("127.0.0.1:8080"), &[]), None);
     }
 }

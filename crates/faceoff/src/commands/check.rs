@@ -199,7 +199,7 @@ impl Checks<'_> {
         })
     }
 
-    fn around<'s>(&'s self, work: &'s Path, upstream: Option<std::net::SocketAddr>) -> Surroundings<'s> {
+    fn around<'s>(&'s self, work: &'s Path, upstream: Option<runner::start::Upstream>) -> Surroundings<'s> {
         let (tools, stop) = (&self.tools, self.place.stop);
         let (runner, limits, cpus) = (&*self.runner, Limits::default(), &self.cpus);
         Surroundings { tools, runner, limits, upstream, database: None, cpus, descriptors: None, work, run: "check", stop }

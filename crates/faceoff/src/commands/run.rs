@@ -14,6 +14,7 @@ use model::name::{ContenderName, did_you_mean};
 use model::problem::Problems;
 use model::record::{Event, Record};
 use model::units::show_duration;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -237,6 +238,10 @@ fn left_out(whole: &Experiment, quick: &Experiment, is_of_revision: bool) -> Opt
 pub fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error> {
     let cpus = runner::cpus::choose(experiment.place.cpus.as_ref())?;
     let mut text = format!("{}\n", experiment.question);
+    let mut lasts = BTreeMap::new();
+    for cell in &experiment.cells {
+        lasts.insert(&cell.name, experiment.measured_about(cell, catalog.workload_of(cell)?.steps.len()));
+    }
     let mut block = Duration::ZERO;
     let mut proofs = Duration::ZERO;
     for name in experiment.everybody() {
@@ -247,7 +252,7 @@ pub fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error>
             Some(_) => (Duration::from_secs(4), Duration::from_secs(20)),
             None => (Duration::from_millis(300), Duration::from_secs(9)),
         };
-        block += experiment.trial_estimate(start_up, steady);
+        block += experiment.trial_estimate(start_up, steady, |cell| lasts[&cell.name]);
         proofs += start_up + Duration::from_millis(500);
         let mark = if *name == experiment.baseline { "baseline" } else { "contender" };
         let note = if name.is_twin() { ", the baseline again: how far it stands from itself" } else { "" };
@@ -264,7 +269,13 @@ pub fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error>
     }
     for cell in &experiment.cells {
         let by = cell.driver.map_or(String::new(), |driver| format!(", by {}", driver.name()));
-        text += &format!("  {:<10} {}: {}{by}, workload {}\n", "cell", cell.name, cell.load.describe(), cell.asks());
+        let about = lasts[&cell.name];
+        let done = if about < experiment.measured_at_most(cell) {
+            format!(", done after an estimated {} where answers are short", show_duration(about))
+        } else {
+            String::new()
+        };
+        text += &format!("  {:<10} {}: {}{by}, workload {}{done}\n", "cell", cell.name, cell.load.describe(), cell.asks());
     }
     for (name, value) in experiment.describe_design() {
         text += &format!("  {name}: {value}\n");

@@ -51,8 +51,8 @@ fn every_experiment_of_an_article_plans_enough_blocks_and_a_quick_form_of_five_m
             "{name}: {} blocks",
             experiment.design.blocks
         );
-        // Users end by themselves, mostly long before the time they are given; and a single verdict is often settled at the first look.
-        let may_end_before = ["bank", "blocking-or-reactive", "go-or-spring"].contains(&name.as_str());
+        // A single verdict is often settled at the first look.
+        let may_end_before = name == "go-or-spring";
         let whole = plan(&[]);
         assert!(may_end_before || !whole.contains("may end it before"), "{name} does not fit its budget\n{whole}");
         let quick = plan(&["--quick"]);
@@ -68,4 +68,37 @@ fn every_experiment_of_an_article_plans_enough_blocks_and_a_quick_form_of_five_m
         }
     }
     assert!(tried >= 20, "{tried} experiments");
+}
+
+/// Two requests a round and three rounds each: five pauses, of 2 s on average.
+#[test]
+fn users_who_make_their_rounds_are_planned_to_be_done_before_the_time_is_over() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    folder.system("b", &[]);
+    let step = "[[step]]\npath = \"/\"\n[step.answer]\nbody_file = \"hello.txt\"\n";
+    folder.write("workloads/twice.toml", &format!("name = \"twice\"\nsummary = \"s\"\n{step}{step}"));
+    let plan = |load: &str, measure: &str| {
+        let cell =
+            format!("[[cell]]\nname = \"c\"\nworkload = \"twice\"\nload = {{ kind = \"users\", users = 50, ramp = \"20s\"{load} }}\n");
+        let design = format!("[design]\nblocks = 6\nwarmup = \"0s\"\nmeasure = \"{measure}\"\n");
+        folder.write(
+            "experiments/u.toml",
+            &format!("name = \"u\"\nquestion = \"Which?\"\nbaseline = \"a\"\ncontenders = [\"b\"]\n{cell}{design}"),
+        );
+        folder.run(&["run", "u", "--plan"]).expect(0).err
+    };
+    let [rounds, endless] = [", pause = \"1s..3s\", rounds = 3", ", pause = \"1s..3s\""];
+    let long = plan(rounds, "5m");
+    assert!(
+        long.contains("workload twice, done after an estimated 30 s where answers are short\n") && long.contains("5 min per cell"),
+        "{long}"
+    );
+    // 12 trials of half a minute, and what each needs besides.
+    assert!((360.0..420.0).contains(&lasts(&long)), "{long}");
+    for (load, measure) in [(endless, "60s"), (rounds, "25s"), (", rounds = 1", "20s")] {
+        let whole = plan(load, measure);
+        let seconds: f64 = measure.trim_end_matches('s').parse().unwrap();
+        assert!(!whole.contains("estimated") && (12.0 * seconds..12.0 * seconds + 60.0).contains(&lasts(&whole)), "{whole}");
+    }
 }

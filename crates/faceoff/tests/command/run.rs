@@ -139,6 +139,30 @@ fn a_proxy_that_takes_part_nowhere_stands_before_the_upstream_of_who_answers_the
 }
 
 #[test]
+fn a_proxy_is_told_where_its_upstream_speaks_tls_besides() {
+    let folder = Folder::new();
+    folder.system("plain", &[]);
+    folder.system("both", &[]);
+    folder.system("proxy", &[]);
+    let change = |name: &str, from: &str, to: &str| {
+        let path = folder.path().join(format!("systems/{name}/system.toml"));
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{text}");
+        std::fs::write(path, text.replace(from, to)).unwrap();
+    };
+    change("both", "ports = [\"http\"]", "ports = [\"http\", \"https\"]");
+    // Nobody listens there, and it asks nobody: it is told alone.
+    change("proxy", "kind = \"service\"", "kind = \"proxy\"");
+    change("proxy", "ports = [\"http\"]", "ports = [\"http\"]\nenv = { CLEAR = \"{upstream.http}\", TLS = \"{upstream.https}\" }");
+    folder.run(&["check", "proxy", "--upstream", "both"]).expect(0).says("1 right");
+    folder
+        .run(&["check", "proxy", "--upstream", "plain"])
+        .expect(1)
+        .says("`{upstream.https}` has no value: the upstream has no port `https`");
+    nothing_is_left(&folder);
+}
+
+#[test]
 fn two_runs_at_once_take_turns() {
     let folder = Folder::new();
     folder.system("a", &[]);

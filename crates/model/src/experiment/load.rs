@@ -152,6 +152,15 @@ impl Load {
         }
     }
 
+    /// About how long users need who make a number of rounds of so many requests, from the first user's beginning to the last one's end. How long answers
+    /// take is known of no workload before it is measured: they are taken as short.
+    pub fn rounds_take(&self, requests: usize) -> Option<Duration> {
+        let Load::Users { ramp, pause, rounds: Some(rounds), .. } = self else { return None };
+        let each = requests as f64 * *rounds as f64;
+        let pauses = pause.mean().as_secs_f64() * (each - 1.0).max(0.0);
+        Some(Duration::try_from_secs_f64(ramp.as_secs_f64() + pauses + each * SHORT_ANSWER.as_secs_f64()).unwrap_or(Duration::MAX))
+    }
+
     /// Most requests that can be under way at once.
     pub fn in_flight_max(&self) -> u64 {
         match self {
@@ -307,6 +316,14 @@ fn walk_users(table: &Table<'_>, axes: &mut Vec<Axis>) -> Load {
 }
 
 impl Pause {
+    /// How long it is on average.
+    pub fn mean(&self) -> Duration {
+        match self {
+            Pause::Constant(pause) | Pause::Exponential(pause) => *pause,
+            Pause::Uniform { from, to } => (*from + *to) / 2,
+        }
+    }
+
     /// For people: `1.0 s`, `1.0 s to 2.0 s`, `1.0 s on average (exponential)`.
     pub fn describe(&self) -> String {
         match self {
@@ -337,6 +354,9 @@ impl Pause {
     }
 }
 
+/// What an answer is taken to need where a plan says how long users' rounds take.
+const SHORT_ANSWER: Duration = Duration::from_millis(1);
+
 /// How many requests may be under way where a load with a schedule does not say.
 pub const DEFAULT_IN_FLIGHT: u64 = 1024;
 
@@ -355,3 +375,24 @@ pub const RATE_MIN: f64 = 0.001;
 
 /// The greatest rate of arrivals, per second.
 pub const RATE_MAX: f64 = 10_000_000.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_take_the_ramp_the_pauses_between_requests_and_short_answers() {
+        const S: Duration = Duration::from_secs(1);
+        let users = |ramp, pause, rounds| Load::Users { users: 100, ramp, pause, rounds, pooled: None };
+        assert_eq!(users(30 * S, Pause::Uniform { from: S, to: 2 * S }, Some(30)).rounds_take(1), Some(Duration::from_millis(73_530)));
+        assert_eq!(users(S, Pause::Exponential(2 * S), Some(2)).rounds_take(3), Some(Duration::from_millis(11_006)));
+        assert_eq!(
+            users(60 * S, Pause::Constant(9 * S), Some(1)).rounds_take(1),
+            Some(Duration::from_millis(60_001)),
+            "nobody pauses before a first request"
+        );
+        assert_eq!(users(S, Pause::Constant(S), Some(u64::MAX)).rounds_take(1), Some(Duration::MAX));
+        assert_eq!(users(S, Pause::Constant(S), None).rounds_take(1), None);
+        assert_eq!(Load::closed(1).rounds_take(1), None);
+    }
+}

@@ -274,15 +274,25 @@ impl Experiment {
         self
     }
 
-    /// About how long one trial takes, from what is written, a start-up time, and when such a system is
-    /// usually found steady.
-    pub fn trial_estimate(&self, start_up: Duration, steady: Duration) -> Duration {
+    /// About how long one trial takes, from what is written, a start-up time, when such a system is usually found steady, and how long each cell is measured.
+    pub fn trial_estimate(&self, start_up: Duration, steady: Duration, measured: impl Fn(&Cell) -> Duration) -> Duration {
         let settling = Duration::from_millis(700);
         let besides = |cell: &Cell| if cell.driver.is_some() { Duration::from_secs(3) } else { Duration::from_millis(300) };
         // Agents are greeted, told the start and waited for; before, they warm the contender up as well.
         let agreeing = if self.place.agents_asked() == 0 { Duration::ZERO } else { Duration::from_secs(3) };
-        let long = |cell: &Cell| cell.load.capacity().map_or(self.design.measure, Capacity::estimate) + besides(cell) + agreeing;
+        let long = |cell: &Cell| measured(cell) + besides(cell) + agreeing;
         start_up + steady.min(self.design.warmup) + self.cells.iter().map(long).sum::<Duration>() + settling
+    }
+
+    /// How long a cell is measured at most.
+    pub fn measured_at_most(&self, cell: &Cell) -> Duration {
+        cell.load.capacity().map_or(self.design.measure, Capacity::estimate)
+    }
+
+    /// About how long a cell is measured whose workload has so many requests: users who make their rounds are done before the time is over.
+    pub fn measured_about(&self, cell: &Cell, requests: usize) -> Duration {
+        let at_most = self.measured_at_most(cell);
+        cell.load.rounds_take(requests).map_or(at_most, |rounds| rounds.min(at_most))
     }
 
     /// What the design says, for people.

@@ -93,18 +93,26 @@ pub fn plot(title: &str, x_name: &str, y_name: &str, lines: &[Line]) -> Html {
     let points = lines.iter().flat_map(|line| line.points.iter().filter_map(|(x, y)| Some((*x, (*y)?))));
     let frame = Frame::around(points, true);
     let drawn = lines.iter().map(|line| {
-        let (mut path, mut is_down) = (String::new(), false);
-        for (x, y) in &line.points {
-            let Some(y) = y else {
-                is_down = false;
-                continue;
-            };
-            let (x, y) = frame.at(*x, *y);
-            // A point between gaps is a dot.
-            path += &if is_down { format!("L{x:.1},{y:.1}") } else { format!("M{x:.1},{y:.1}h0") };
-            is_down = true;
-        }
-        Html::default().raw("<path class=\"curve ").raw(line.class).raw("\" d=\"").text(path).raw("\"/>\n")
+        let stretches = line.points.split(|(_, y)| y.is_none()).map(|stretch| {
+            let places: Vec<(f64, f64)> = stretch.iter().filter_map(|(x, y)| Some(frame.at(*x, (*y)?))).collect();
+            match places.as_slice() {
+                [] => Html::default(),
+                // A line of one point would be as good as invisible.
+                [(x, y)] => Html::default()
+                    .raw("<circle class=\"point ")
+                    .raw(line.class)
+                    .raw("\" cx=\"")
+                    .number(*x)
+                    .raw("\" cy=\"")
+                    .number(*y)
+                    .raw("\" r=\"1.5\"/>\n"),
+                places => {
+                    let path: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+                    Html::default().raw("<path class=\"curve ").raw(line.class).raw("\" d=\"M").text(path.join("L")).raw("\"/>\n")
+                }
+            }
+        });
+        Html::default().all(stretches)
     });
     let picture = frame.picture(title, x_name, y_name, Html::default().all(drawn), false);
     let legend = lines.iter().map(|line| {
@@ -209,9 +217,20 @@ mod tests {
         let one = Frame::around(std::iter::once((4.0, 7.0)), false);
         assert!(one.at(4.0, 7.0).0 > LEFT && one.at(4.0, 7.0).1 < HEIGHT - BOTTOM);
         let none = plot("t", "x", "y", &[Line { name: "<b>".into(), class: "c1", points: vec![(0.0, None)] }]).document();
-        assert!(!none.contains("<path") && !none.contains("NaN"), "{none}");
-        let gap = [Line { name: "<b>".into(), class: "c1", points: vec![(0.0, Some(1.0)), (1.0, None), (2.0, Some(1.0))] }];
-        let gap = plot("t", "x", "y", &gap).document();
-        assert!(gap.contains("&lt;b&gt;") && gap.matches("d=\"M").next().is_some() && !gap.contains('L'), "{gap}");
+        assert!(!none.contains("<path") && !none.contains("<circle") && !none.contains("NaN"), "{none}");
+    }
+
+    #[test]
+    fn a_point_without_neighbours_is_a_dot() {
+        let drawn = |values: &[Option<f64>]| {
+            let points = values.iter().enumerate().map(|(at, value)| (at as f64, *value)).collect();
+            let html = plot("t", "x", "y", &[Line { name: "<b>".into(), class: "c4", points }]).document();
+            assert!(html.contains("&lt;b&gt;"), "{html}");
+            let picture = &html[..html.find("<figcaption").unwrap()];
+            [picture.matches("<circle class=\"point c4\"").count(), picture.matches("<path").count(), picture.matches('L').count()]
+        };
+        assert_eq!(drawn(&[Some(1.0)]), [1, 0, 0]);
+        assert_eq!(drawn(&[None, Some(0.0), None]), [1, 0, 0]);
+        assert_eq!(drawn(&[Some(1.0), None, Some(1.0), Some(2.0), Some(3.0), None, Some(2.0)]), [2, 1, 2]);
     }
 }

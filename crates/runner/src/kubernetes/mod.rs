@@ -191,7 +191,7 @@ impl Runner for Kubernetes {
             let instead = "FACEOFF_DATABASE may name one that listens elsewhere";
             return Err(format!("its database listens at {host}, where no pod reaches it; {instead}"));
         }
-        if let Some(upstream) = around.upstream.filter(|upstream| upstream.ip().is_loopback()) {
+        if let Some(upstream) = around.upstream.map(|upstream| upstream.address).filter(|address| address.ip().is_loopback()) {
             return Err(format!("its upstream listens at {upstream}, where no pod reaches it; have it run in the cluster as well"));
         }
         let namespace = self.cluster.namespace(around.run)?;

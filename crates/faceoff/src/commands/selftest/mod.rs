@@ -187,7 +187,8 @@ fn is_short(record: &Record) -> bool {
 
 fn trial_estimate(experiment: &Experiment) -> Duration {
     // Of what it allows for, this server needs hardly any.
-    experiment.trial_estimate(Duration::ZERO, experiment.design.warmup).saturating_sub(Duration::from_millis(500))
+    let at_most = |cell: &_| experiment.measured_at_most(cell);
+    experiment.trial_estimate(Duration::ZERO, experiment.design.warmup, at_most).saturating_sub(Duration::from_millis(500))
 }
 
 /// How much is left, by the estimates and by the pace so far.

@@ -308,7 +308,11 @@ fn is_there(told: &UnderWay) -> bool {
 /// For so long nothing may be written while a trial goes on: twice what it is expected to take from a slow start, and two minutes.
 fn longest_silence(record: &Record) -> Duration {
     let experiment = &record.header.experiment;
-    experiment.trial_estimate(Duration::from_secs(60), experiment.design.warmup).saturating_mul(2).saturating_add(Duration::from_secs(120))
+    let at_most = |cell: &_| experiment.measured_at_most(cell);
+    experiment
+        .trial_estimate(Duration::from_secs(60), experiment.design.warmup, at_most)
+        .saturating_mul(2)
+        .saturating_add(Duration::from_secs(120))
 }
 
 fn cpu_of(clock: ClockId) -> Duration {

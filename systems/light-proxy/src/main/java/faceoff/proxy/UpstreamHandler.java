@@ -16,8 +16,8 @@ import org.xnio.OptionMap;
 import org.xnio.ssl.XnioSsl;
 
 /**
- * What light-4j's LightProxyHandler is, over TLS, with HTTP/2 offered to the upstream or not: that one offers HTTP/1.1 alone,
- * whatever {@code proxy.http2Enabled} says.
+ * What light-4j's LightProxyHandler is, with HTTP/2 offered to an upstream over TLS or not: that one offers HTTP/1.1 alone,
+ * whatever {@code proxy.http2Enabled} says. An upstream in the clear is asked in HTTP/1.1.
  */
 public final class UpstreamHandler implements HttpHandler {
 

@@ -52,6 +52,10 @@ class LightProxyTest {
             Map<String, String> oursWithout = Map.of("PROXY_HANDLER", UpstreamHandler.class.getName(), "UPSTREAM_HTTP2", "false");
             assertEquals("HTTP/1.1", spoken(backend, oursWithout));
         }
+        try (Backend backend = Backend.plain()) {
+            Map<String, String> ours = Map.of("PROXY_HANDLER", UpstreamHandler.class.getName(), "UPSTREAM_HTTP2", "false");
+            assertEquals("HTTP/1.1", spoken(backend, ours));
+        }
     }
 
     /** The protocol in which a request reaches the upstream. */

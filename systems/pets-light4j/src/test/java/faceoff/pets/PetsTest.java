@@ -14,11 +14,17 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.KeyStore;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -54,6 +60,41 @@ class PetsTest {
         refusesWhatIsNotInTheSpecification(tokens.get("valid"));
     }
 
+    @Test
+    void listensInTheClearAndOverTlsAtOnce() throws Exception {
+        int clear = freePort();
+        start(Map.of("SERVER_ENABLEHTTP", "false", "SERVER_ENABLEHTTPS", "true", "SERVER_ENABLEHTTP2", "true", "PETS_CLEARPORT", "" + clear));
+        byte[] pets = Files.readAllBytes(Path.of("../../workloads/pets.json"));
+        HttpResponse<byte[]> inTheClear = ask(client, "http://127.0.0.1:" + clear + "/v1/pets", null);
+        assertArrayEquals(pets, inTheClear.body());
+        for (HttpClient.Version version : List.of(HttpClient.Version.HTTP_1_1, HttpClient.Version.HTTP_2)) {
+            HttpClient trusting = HttpClient.newBuilder().version(version).sslContext(trust()).build();
+            HttpResponse<byte[]> overTls = ask(trusting, "https://127.0.0.1:" + port + "/v1/pets", null);
+            assertEquals(version, overTls.version());
+            assertArrayEquals(pets, overTls.body());
+            assertEquals("TLSv1.2", overTls.sslSession().orElseThrow().getProtocol());
+            assertEquals(names(overTls), names(inTheClear), "both listeners answer with the same header fields");
+        }
+    }
+
+    /** Of an answer's header fields; HTTP/2 has none that speak of the connection. */
+    private static Set<String> names(HttpResponse<byte[]> answer) {
+        Set<String> names = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
+        names.addAll(answer.headers().map().keySet());
+        names.remove(":status");
+        names.remove("connection");
+        return names;
+    }
+
+    private static SSLContext trust() throws Exception {
+        KeyStore store = KeyStore.getInstance(Path.of("../light-proxy/config/client.truststore").toFile(), "password".toCharArray());
+        TrustManagerFactory trusted = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        trusted.init(store);
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(null, trusted.getTrustManagers(), null);
+        return context;
+    }
+
     private void refusesWhatIsNotInTheSpecification(String token) throws Exception {
         for (String path : List.of("/v1/pets?limit=abc", "/v1/pets?limit=0", "/v1/pets?limit=101", "/v1/pets/cat")) {
             assertEquals(400, get(path, token).statusCode(), path);
@@ -64,12 +105,10 @@ class PetsTest {
     }
 
     private void start(Map<String, String> settings) throws Exception {
-        try (ServerSocket free = new ServerSocket(0)) {
-            port = free.getLocalPort();
-        }
+        port = freePort();
         ProcessBuilder builder = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Dlight-4j-config-dir=config", "-cp", System.getProperty("java.class.path"), "com.networknt.server.Server");
-        builder.environment().put("SERVER_HTTPPORT", "" + port);
+        builder.environment().putAll(Map.of("SERVER_HTTPPORT", "" + port, "SERVER_HTTPSPORT", "" + port));
         builder.environment().putAll(settings);
         process = builder.redirectErrorStream(true).redirectOutput(Path.of("target/server.log").toFile()).start();
         Instant deadline = Instant.now().plus(Duration.ofMinutes(1));
@@ -78,6 +117,12 @@ class PetsTest {
                 throw new IOException("it does not listen:\n" + Files.readString(Path.of("target/server.log")));
             }
             Thread.sleep(50);
+        }
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket free = new ServerSocket(0)) {
+            return free.getLocalPort();
         }
     }
 
@@ -90,7 +135,11 @@ class PetsTest {
     }
 
     private HttpResponse<byte[]> get(String path, String token) throws Exception {
-        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path)).timeout(Duration.ofSeconds(30));
+        return ask(client, "http://127.0.0.1:" + port + path, token);
+    }
+
+    private static HttpResponse<byte[]> ask(HttpClient client, String uri, String token) throws Exception {
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(uri)).timeout(Duration.ofSeconds(30));
         if (token != null) {
             request.header("Authorization", "Bearer " + token);
         }
