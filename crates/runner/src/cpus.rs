@@ -68,8 +68,8 @@ pub fn pin_this_thread(cpus: &[usize]) -> rustix::io::Result<()> {
 
 /// Keeps all threads of a process on these CPUs, and those that they will make.
 pub(crate) fn pin_process(pid: u32, cpus: &[usize]) -> rustix::io::Result<()> {
-    let threads = procfs::threads(pid).into_iter().filter_map(|thread| Pid::from_raw(thread as i32));
-    threads.map(|thread| sched_setaffinity(Some(thread), &set_of(cpus))).collect()
+    let mut threads = procfs::threads(pid).into_iter().filter_map(|thread| Pid::from_raw(thread as i32));
+    threads.try_for_each(|thread| sched_setaffinity(Some(thread), &set_of(cpus)))
 }
 
 pub(crate) fn set_of(cpus: &[usize]) -> CpuSet {

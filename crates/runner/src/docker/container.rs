@@ -1,12 +1,12 @@
 //! A container: created, started, watched, stopped, removed.
 
 use super::{LOCK_LABEL, PORT, RUN_LABEL, WITHIN};
-use crate::{cgroup, cpus};
 use crate::engine::{Body, Engine, Trouble};
 use crate::image::WORK;
 use crate::place::{Order, Started};
 use crate::process::{Stop, last_lines, without_colours};
 use crate::procfs::{self, is_alive};
+use crate::{cgroup, cpus};
 use model::experiment::Network;
 use model::system::StopSignal;
 use model::units::show_bytes;
