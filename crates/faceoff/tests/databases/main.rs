@@ -173,12 +173,13 @@ fn kill(pid: u32) {
 }
 
 #[test]
-#[ignore = "fetches PostgreSQL and Go modules; part of `make test-all`"]
+#[ignore = "fetches PostgreSQL, Go modules and what Java's banks need; part of `make test-all`"]
 fn banks_keep_what_they_acknowledge_and_nothing_of_what_they_refuse() {
     let folder = Folder::new(6);
     folder.check(&["postgres"], None);
-    let banks = ["bank-go", "bank-go:connection-per-call", "bank-go:pool-10", "bank-go:pgx"];
-    let systems: Vec<&str> = ["postgres"].into_iter().chain(banks).collect();
+    let banks = ["bank-go", "bank-go:connection-per-call", "bank-go:pool-10", "bank-go:pgx", "bank-java", "bank-reactive"];
+    let refusing = ["bank-go:no-overdraft", "bank-go:pgx+no-overdraft", "bank-java:no-overdraft", "bank-reactive:no-overdraft"];
+    let systems: Vec<&str> = ["postgres"].into_iter().chain(banks).chain(refusing).collect();
     let said = folder.check(&systems, None);
     for system in &systems {
         assert_eq!(said[*system].0, "right", "{system}: {said:?}");
@@ -260,10 +261,10 @@ fn a_bank_that_lies_is_found_out_and_disqualified_though_every_answer_is_right()
 }
 
 #[test]
-#[ignore = "fetches PostgreSQL, Go modules and what Java's banks need, and takes half an hour; FACEOFF_CHAOS_BLOCKS says how many blocks of three trials; part of `make test-all`"]
+#[ignore = "fetches PostgreSQL, Go modules and what Java's banks need, and takes more than half an hour; FACEOFF_CHAOS_BLOCKS says how many blocks of three trials; part of `make test-all`"]
 fn every_acknowledged_write_is_there_whoever_is_killed_when() {
-    // Of five trials about four are killed.
-    let blocks = std::env::var("FACEOFF_CHAOS_BLOCKS").ok().and_then(|n| n.parse().ok()).unwrap_or(84);
+    // Of ten trials about nine are killed.
+    let blocks = std::env::var("FACEOFF_CHAOS_BLOCKS").ok().and_then(|n| n.parse().ok()).unwrap_or(75);
     let banks = ["bank-go", "bank-java", "bank-reactive"];
     let folder = Folder::of(blocks, "bank-fair", &banks[1..]);
     folder.check(&[&["postgres"][..], &banks[..]].concat(), None);
