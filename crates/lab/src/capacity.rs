@@ -96,10 +96,13 @@ impl Subject for Contender<'_, '_> {
         let measured = self.on_cpus(&self.plan(running, load, duration, seed))?;
         let ((contender_ns, behind_ns), around) = (used(), before.0.until_now());
         let (contender_ns, behind_ns) = (contender_ns.saturating_sub(before.1.0), behind_ns.saturating_sub(before.1.1));
-        // Of a service that ran already nobody knows what it used.
-        let others = running.pid().and_then(|_| around.others(cpus, contender_ns, behind_ns));
+        let is_ours = running.pid().is_some();
+        let ended = self.running.as_mut().ok().and_then(Running::ended);
+        // Of a service that ran already nobody knows what it used, nor any more of one that is gone.
+        let others = if is_ours && ended.is_none() { around.others(cpus, contender_ns, behind_ns) } else { None };
         let others_share = others.map(|(_, share)| share);
-        Ok((!measured.interrupted).then(|| Reading { steal_share: around.steal_share(), others_share, ..Reading::of(measured, load) }))
+        let steal_share = around.steal_share();
+        Ok((!measured.interrupted).then(|| Reading { steal_share, others_share, ended, ..Reading::of(measured, load) }))
     }
 
     fn quiet(&mut self) -> Result<Option<u64>, LoadError> {

@@ -219,6 +219,9 @@ pub struct Probe {
     /// CPU time that other programs used, of the contender's CPUs or of the generator's; `None` where that was not read, or was too little to be told.
     #[serde(default)]
     pub others_share: Option<f64>,
+    /// How the system ended while it was probed (`exit 3`): such a level is not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
     /// How the system came back from a level that it did not keep.
     pub recovery: Option<Recovery>,
 }
@@ -272,6 +275,8 @@ impl Probe {
             None => Some(Unfit::TooFew),
             _ if self.steal_share.is_some_and(|share| share > STEAL_SHARE_MAX) => Some(Unfit::Robbed),
             _ if self.others_share.is_some() => Some(Unfit::Disturbed),
+            // Whoever is gone broke the level, however hard the generator tried to reach it.
+            Some(false) if self.ended.is_some() => None,
             Some(false) if self.generator_busy > GENERATOR_BUSY_MAX || self.generator_late => Some(Unfit::Generator),
             Some(_) => None,
         }
@@ -431,6 +436,7 @@ mod tests {
             generator_late: false,
             steal_share: Some(0.0),
             others_share: None,
+            ended: None,
             recovery: None,
         }
     }
@@ -449,6 +455,8 @@ mod tests {
         assert_eq!(estimate(&all, 0.95, 1), Estimate::Unknown);
         // What is kept in spite of others is left out as well: else only luck would be.
         assert_eq!(Probe { others_share: Some(0.3), ..probe(20.0, Some(true)) }.says(), None);
+        // Who refuses connections because it is gone keeps the generator busy.
+        assert!(Probe { generator_busy: 0.95, generator_late: true, ended: Some("exit 3".into()), ..probe(20.0, Some(false)) }.says().is_some());
         // A busy generator breaks levels; it does not keep any.
         assert!(Probe { generator_busy: 0.95, ..probe(20.0, Some(true)) }.says().is_some());
         let with = |more: &[Probe]| estimate(&[&all[..], more].concat(), 0.95, 1);

@@ -37,6 +37,7 @@ fn probe(level: f64, kept: bool) -> Probe {
         generator_late: false,
         steal_share: Some(0.0),
         others_share: None,
+        ended: None,
         recovery: None,
     }
 }

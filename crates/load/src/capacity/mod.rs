@@ -54,6 +54,8 @@ pub struct Reading {
     pub steal_share: Option<f64>,
     /// CPU time that other programs used, where that is read and is not too little to be told.
     pub others_share: Option<f64>,
+    /// How the system ended meanwhile, where it did.
+    pub ended: Option<String>,
 }
 
 impl Reading {
@@ -70,6 +72,7 @@ impl Reading {
             generator_late: matches!(load, Load::Arrivals { .. }) && is_late && measured.in_flight_max < load.in_flight_max(),
             steal_share: None,
             others_share: None,
+            ended: None,
             times: measured.latency,
             counts: measured.counts,
             duration_ns: measured.duration_ns,
@@ -128,7 +131,8 @@ pub fn search(
         let load = capacity.load_at(next.level, duration);
         made += 1;
         let Some(reading) = subject.load(&load, duration, seed.wrapping_add(made))? else { return Ok(Ended::Stopped) };
-        if capacity.of.is_whole() && reading.counts.scheduled > 0 {
+        // Of whoever is gone nobody learns how often its users ask.
+        if capacity.of.is_whole() && reading.counts.scheduled > 0 && reading.ended.is_none() {
             per_level = Some(reading.counts.scheduled as f64 / duration.as_secs_f64() / next.level);
         }
         let mut probe = probe(capacity, next, &reading, timeout);
@@ -194,6 +198,10 @@ fn probe(capacity: &Capacity, next: Next, reading: &Reading, timeout: Duration) 
             kept.found += &format!(", but latency grows by {} a second", show_short(grows.by));
         }
     }
+    if let Some(status) = &reading.ended {
+        kept.kept = Some(false);
+        kept.found += &format!(", but it ended with {status}");
+    }
     let quantile = |q: f64| (times.len() >= smallest_sample(q)).then(|| times.quantile_ns(q));
     Probe {
         level: next.level,
@@ -210,6 +218,7 @@ fn probe(capacity: &Capacity, next: Next, reading: &Reading, timeout: Duration) 
         generator_late: reading.generator_late,
         steal_share: reading.steal_share,
         others_share: reading.others_share,
+        ended: reading.ended.clone(),
         recovery: None,
     }
 }

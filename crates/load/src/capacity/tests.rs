@@ -119,6 +119,7 @@ impl Subject for Simulated {
             generator_late: false,
             steal_share,
             others_share: is_disturbed.then_some(1.0 / 3.0),
+            ended: None,
         }))
     }
 

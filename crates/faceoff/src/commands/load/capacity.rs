@@ -179,6 +179,7 @@ mod tests {
             generator_late: false,
             steal_share: None,
             others_share: None,
+            ended: None,
             recovery: (!kept).then_some(Recovery { after_ns: 1_200_000_000, how: Recovered::ByItself }),
         }
     }
