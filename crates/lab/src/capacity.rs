@@ -78,11 +78,11 @@ impl Contender<'_, '_> {
         }
     }
 
-    /// Stops it, if it runs; from here on it failed.
-    fn end(&mut self, failure: Failure) {
-        if let Ok(running) = std::mem::replace(&mut self.running, Err(failure)) {
-            let _ = running.stop(&self.setup.ready.contender);
-        }
+    /// Stops it, if it runs; from here on it failed. What was wrong with how it ended.
+    fn end(&mut self, failure: Failure) -> Option<String> {
+        let running = std::mem::replace(&mut self.running, Err(failure)).ok()?;
+        let (_, failure) = running.stop(&self.setup.ready.contender);
+        failure.map(|failure| failure.cause)
     }
 }
 
@@ -112,8 +112,15 @@ impl Subject for Contender<'_, '_> {
         self.on_cpus(&quiet_plan(&plan, &one)).map(|measured| quiet_of(&measured))
     }
 
-    fn restart(&mut self) -> bool {
-        self.end(Failure { stage: "measure".into(), cause: "it was not started again".into(), log: vec![] });
+    fn has_ended(&mut self) -> bool {
+        self.running.as_mut().is_ok_and(|running| running.ended().is_some())
+    }
+
+    fn stop(&mut self) -> Option<String> {
+        self.end(Failure { stage: "measure".into(), cause: "it was not started again".into(), log: vec![] })
+    }
+
+    fn start(&mut self) -> bool {
         let first = self.given.workloads[0];
         self.running = start(&self.setup.ready.contender, first, self.around).map_err(|(failure, _)| failure);
         if let Ok(running) = &mut self.running {

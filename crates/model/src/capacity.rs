@@ -227,12 +227,15 @@ pub struct Probe {
 }
 
 /// How a system came back from a level that it did not keep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recovery {
     /// How long it took until single requests were answered as quickly as at first.
     pub after_ns: u64,
     /// How.
     pub how: Recovered,
+    /// What was wrong with its end, where it was started again: that it had ended by itself, was killed, or had run out of memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 impl Recovery {

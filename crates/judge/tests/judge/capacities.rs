@@ -1,7 +1,7 @@
 //! Capacities: blocks of searches with known edges.
 
 use crate::made_up::{self, histogram, measurement, name};
-use model::capacity::{Capacity, Ended, Of, Probe, Searched, Unfit};
+use model::capacity::{Capacity, Ended, Of, Probe, Recovered, Recovery, Searched, Unfit};
 use model::experiment::{Claim, Expectation, Load, Spacing};
 use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict};
 use model::metric::Metric;
@@ -135,6 +135,21 @@ fn others_on_the_cpus_are_a_fault() {
     assert_eq!((judgement.faults.len(), fault.kind.as_str(), fault.place.as_str()), (1, "other-cpu", "block 1, a, cell c"));
     assert!(fault.evidence.contains("66.7 %"), "{}", fault.evidence);
     assert_eq!(verdicts(&judgement)[0].spoilt, 1);
+}
+
+#[test]
+fn how_it_ended_under_a_level_is_said_and_costs_nothing() {
+    let mut record = record(1.5);
+    for trial in &mut record.trials[..4] {
+        let last = trial.capacities[0].probes.last_mut().unwrap();
+        let failure = Some("it had ended with exit 3 before it was stopped".into());
+        (last.ended, last.recovery) = (Some("exit 3".into()), Some(Recovery { after_ns: 1, how: Recovered::Restarted, failure }));
+    }
+    let judgement = judge::judge(&record);
+    assert!(judgement.faults.is_empty() && verdicts(&judgement)[0].outcome == Outcome::Better);
+    let line = &judgement.capacities[0].lines[0];
+    assert_eq!(line.restarts, 2);
+    assert_eq!(line.warnings, ["when a level was too much for it, it had ended with exit 3 before it was stopped"], "each once");
 }
 
 #[test]

@@ -94,8 +94,14 @@ pub trait Subject {
     /// As [`Subject::load`].
     fn quiet(&mut self) -> Result<Option<u64>, LoadError>;
 
-    /// Starts it again; whether that could be done.
-    fn restart(&mut self) -> bool;
+    /// Whether there is nobody any more who could come back.
+    fn has_ended(&mut self) -> bool;
+
+    /// Stops it; what was wrong with how it ended.
+    fn stop(&mut self) -> Option<String>;
+
+    /// Starts it after that; whether it could be done.
+    fn start(&mut self) -> bool;
 
     /// Lets time pass.
     fn rest(&mut self, for_so_long: Duration);
@@ -253,15 +259,17 @@ fn recover(subject: &mut dyn Subject, quiet_ns: u64) -> Result<Recovery, LoadErr
     let began_ns = subject.now_ns();
     let is_quiet = |found: Option<u64>| found.is_some_and(|ns| ns <= 2 * quiet_ns + QUIET_SLACK_NS);
     loop {
-        let came_back = is_quiet(subject.quiet()?);
+        let has_ended = subject.has_ended();
+        let came_back = !has_ended && is_quiet(subject.quiet()?);
         let after_ns = subject.now_ns() - began_ns;
         if came_back || subject.is_stopped() {
-            return Ok(Recovery { after_ns, how: Recovered::ByItself });
+            return Ok(Recovery { after_ns, how: Recovered::ByItself, failure: None });
         }
-        if after_ns >= RECOVERS_WITHIN.as_nanos() as u64 {
-            let restarted = subject.restart() && subject.quiet()?.is_some();
+        if has_ended || after_ns >= RECOVERS_WITHIN.as_nanos() as u64 {
+            let failure = subject.stop();
+            let restarted = subject.start() && subject.quiet()?.is_some();
             let how = if restarted { Recovered::Restarted } else { Recovered::Not };
-            return Ok(Recovery { after_ns: subject.now_ns() - began_ns, how });
+            return Ok(Recovery { after_ns: subject.now_ns() - began_ns, how, failure });
         }
         subject.rest(REST);
     }
@@ -308,7 +316,15 @@ impl Subject for Lone<'_> {
         crate::run(&quiet_plan(&self.plan, &one)).map(|measured| quiet_of(&measured))
     }
 
-    fn restart(&mut self) -> bool {
+    fn has_ended(&mut self) -> bool {
+        false
+    }
+
+    fn stop(&mut self) -> Option<String> {
+        None
+    }
+
+    fn start(&mut self) -> bool {
         false
     }
 

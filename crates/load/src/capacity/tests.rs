@@ -2,7 +2,7 @@ use super::*;
 use model::capacity::{Estimate, estimate};
 use model::experiment::{Overflow, Pause, Spacing};
 use model::threshold::ServiceLevel;
-use stats::Random;
+use stats::{Held, Random};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -22,6 +22,8 @@ struct Simulated {
     /// Above so many requests in a load it answers nothing any more, until it is started again.
     hangs_above: u64,
     hangs: bool,
+    /// Whether it ends instead.
+    ends: bool,
     can_restart: bool,
     restarts: u32,
     steals: Vec<f64>,
@@ -44,6 +46,7 @@ impl Simulated {
             random: Random::new(seed, 99),
             hangs_above: u64::MAX,
             hangs: false,
+            ends: false,
             can_restart: false,
             restarts: 0,
             steals: vec![],
@@ -119,7 +122,7 @@ impl Subject for Simulated {
             generator_late: false,
             steal_share,
             others_share: is_disturbed.then_some(1.0 / 3.0),
-            ended: None,
+            ended: self.has_ended().then(|| "exit 3".into()),
         }))
     }
 
@@ -137,7 +140,15 @@ impl Subject for Simulated {
         Ok(Some(longest))
     }
 
-    fn restart(&mut self) -> bool {
+    fn has_ended(&mut self) -> bool {
+        self.hangs && self.ends
+    }
+
+    fn stop(&mut self) -> Option<String> {
+        Some(if self.has_ended() { "it had ended with exit 3 before it was stopped" } else { "it was killed" }.into())
+    }
+
+    fn start(&mut self) -> bool {
         self.restarts += 1;
         if self.can_restart {
             (self.hangs, self.now) = (false, self.now + 5 * SECOND);
@@ -259,13 +270,31 @@ fn whoever_does_not_come_back_is_started_again_or_left() {
     let (ended, probes, estimate) = found(&mut server, &capacity(rate()), 1);
     assert_eq!((ended, server.restarts), (Ended::NotRecovered, 1));
     let last = probes.last().unwrap();
-    assert_eq!((last.kept, last.recovery.map(|r| r.how)), (Some(false), Some(Recovered::Not)));
+    assert_eq!((last.kept, last.recovery.as_ref().map(|r| r.how)), (Some(false), Some(Recovered::Not)));
     assert!(matches!(estimate, Estimate::Edge { .. }), "what is known is known: {estimate:?}");
     let mut server = hanging(true);
     let (ended, probes, estimate) = found(&mut server, &capacity(rate()), 1);
     assert!(ended == Ended::Done && server.restarts > 0);
-    assert!(probes.iter().any(|p| p.recovery.is_some_and(|r| r.how == Recovered::Restarted)));
+    assert!(probes.iter().any(|p| p.recovery.as_ref().is_some_and(|r| r.how == Recovered::Restarted)));
     assert!((estimate.level().unwrap() / 800.0 - 1.0).abs() < 0.02, "{estimate:?}");
+}
+
+/// Whoever is gone cannot come back, so nobody waits for it; and its level is not kept, whatever was answered before.
+#[test]
+fn whoever_ends_is_started_again_at_once_and_did_not_keep_the_level() {
+    // 600/s, for 3 s, are answered well.
+    let mut server = Simulated { hangs_above: 1_800, ends: true, can_restart: true, busy: 0.95, ..Simulated::new(8, 10, 0.0, 1) };
+    let (ended, probes, estimate) = found(&mut server, &capacity(rate()), 1);
+    assert_eq!(ended, Ended::Done);
+    assert!((estimate.level().unwrap() / 600.0 - 1.0).abs() < 0.02, "{estimate:?}");
+    let died: Vec<&Probe> = probes.iter().filter(|p| p.ended.is_some()).collect();
+    assert_eq!(died.len(), server.restarts as usize, "{probes:#?}");
+    for probe in died {
+        assert!(probe.says() == Some(Held { level: probe.level, held: false }) && probe.found.ends_with(", but it ended with exit 3"), "{probe:?}");
+        let recovery = probe.recovery.as_ref().unwrap();
+        assert!(recovery.how == Recovered::Restarted && recovery.after_ns < RECOVERS_WITHIN.as_nanos() as u64, "{recovery:?}");
+        assert_eq!(recovery.failure.as_deref(), Some("it had ended with exit 3 before it was stopped"));
+    }
 }
 
 #[test]

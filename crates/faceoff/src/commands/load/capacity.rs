@@ -92,7 +92,7 @@ fn outcome(probe: &Probe) -> &'static str {
 /// A probe in a line.
 fn said(capacity: &Capacity, number: usize, probe: &Probe) -> String {
     let mut text = format!("probe {number:<3} {:<14} {:<7} {}", capacity.of.show(probe.level), outcome(probe), probe.found);
-    if let Some(recovery) = probe.recovery {
+    if let Some(recovery) = &probe.recovery {
         let took = show_duration(Duration::from_nanos(recovery.after_ns));
         match recovery.how {
             // As soon as it was looked at.
@@ -180,7 +180,7 @@ mod tests {
             steal_share: None,
             others_share: None,
             ended: None,
-            recovery: (!kept).then_some(Recovery { after_ns: 1_200_000_000, how: Recovered::ByItself }),
+            recovery: (!kept).then_some(Recovery { after_ns: 1_200_000_000, how: Recovered::ByItself, failure: None }),
         }
     }
 
