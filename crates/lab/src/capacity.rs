@@ -35,9 +35,9 @@ struct Contender<'a, 's> {
 }
 
 impl Contender<'_, '_> {
-    /// Runs what is asked; a generator that cannot be kept on its CPUs is an error of the load.
+    /// Runs what is asked.
     fn on_cpus(&self, plan: &Plan<'_>) -> Result<load::tally::Measured, LoadError> {
-        let measured = warmup::on_cpus(plan, &self.setup.cpus.generator).map_err(LoadError::Impossible)?;
+        let measured = warmup::on_cpus(plan, &self.setup.cpus.generator)?;
         (self.given.heard)(plan.workload, &measured);
         Ok(measured)
     }

@@ -390,7 +390,7 @@ fn measure(
     let (watched, made) = match setup.agents {
         None => {
             let watched = Watched::begin(setup, running, keeping);
-            (Some(watched), warmup::on_cpus(&plan, &setup.cpus.generator).map(|measured| (measured, Vec::new())))
+            (Some(watched), warmup::on_cpus(&plan, &setup.cpus.generator).map(|measured| (measured, Vec::new())).map_err(|e| e.to_string()))
         }
         Some(agents) => {
             let mut watched = None;

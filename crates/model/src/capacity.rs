@@ -269,6 +269,15 @@ pub enum Unfit {
     Disturbed,
     /// The generator may be what broke the level.
     Generator,
+    /// The generator may not have descriptors enough for the level.
+    Descriptors,
+}
+
+impl Unfit {
+    /// Whether it is the generator that cannot make the level.
+    pub fn is_out_of_reach(self) -> bool {
+        matches!(self, Unfit::Generator | Unfit::Descriptors)
+    }
 }
 
 impl Probe {
@@ -318,6 +327,9 @@ impl Ended {
             Ended::Unfit(Unfit::Robbed) => Some("the hypervisor took too much, time and again: try when the host is quieter"),
             Ended::Unfit(Unfit::Disturbed) => Some("other programs used the CPUs, time and again: end what else runs"),
             Ended::Unfit(Unfit::Generator) => Some("the generator is the limit, not the system: give it more threads, or a CPU of its own"),
+            Ended::Unfit(Unfit::Descriptors) => {
+                Some("the generator may have no more descriptors: raise the limit (`ulimit -n`, the hard one included), or end the search lower")
+            }
             Ended::Stopped => Some("it was interrupted"),
         }
     }

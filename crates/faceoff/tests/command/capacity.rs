@@ -30,6 +30,19 @@ fn the_capacity_of_a_pool_is_found() {
 }
 
 #[test]
+fn what_was_probed_is_kept_where_a_level_needs_more_descriptors_than_there_are() {
+    let server = Server::start(&[]);
+    let searched = "--capacity 'p95<9s' --users 10 -d 200ms --format json";
+    let script = format!("ulimit -n 100 && exec {} load http://127.0.0.1:{}/ {searched}", env!("CARGO_BIN_EXE_faceoff"), server.1);
+    let ran = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+    assert_eq!(ran.status.code(), Some(1));
+    let found: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    crate::by_schema::keeps_to("capacity", &found);
+    assert!(found["capacity"]["low"].as_f64().is_some_and(|low| (10.0..=40.0).contains(&low)), "{found}");
+    assert!(found["warning"].as_str().is_some_and(|why| why.contains("descriptors")), "{found}");
+}
+
+#[test]
 fn what_does_not_answer_has_no_capacity() {
     let server = Server::start(&["--status", "500"]);
     let url = format!("http://127.0.0.1:{}/", server.1);

@@ -28,6 +28,14 @@ pub(super) fn generator(searched: &Searched) -> Option<Fault> {
     fault("generator-cpu", evidence, "give the generator a CPU of its own, or look for the capacity of something slower")
 }
 
+pub(super) fn descriptors(searched: &Searched) -> Option<Fault> {
+    if searched.ended != Ended::Unfit(Unfit::Descriptors) {
+        return None;
+    }
+    let evidence = "the generator came to its limit of descriptors before the contender came to its own".to_owned();
+    fault("descriptors", evidence, "raise the limit (`ulimit -n`, the hard one included), or end the search lower (`at_most`)")
+}
+
 pub(super) fn steal(searched: &Searched) -> Option<Fault> {
     let share = share(searched, Unfit::Robbed);
     if searched.ended != Ended::Unfit(Unfit::Robbed) && share <= UNFIT_SHARE_MAX {

@@ -112,6 +112,15 @@ fn a_generator_at_its_limit_is_a_fault_and_no_capacity() {
 }
 
 #[test]
+fn a_search_that_ran_out_of_descriptors_is_no_capacity() {
+    let mut record = record(1.5);
+    record.trials[0].capacities[0].ended = Ended::Unfit(Unfit::Descriptors);
+    let judgement = judge::judge(&record);
+    let found: Vec<_> = judgement.faults.iter().map(|f| (f.kind.as_str(), f.place.as_str())).collect();
+    assert_eq!((found, verdicts(&judgement)[0].spoilt), (vec![("descriptors", "block 1, a, cell c")], 1));
+}
+
+#[test]
 fn a_hypervisor_that_takes_too_much_is_a_fault() {
     let mut record = record(1.5);
     record.trials[0].capacities[0].probes.iter_mut().for_each(|p| p.steal_share = Some(0.3));

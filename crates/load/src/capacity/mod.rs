@@ -136,7 +136,15 @@ pub fn search(
         let duration = lasts(capacity, next.level, per_level);
         let load = capacity.load_at(next.level, duration);
         made += 1;
-        let Some(reading) = subject.load(&load, duration, seed.wrapping_add(made))? else { return Ok(Ended::Stopped) };
+        let loaded = match subject.load(&load, duration, seed.wrapping_add(made)) {
+            // Nothing was asked of it: whatever its edge is, it lies lower or is not to be seen from here.
+            Err(LoadError::Descriptors { .. }) => {
+                planner.out_of_reach(next, Unfit::Descriptors);
+                continue;
+            }
+            loaded => loaded?,
+        };
+        let Some(reading) = loaded else { return Ok(Ended::Stopped) };
         // Of whoever is gone nobody learns how often its users ask.
         if capacity.of.is_whole() && reading.counts.scheduled > 0 && reading.ended.is_none() {
             per_level = Some(reading.counts.scheduled as f64 / duration.as_secs_f64() / next.level);
@@ -165,9 +173,9 @@ pub fn search(
                 }
                 continue;
             }
-            Some(Unfit::Generator) if !next.at_edge => {
+            Some(unfit) if unfit.is_out_of_reach() => {
                 again = 0;
-                planner.out_of_reach(next);
+                planner.out_of_reach(next, unfit);
                 continue;
             }
             Some(unfit) if !next.at_edge => return Ok(Ended::Unfit(unfit)),
@@ -175,12 +183,12 @@ pub fn search(
         }
         planner.tell(next, probe.says().map(|held| held.held));
     }
-    Ok(if planner.is_bound_by_generator() { Ended::Unfit(Unfit::Generator) } else { Ended::Done })
+    Ok(planner.bound_by().map_or(Ended::Done, Ended::Unfit))
 }
 
 /// How often a probe that says nothing is made again: that the generator was at its limit is mostly no chance.
 fn again_max(unfit: Unfit) -> u32 {
-    if unfit == Unfit::Generator { 1 } else { 3 }
+    if unfit.is_out_of_reach() { 1 } else { 3 }
 }
 
 /// How long a level must be probed for its quantiles to be told.

@@ -32,6 +32,8 @@ struct Simulated {
     /// What they make every request longer by.
     slowed: f64,
     busy: f64,
+    /// What the generator may have of descriptors, one for each user.
+    descriptors: u64,
     loads: u32,
     stops_after: u32,
 }
@@ -53,6 +55,7 @@ impl Simulated {
             disturbed: 0.0,
             slowed: 1.0,
             busy: 0.1,
+            descriptors: u64::MAX,
             loads: 0,
             stops_after: u32::MAX,
         }
@@ -70,6 +73,11 @@ impl Simulated {
 impl Subject for Simulated {
     fn load(&mut self, load: &Load, duration: Duration, _: u64) -> Result<Option<Reading>, LoadError> {
         self.loads += 1;
+        if let Load::Users { users, .. } = load
+            && u64::from(*users) > self.descriptors
+        {
+            return Err(LoadError::Descriptors { needed: u64::from(*users), allowed: self.descriptors });
+        }
         let is_disturbed = self.disturbed > 0.0 && self.random.uniform() < self.disturbed;
         self.slowed = if is_disturbed { 1.5 } else { 1.0 };
         let (began, long) = (self.now, duration.as_nanos() as u64);
@@ -309,6 +317,21 @@ fn probes_that_say_nothing_are_made_again_or_end_the_search() {
     let (ended, _, estimate) = found(&mut server, &capacity(rate()), 1);
     assert_eq!(ended, Ended::Unfit(Unfit::Generator));
     assert!(matches!(estimate, Estimate::AtLeast(level) if (690.0..800.0).contains(&level)), "{estimate:?}");
+}
+
+/// One worker that takes 2 ms lets 50 users wait for 100 ms.
+#[test]
+fn a_level_beyond_the_descriptors_is_out_of_reach_and_what_was_probed_is_kept() {
+    let search = |descriptors| found(&mut Simulated { descriptors, ..Simulated::new(1, 2, 0.0, 1) }, &capacity(users(0)), 1);
+    let (ended, probes, estimate) = search(45);
+    assert_eq!(ended, Ended::Unfit(Unfit::Descriptors));
+    assert!(matches!(estimate, Estimate::AtLeast(level) if (35.0..=45.0).contains(&level)), "{estimate:?}");
+    assert!(probes.iter().all(|p| p.level <= 45.0 && p.kept == Some(true)), "{probes:#?}");
+    let (ended, probes, estimate) = search(60);
+    assert!(ended == Ended::Done && (estimate.level().unwrap() / 50.0 - 1.0).abs() < 0.02, "{ended:?}, {estimate:?}");
+    assert!(probes.iter().all(|p| p.level <= 60.0), "{probes:#?}");
+    let (ended, probes, estimate) = search(0);
+    assert_eq!((ended, probes.len(), estimate), (Ended::Unfit(Unfit::Descriptors), 0, Estimate::Unknown));
 }
 
 /// The experiment `known-capacities`: places that keep step let users wait for whole rounds, and the bound lies between two of them. Of one

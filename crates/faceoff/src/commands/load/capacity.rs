@@ -84,6 +84,7 @@ fn outcome(probe: &Probe) -> &'static str {
         (Some(Unfit::Robbed), _) => "left out: the hypervisor took too much",
         (Some(Unfit::Disturbed), _) => "left out: other programs used the CPUs",
         (Some(Unfit::Generator), _) => "left out: the generator was at its limit",
+        (Some(Unfit::Descriptors), _) => "left out: the generator was out of descriptors",
         (None, Some(true)) => "kept",
         (None, _) => "broken",
     }
