@@ -91,18 +91,25 @@ impl Subject for Contender<'_, '_> {
         self.make_alike();
         let Ok(running) = &self.running else { return Ok(None) };
         let cpus = self.setup.cpus;
-        let used = || (running.cpu_ns(), behind(self.setup, self.keeping).unwrap_or(0));
+        let used = || (running.cpu_ns(), behind(self.setup, self.keeping));
         let before = (circumstances::Reading::now(&cpus.all(), self.setup.awake), used());
         let measured = self.on_cpus(&self.plan(running, load, duration, seed))?;
         let ((contender_ns, behind_ns), around) = (used(), before.0.until_now());
-        let (contender_ns, behind_ns) = (contender_ns.saturating_sub(before.1.0), behind_ns.saturating_sub(before.1.1));
+        let contender_ns = contender_ns.saturating_sub(before.1.0);
+        let behind_cpu_ns = before.1.1.zip(behind_ns).map(|(before, after)| after.saturating_sub(before));
         let is_ours = running.pid().is_some();
         let ended = self.running.as_mut().ok().and_then(Running::ended);
         // Of a service that ran already nobody knows what it used, nor any more of one that is gone.
-        let others = if is_ours && ended.is_none() { around.others(cpus, contender_ns, behind_ns) } else { None };
-        let others_share = others.map(|(_, share)| share);
-        let steal_share = around.steal_share();
-        Ok((!measured.interrupted).then(|| Reading { steal_share, others_share, ended, ..Reading::of(measured, load) }))
+        let contender_cpu_ns = (is_ours && ended.is_none()).then_some(contender_ns);
+        let others = contender_cpu_ns.and_then(|used| around.others(cpus, used, behind_cpu_ns.unwrap_or(0)));
+        Ok((!measured.interrupted).then(|| Reading {
+            contender_cpu_ns,
+            behind_cpu_ns,
+            steal_share: around.steal_share(),
+            others_share: others.map(|(_, share)| share),
+            ended,
+            ..Reading::of(measured, load)
+        }))
     }
 
     fn quiet(&mut self) -> Result<Option<u64>, LoadError> {

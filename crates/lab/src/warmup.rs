@@ -86,7 +86,14 @@ fn next_connections(window: &WarmUpWindow, decides: Decides) -> u32 {
     }
 }
 
-fn window(running: &Running, given: &Given<'_>, at_ns: u64, number: u64, long: Duration, connections: u32) -> Result<WarmUpWindow, LoadError> {
+fn window(
+    running: &Running,
+    given: &Given<'_>,
+    at_ns: u64,
+    number: u64,
+    long: Duration,
+    connections: u32,
+) -> Result<WarmUpWindow, LoadError> {
     let pause = long.mul_f64(PAUSE_SHARE);
     let cpu_before = running.cpu_ns();
     let mut window =

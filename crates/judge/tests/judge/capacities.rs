@@ -1,8 +1,8 @@
 //! Capacities: blocks of searches with known edges.
 
 use crate::made_up::{self, histogram, measurement, name};
-use model::capacity::{Capacity, Ended, Of, Probe, Recovered, Recovery, Searched, Unfit};
-use model::experiment::{Claim, Expectation, Load, Spacing};
+use model::capacity::{Capacity, Ended, Lacked, Of, Probe, Recovered, Recovery, Searched, Unfit};
+use model::experiment::{Claim, CpuSets, Expectation, Load, Spacing};
 use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict};
 use model::metric::Metric;
 use model::record::{Counts, Record, Trial};
@@ -35,6 +35,9 @@ fn probe(level: f64, kept: bool) -> Probe {
         p99_ns: None,
         generator_busy: 0.1,
         generator_late: false,
+        generator_lacked: None,
+        contender_cpu_ns: None,
+        behind_cpu_ns: None,
         steal_share: Some(0.0),
         others_share: None,
         ended: None,
@@ -118,6 +121,41 @@ fn a_search_that_ran_out_of_descriptors_is_no_capacity() {
     let judgement = judge::judge(&record);
     let found: Vec<_> = judgement.faults.iter().map(|f| (f.kind.as_str(), f.place.as_str())).collect();
     assert_eq!((found, verdicts(&judgement)[0].spoilt), (vec![("descriptors", "block 1, a, cell c")], 1));
+}
+
+#[test]
+fn where_ports_end_is_no_capacity() {
+    let mut record = record(1.5);
+    record.trials[0].capacities[0].ended = Ended::Unfit(Unfit::Ports);
+    // Without them two of three levels would be kept: nobody knows.
+    record.trials[1].capacities[0].probes[4..].iter_mut().for_each(|p| p.generator_lacked = Some(Lacked::Ports));
+    let judgement = judge::judge(&record);
+    let mut found: Vec<_> = judgement.faults.iter().map(|f| (f.kind.as_str(), f.place.as_str())).collect();
+    found.sort_unstable();
+    assert_eq!(found, [("ports", "block 1, a, cell c"), ("ports", "block 1, b, cell c")]);
+}
+
+#[test]
+fn a_search_that_what_stands_behind_bounds_is_of_that() {
+    // Each for a second, on a CPU of its own.
+    let behind = |probe: &mut Probe, behind: u64, own: u64| {
+        probe.duration_ns = 1_000_000_000;
+        (probe.behind_cpu_ns, probe.contender_cpu_ns) = (Some(behind * 10_000_000), Some(own * 10_000_000));
+    };
+    let judged = |percents: [(u64, u64); 6]| {
+        let mut record = record(1.5);
+        record.header.cpus = CpuSets { contender: vec![0], generator: vec![1], upstream: vec![2] };
+        record.trials[0].capacities[0].probes.iter_mut().zip(percents).for_each(|(p, (there, own))| behind(p, there, own));
+        judge::judge(&record).faults
+    };
+    let kept = [(99, 50); 3];
+    let with = |broken: [(u64, u64); 3]| judged([kept[0], kept[1], kept[2], broken[0], broken[1], broken[2]]);
+    let faults = with([(99, 60), (98, 70), (50, 99)]);
+    let said = "the upstream used 98.0 % or more of their CPUs in 2 of the 3 probes around the edge that broke the level, the contender 70.0 % of its own at most";
+    assert_eq!(faults.iter().map(|f| (f.kind.as_str(), f.evidence.as_str())).collect::<Vec<_>>(), [("upstream-binds", said)]);
+    assert_eq!(faults[0].place, "block 1, a, cell c");
+    assert!(with([(99, 60), (50, 99), (50, 99)]).is_empty(), "most of them were bound by the contender");
+    assert!(with([(99, 99), (99, 98), (99, 97)]).is_empty(), "both were at their limit");
 }
 
 #[test]

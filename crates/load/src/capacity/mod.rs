@@ -5,13 +5,15 @@ mod planner;
 pub use planner::{Next, Planner};
 
 use crate::clock;
+use crate::generator::describe_connect;
 use crate::plan::{LoadError, Plan};
 use crate::tally::Measured;
-use model::capacity::{Capacity, Ended, Of, Probe, Recovered, Recovery, Unfit};
+use model::capacity::{Capacity, Ended, Lacked, Of, Probe, Recovered, Recovery, Unfit};
 use model::experiment::Load;
 use model::record::Counts;
 use model::threshold::Readings;
 use model::units::show_short;
+use rustix::io::Errno;
 use stats::{Histogram, smallest_sample, student_t};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -50,6 +52,12 @@ pub struct Reading {
     pub generator_busy: f64,
     /// Whether requests left too late though there was room for them.
     pub generator_late: bool,
+    /// What it had none left of, so that connecting failed.
+    pub generator_lacked: Option<Lacked>,
+    /// CPU time of what was loaded, where that is read.
+    pub contender_cpu_ns: Option<u64>,
+    /// CPU time of what stands behind it, where that is read.
+    pub behind_cpu_ns: Option<u64>,
     /// CPU time that the hypervisor took, where that is read.
     pub steal_share: Option<f64>,
     /// CPU time that other programs used, where that is read and is not too little to be told.
@@ -70,6 +78,9 @@ impl Reading {
             tenths: tenths.take(planned).collect(),
             generator_busy: busy,
             generator_late: matches!(load, Load::Arrivals { .. }) && is_late && measured.in_flight_max < load.in_flight_max(),
+            generator_lacked: lacked(&measured.examples),
+            contender_cpu_ns: None,
+            behind_cpu_ns: None,
             steal_share: None,
             others_share: None,
             ended: None,
@@ -77,6 +88,16 @@ impl Reading {
             counts: measured.counts,
             duration_ns: measured.duration_ns,
         }
+    }
+}
+
+/// What connecting failed for want of, by what was said of requests that failed: no server's doing.
+fn lacked(examples: &[String]) -> Option<Lacked> {
+    let is_said = |errno| examples.contains(&describe_connect(errno));
+    match () {
+        () if is_said(Errno::ADDRNOTAVAIL) => Some(Lacked::Ports),
+        () if is_said(Errno::MFILE) => Some(Lacked::Descriptors),
+        () => None,
     }
 }
 
@@ -139,6 +160,7 @@ pub fn search(
         let loaded = match subject.load(&load, duration, seed.wrapping_add(made)) {
             // Nothing was asked of it: whatever its edge is, it lies lower or is not to be seen from here.
             Err(LoadError::Descriptors { .. }) => {
+                again = 0;
                 planner.out_of_reach(next, Unfit::Descriptors);
                 continue;
             }
@@ -230,6 +252,9 @@ fn probe(capacity: &Capacity, next: Next, reading: &Reading, timeout: Duration) 
         p99_ns: quantile(0.99),
         generator_busy: reading.generator_busy,
         generator_late: reading.generator_late,
+        generator_lacked: reading.generator_lacked,
+        contender_cpu_ns: reading.contender_cpu_ns,
+        behind_cpu_ns: reading.behind_cpu_ns,
         steal_share: reading.steal_share,
         others_share: reading.others_share,
         ended: reading.ended.clone(),

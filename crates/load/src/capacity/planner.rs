@@ -143,7 +143,8 @@ impl<'c> Planner<'c> {
         self.rounds += 1;
         let mut random = Random::new(self.seed, 2 * self.rounds);
         let stretch = (high - low) / f64::from(many.max(1));
-        let (least, most) = (self.capacity.of.least(), self.out_of_reach.map_or(f64::INFINITY, |(level, _)| level).min(self.capacity.at_most));
+        let (least, most) =
+            (self.capacity.of.least(), self.out_of_reach.map_or(f64::INFINITY, |(level, _)| level).min(self.capacity.at_most));
         let level = |n: u32| self.whole((low + stretch * (f64::from(n) + random.uniform())).exp().clamp(least, most));
         let mut levels: Vec<f64> = (0..many).map(level).collect();
         shuffle(&mut levels, self.seed, 2 * self.rounds + 1);

@@ -34,6 +34,8 @@ struct Simulated {
     busy: f64,
     /// What the generator may have of descriptors, one for each user.
     descriptors: u64,
+    /// From so many users on there is no port for some.
+    ports: u32,
     loads: u32,
     stops_after: u32,
 }
@@ -56,6 +58,7 @@ impl Simulated {
             slowed: 1.0,
             busy: 0.1,
             descriptors: u64::MAX,
+            ports: u32::MAX,
             loads: 0,
             stops_after: u32::MAX,
         }
@@ -120,6 +123,10 @@ impl Subject for Simulated {
             }
         }
         (self.now, self.slowed) = (last, 1.0);
+        let lacks_ports = matches!(load, Load::Users { users, .. } if *users > self.ports);
+        counts.refused += 100 * u64::from(lacks_ports);
+        counts.scheduled += 100 * u64::from(lacks_ports);
+        let generator_lacked = lacks_ports.then_some(Lacked::Ports);
         let steal_share = Some(self.steals.pop().unwrap_or(0.0));
         Ok(Some(Reading {
             times,
@@ -128,6 +135,9 @@ impl Subject for Simulated {
             tenths,
             generator_busy: self.busy,
             generator_late: false,
+            generator_lacked,
+            contender_cpu_ns: None,
+            behind_cpu_ns: None,
             steal_share,
             others_share: is_disturbed.then_some(1.0 / 3.0),
             ended: self.has_ended().then(|| "exit 3".into()),
@@ -298,7 +308,10 @@ fn whoever_ends_is_started_again_at_once_and_did_not_keep_the_level() {
     let died: Vec<&Probe> = probes.iter().filter(|p| p.ended.is_some()).collect();
     assert_eq!(died.len(), server.restarts as usize, "{probes:#?}");
     for probe in died {
-        assert!(probe.says() == Some(Held { level: probe.level, held: false }) && probe.found.ends_with(", but it ended with exit 3"), "{probe:?}");
+        assert!(
+            probe.says() == Some(Held { level: probe.level, held: false }) && probe.found.ends_with(", but it ended with exit 3"),
+            "{probe:?}"
+        );
         let recovery = probe.recovery.as_ref().unwrap();
         assert!(recovery.how == Recovered::Restarted && recovery.after_ns < RECOVERS_WITHIN.as_nanos() as u64, "{recovery:?}");
         assert_eq!(recovery.failure.as_deref(), Some("it had ended with exit 3 before it was stopped"));
@@ -332,6 +345,20 @@ fn a_level_beyond_the_descriptors_is_out_of_reach_and_what_was_probed_is_kept() 
     assert!(probes.iter().all(|p| p.level <= 60.0), "{probes:#?}");
     let (ended, probes, estimate) = search(0);
     assert_eq!((ended, probes.len(), estimate), (Ended::Unfit(Unfit::Descriptors), 0, Estimate::Unknown));
+}
+
+/// Whoever cannot connect for want of a port was not refused by the server: where ports end is no capacity.
+#[test]
+fn a_level_beyond_the_ports_is_out_of_reach() {
+    let search = |ports| found(&mut Simulated { ports, ..Simulated::new(1, 2, 0.0, 1) }, &capacity(users(0)), 1);
+    let (ended, _, estimate) = search(45);
+    assert_eq!(ended, Ended::Unfit(Unfit::Ports));
+    assert!(matches!(estimate, Estimate::AtLeast(level) if (35.0..=45.0).contains(&level)), "{estimate:?}");
+    let (ended, _, estimate) = search(60);
+    assert!(ended == Ended::Done && (estimate.level().unwrap() / 50.0 - 1.0).abs() < 0.02, "{ended:?}, {estimate:?}");
+    let said = |errno| lacked(&["the answer was cut short".into(), describe_connect(errno)]);
+    let found = [Errno::ADDRNOTAVAIL, Errno::MFILE, Errno::NFILE, Errno::CONNREFUSED].map(said);
+    assert_eq!(found, [Some(Lacked::Ports), Some(Lacked::Descriptors), Some(Lacked::Descriptors), None]);
 }
 
 /// The experiment `known-capacities`: places that keep step let users wait for whole rounds, and the bound lies between two of them. Of one

@@ -85,6 +85,7 @@ fn outcome(probe: &Probe) -> &'static str {
         (Some(Unfit::Disturbed), _) => "left out: other programs used the CPUs",
         (Some(Unfit::Generator), _) => "left out: the generator was at its limit",
         (Some(Unfit::Descriptors), _) => "left out: the generator was out of descriptors",
+        (Some(Unfit::Ports), _) => "left out: there was no port to connect from",
         (None, Some(true)) => "kept",
         (None, _) => "broken",
     }
@@ -178,6 +179,9 @@ mod tests {
             p99_ns: None,
             generator_busy: 0.1,
             generator_late: false,
+            generator_lacked: None,
+            contender_cpu_ns: None,
+            behind_cpu_ns: None,
             steal_share: None,
             others_share: None,
             ended: None,
