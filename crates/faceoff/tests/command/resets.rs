@@ -104,3 +104,32 @@ load = { kind = "capacity", of = "users", service_level = "p95<2s", from = 1, at
     assert!(ran.out.contains("In turn\n  a, row: "), "{}", ran.out);
     nothing_is_left(&folder);
 }
+
+/// What was probed until then is kept; the contender is stopped and not asked again.
+#[test]
+fn a_reset_that_fails_in_a_search_is_the_contenders_failure() {
+    let folder = Folder::new();
+    for name in ["a", "b"] {
+        let manifest = format!("systems/{name}/system.toml");
+        folder.system(name, &[]);
+        let text = std::fs::read_to_string(folder.path().join(&manifest)).unwrap();
+        // One before the search, one before each of two probes, and no more.
+        let thrice = format!("echo x >> ../../resets-{name}; test $(wc -l < ../../resets-{name}) -lt 4");
+        folder.write(&manifest, &format!("{text}[reset]\nrun = [\"sh\", \"-c\", \"{thrice}\"]\n"));
+    }
+    let load = "kind = \"capacity\", of = \"users\", service_level = \"p95<9s\", from = 1, probe = \"200ms\", probes = 6";
+    folder.write(
+        "experiments/x.toml",
+        &format!(
+            "name = \"x\"\nquestion = \"Which?\"\nbaseline = \"a\"\ncontenders = [\"b\"]\n[design]\nblocks = 1\nspare_blocks = 0\nwarmup = \"50ms\"\nmeasure = \"100ms\"\n[[cell]]\nname = \"most\"\nworkload = \"hello\"\nload = {{ {load} }}\n"
+        ),
+    );
+    let ran = folder.run(&["run", "x", "--out", "r"]);
+    let record = folder.record("r");
+    assert_eq!(record.trials.len(), 2, "{}\n{}", ran.out, ran.err);
+    for trial in &record.trials {
+        assert_eq!(trial.failure.as_ref().unwrap().stage, "reset", "{trial:?}");
+        assert_eq!(trial.capacities[0].probes.len(), 2, "{trial:?}");
+    }
+    nothing_is_left(&folder);
+}
