@@ -49,9 +49,11 @@ fn line(record: &Record, name: &ContenderName, cell: &str, confidence: f64) -> C
             .filter_map(|(block, probe)| probe.says().map(|said| CapacityProbe { block: *block, level: said.level, kept: said.held }))
             .collect(),
         left_out: probes.iter().filter(|(_, probe)| probe.unfit().is_some()).count(),
-        restarts: probes.iter().filter(|(_, probe)| probe.recovery.is_some_and(|r| !r.is_by_itself())).count(),
+        restarts: probes.iter().filter(|(_, probe)| probe.recovery.as_ref().is_some_and(|r| !r.is_by_itself())).count(),
         warnings: {
-            let mut warnings: Vec<String> = searched.iter().filter_map(|(_, c)| c.ended.warning()).map(str::to_owned).collect();
+            let ended = searched.iter().filter_map(|(_, c)| c.ended.warning()).map(str::to_owned);
+            let failed = probes.iter().filter_map(|(_, probe)| probe.recovery.as_ref()?.failure.as_ref());
+            let mut warnings: Vec<String> = ended.chain(failed.map(|cause| format!("when a level was too much for it, {cause}"))).collect();
             warnings.sort();
             warnings.dedup();
             warnings

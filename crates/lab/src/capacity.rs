@@ -35,9 +35,9 @@ struct Contender<'a, 's> {
 }
 
 impl Contender<'_, '_> {
-    /// Runs what is asked; a generator that cannot be kept on its CPUs is an error of the load.
+    /// Runs what is asked.
     fn on_cpus(&self, plan: &Plan<'_>) -> Result<load::tally::Measured, LoadError> {
-        let measured = warmup::on_cpus(plan, &self.setup.cpus.generator).map_err(LoadError::Impossible)?;
+        let measured = warmup::on_cpus(plan, &self.setup.cpus.generator)?;
         (self.given.heard)(plan.workload, &measured);
         Ok(measured)
     }
@@ -78,11 +78,11 @@ impl Contender<'_, '_> {
         }
     }
 
-    /// Stops it, if it runs; from here on it failed.
-    fn end(&mut self, failure: Failure) {
-        if let Ok(running) = std::mem::replace(&mut self.running, Err(failure)) {
-            let _ = running.stop(&self.setup.ready.contender);
-        }
+    /// Stops it, if it runs; from here on it failed. What was wrong with how it ended.
+    fn end(&mut self, failure: Failure) -> Option<String> {
+        let running = std::mem::replace(&mut self.running, Err(failure)).ok()?;
+        let (_, failure) = running.stop(&self.setup.ready.contender);
+        failure.map(|failure| failure.cause)
     }
 }
 
@@ -91,15 +91,25 @@ impl Subject for Contender<'_, '_> {
         self.make_alike();
         let Ok(running) = &self.running else { return Ok(None) };
         let cpus = self.setup.cpus;
-        let used = || (running.cpu_ns(), behind(self.setup, self.keeping).unwrap_or(0));
+        let used = || (running.cpu_ns(), behind(self.setup, self.keeping));
         let before = (circumstances::Reading::now(&cpus.all(), self.setup.awake), used());
         let measured = self.on_cpus(&self.plan(running, load, duration, seed))?;
         let ((contender_ns, behind_ns), around) = (used(), before.0.until_now());
-        let (contender_ns, behind_ns) = (contender_ns.saturating_sub(before.1.0), behind_ns.saturating_sub(before.1.1));
-        // Of a service that ran already nobody knows what it used.
-        let others = running.pid().and_then(|_| around.others(cpus, contender_ns, behind_ns));
-        let others_share = others.map(|(_, share)| share);
-        Ok((!measured.interrupted).then(|| Reading { steal_share: around.steal_share(), others_share, ..Reading::of(measured, load) }))
+        let contender_ns = contender_ns.saturating_sub(before.1.0);
+        let behind_cpu_ns = before.1.1.zip(behind_ns).map(|(before, after)| after.saturating_sub(before));
+        let is_ours = running.pid().is_some();
+        let ended = self.running.as_mut().ok().and_then(Running::ended);
+        // Of a service that ran already nobody knows what it used, nor any more of one that is gone.
+        let contender_cpu_ns = (is_ours && ended.is_none()).then_some(contender_ns);
+        let others = contender_cpu_ns.and_then(|used| around.others(cpus, used, behind_cpu_ns.unwrap_or(0)));
+        Ok((!measured.interrupted).then(|| Reading {
+            contender_cpu_ns,
+            behind_cpu_ns,
+            steal_share: around.steal_share(),
+            others_share: others.map(|(_, share)| share),
+            ended,
+            ..Reading::of(measured, load)
+        }))
     }
 
     fn quiet(&mut self) -> Result<Option<u64>, LoadError> {
@@ -109,8 +119,15 @@ impl Subject for Contender<'_, '_> {
         self.on_cpus(&quiet_plan(&plan, &one)).map(|measured| quiet_of(&measured))
     }
 
-    fn restart(&mut self) -> bool {
-        self.end(Failure { stage: "measure".into(), cause: "it was not started again".into(), log: vec![] });
+    fn has_ended(&mut self) -> bool {
+        self.running.as_mut().is_ok_and(|running| running.ended().is_some())
+    }
+
+    fn stop(&mut self) -> Option<String> {
+        self.end(Failure { stage: "measure".into(), cause: "it was not started again".into(), log: vec![] })
+    }
+
+    fn start(&mut self) -> bool {
         let first = self.given.workloads[0];
         self.running = start(&self.setup.ready.contender, first, self.around).map_err(|(failure, _)| failure);
         if let Ok(running) = &mut self.running {

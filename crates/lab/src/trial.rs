@@ -167,7 +167,7 @@ fn measure_all(
         trial.failure = Some(failure);
     } else if !agents_are_lost {
         let cells = plan::cells(&experiment.cells, experiment.design.seed, setup.block, setup.position);
-        for (position, cell) in (1..).zip(cells) {
+        'cells: for (position, cell) in (1..).zip(cells) {
             if around.stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -224,6 +224,11 @@ fn measure_all(
                 }
                 watch(Progress::Doing(&format!("{}, again for steal ({again})", cell.name)));
                 std::thread::sleep(setup.experiment.design.measure.min(CALM));
+                // It counts in place of the one that was robbed, so it finds what that one found.
+                if let Err(failure) = runner::reset(contender, &running, around) {
+                    trial.failure = Some(failure);
+                    break 'cells;
+                }
                 made = measure(setup, cell, position, &running, keeping, around.stop);
             }
             match made {
@@ -390,7 +395,7 @@ fn measure(
     let (watched, made) = match setup.agents {
         None => {
             let watched = Watched::begin(setup, running, keeping);
-            (Some(watched), warmup::on_cpus(&plan, &setup.cpus.generator).map(|measured| (measured, Vec::new())))
+            (Some(watched), warmup::on_cpus(&plan, &setup.cpus.generator).map(|measured| (measured, Vec::new())).map_err(|e| e.to_string()))
         }
         Some(agents) => {
             let mut watched = None;

@@ -1,7 +1,7 @@
 //! The warm-up of a fresh start: window by window, until its steady state is found.
 
 use crate::steady::{self, Decides, UNASKED_MAX};
-use load::{Measured, Plan, Wait};
+use load::{LoadError, Measured, Plan, Wait};
 use model::experiment::Load;
 use model::record::{WarmUpClass, WarmUpWindow, Warmup};
 use model::workload::Workload;
@@ -86,7 +86,14 @@ fn next_connections(window: &WarmUpWindow, decides: Decides) -> u32 {
     }
 }
 
-fn window(running: &Running, given: &Given<'_>, at_ns: u64, number: u64, long: Duration, connections: u32) -> Result<WarmUpWindow, String> {
+fn window(
+    running: &Running,
+    given: &Given<'_>,
+    at_ns: u64,
+    number: u64,
+    long: Duration,
+    connections: u32,
+) -> Result<WarmUpWindow, LoadError> {
     let pause = long.mul_f64(PAUSE_SHARE);
     let cpu_before = running.cpu_ns();
     let mut window =
@@ -127,13 +134,14 @@ fn window(running: &Running, given: &Given<'_>, at_ns: u64, number: u64, long: D
 }
 
 /// Runs a load on a thread that is kept on these CPUs.
-pub(crate) fn on_cpus(plan: &Plan<'_>, cpus: &[usize]) -> Result<Measured, String> {
+pub(crate) fn on_cpus(plan: &Plan<'_>, cpus: &[usize]) -> Result<Measured, LoadError> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            runner::cpus::pin_this_thread(cpus).map_err(|e| format!("the generator cannot be kept on its CPUs: {e}"))?;
-            load::run(plan).map_err(|e| e.to_string())
+            let unkept = |e| LoadError::Impossible(format!("the generator cannot be kept on its CPUs: {e}"));
+            runner::cpus::pin_this_thread(cpus).map_err(unkept)?;
+            load::run(plan)
         });
-        thread.join().unwrap_or_else(|_| Err("the generator panicked".into()))
+        thread.join().unwrap_or_else(|_| Err(LoadError::Impossible("the generator panicked".into())))
     })
 }
 

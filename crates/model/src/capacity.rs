@@ -214,22 +214,47 @@ pub struct Probe {
     pub generator_busy: f64,
     /// Whether it fell behind its own schedule, though it was allowed more requests under way.
     pub generator_late: bool,
+    /// What it had none left of, so that connecting failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator_lacked: Option<Lacked>,
+    /// CPU time of the contender; `None` where nobody knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contender_cpu_ns: Option<u64>,
+    /// CPU time of what stands behind it, upstream and database; `None` where nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind_cpu_ns: Option<u64>,
     /// CPU time that the hypervisor took; `None` where that was not read.
     pub steal_share: Option<f64>,
     /// CPU time that other programs used, of the contender's CPUs or of the generator's; `None` where that was not read, or was too little to be told.
     #[serde(default)]
     pub others_share: Option<f64>,
+    /// How the system ended while it was probed (`exit 3`): such a level is not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
     /// How the system came back from a level that it did not keep.
     pub recovery: Option<Recovery>,
 }
 
-/// How a system came back from a level that it did not keep.
+/// What a generator has for its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lacked {
+    /// Ports that connections are made from.
+    Ports,
+    /// Descriptors.
+    Descriptors,
+}
+
+/// How a system came back from a level that it did not keep.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recovery {
     /// How long it took until single requests were answered as quickly as at first.
     pub after_ns: u64,
     /// How.
     pub how: Recovered,
+    /// What was wrong with its end, where it was started again: that it had ended by itself, was killed, or had run out of memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 impl Recovery {
@@ -263,6 +288,17 @@ pub enum Unfit {
     Disturbed,
     /// The generator may be what broke the level.
     Generator,
+    /// The generator may not have descriptors enough for the level.
+    Descriptors,
+    /// The machine has not ports enough for the generator's connections.
+    Ports,
+}
+
+impl Unfit {
+    /// Whether it is the generator that cannot make the level.
+    pub fn is_out_of_reach(self) -> bool {
+        matches!(self, Unfit::Generator | Unfit::Descriptors | Unfit::Ports)
+    }
 }
 
 impl Probe {
@@ -272,6 +308,10 @@ impl Probe {
             None => Some(Unfit::TooFew),
             _ if self.steal_share.is_some_and(|share| share > STEAL_SHARE_MAX) => Some(Unfit::Robbed),
             _ if self.others_share.is_some() => Some(Unfit::Disturbed),
+            // Whoever is gone broke the level, however hard the generator tried to reach it.
+            Some(false) if self.ended.is_some() => None,
+            Some(false) if self.generator_lacked == Some(Lacked::Ports) => Some(Unfit::Ports),
+            Some(false) if self.generator_lacked == Some(Lacked::Descriptors) => Some(Unfit::Descriptors),
             Some(false) if self.generator_busy > GENERATOR_BUSY_MAX || self.generator_late => Some(Unfit::Generator),
             Some(_) => None,
         }
@@ -310,6 +350,12 @@ impl Ended {
             Ended::Unfit(Unfit::Robbed) => Some("the hypervisor took too much, time and again: try when the host is quieter"),
             Ended::Unfit(Unfit::Disturbed) => Some("other programs used the CPUs, time and again: end what else runs"),
             Ended::Unfit(Unfit::Generator) => Some("the generator is the limit, not the system: give it more threads, or a CPU of its own"),
+            Ended::Unfit(Unfit::Descriptors) => Some(
+                "the generator may have no more descriptors: raise the limit (`ulimit -n`, the hard one included), or end the search lower",
+            ),
+            Ended::Unfit(Unfit::Ports) => Some(
+                "there are no more ports to connect from: widen net.ipv4.ip_local_port_range, have users share connections, or end the search lower",
+            ),
             Ended::Stopped => Some("it was interrupted"),
         }
     }
@@ -429,8 +475,12 @@ mod tests {
             p99_ns: None,
             generator_busy: 0.1,
             generator_late: false,
+            generator_lacked: None,
+            contender_cpu_ns: None,
+            behind_cpu_ns: None,
             steal_share: Some(0.0),
             others_share: None,
+            ended: None,
             recovery: None,
         }
     }
@@ -441,14 +491,18 @@ mod tests {
         let bound = Probe { generator_busy: 0.95, ..probe(20.0, Some(false)) };
         let late = Probe { generator_late: true, ..probe(20.0, Some(false)) };
         let disturbed = Probe { others_share: Some(0.3), ..probe(20.0, Some(false)) };
-        let all = [robbed, bound, late, disturbed, probe(20.0, None)];
+        let without = |lacked| Probe { generator_lacked: Some(lacked), ..probe(20.0, Some(false)) };
+        let all = [robbed, bound, late, disturbed, without(Lacked::Ports), without(Lacked::Descriptors), probe(20.0, None)];
         assert_eq!(
             all.each_ref().map(Probe::unfit).map(Option::unwrap),
-            [Unfit::Robbed, Unfit::Generator, Unfit::Generator, Unfit::Disturbed, Unfit::TooFew]
+            [Unfit::Robbed, Unfit::Generator, Unfit::Generator, Unfit::Disturbed, Unfit::Ports, Unfit::Descriptors, Unfit::TooFew]
         );
         assert_eq!(estimate(&all, 0.95, 1), Estimate::Unknown);
         // What is kept in spite of others is left out as well: else only luck would be.
         assert_eq!(Probe { others_share: Some(0.3), ..probe(20.0, Some(true)) }.says(), None);
+        // Who refuses connections because it is gone keeps the generator busy.
+        let gone = Probe { generator_busy: 0.95, generator_late: true, ended: Some("exit 3".into()), ..probe(20.0, Some(false)) };
+        assert!(gone.says().is_some());
         // A busy generator breaks levels; it does not keep any.
         assert!(Probe { generator_busy: 0.95, ..probe(20.0, Some(true)) }.says().is_some());
         let with = |more: &[Probe]| estimate(&[&all[..], more].concat(), 0.95, 1);

@@ -138,6 +138,9 @@ pub struct Flags {
     /// Exits with status 3 after N answers.
     #[arg(long, value_name = "N", help_heading = "Faults of the process")]
     exit_after: Option<NonZeroU64>,
+    /// Exits with status 3 once a thread has more than N connections.
+    #[arg(long, value_name = "N", help_heading = "Faults of the process")]
+    exit_above: Option<NonZeroUsize>,
     /// Goes on after SIGTERM.
     #[arg(long, help_heading = "Faults of the process")]
     pub ignore_term: bool,
@@ -204,6 +207,7 @@ impl Flags {
                 exit_after: self.exit_after,
             },
             refuse_after: self.refuse_after,
+            exit_above: self.exit_above,
             never_accept: self.never_accept,
             accept_every: self.accept_every,
             split_writes: self.split_writes,

@@ -372,6 +372,10 @@ impl Server {
         let connection = Connection::default();
         self.sockets[place as usize] =
             Some(Socket { fd, token, connection, sent: 0, interest: EventFlags::IN, timer: None, lingers: false });
+        let open = self.sockets.len() - self.free.len();
+        if self.world.truth().exit_above.is_some_and(|most| open > most.get()) {
+            std::process::exit(3);
+        }
         Ok(())
     }
 

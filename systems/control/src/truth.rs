@@ -37,6 +37,8 @@ pub struct Truth {
     pub faults: Faults,
     /// Connections are refused after so many requests.
     pub refuse_after: Option<NonZeroU64>,
+    /// The process ends once a thread has more connections.
+    pub exit_above: Option<NonZeroUsize>,
     /// Connections are never accepted.
     pub never_accept: bool,
     /// From one connection that a thread accepts to its next, in nanoseconds.

@@ -2,7 +2,7 @@
 
 use crate::folder::{Folder, nothing_is_left};
 use crate::load::Server;
-use model::capacity::Ended;
+use model::capacity::{Ended, Probe, Recovered, Unfit};
 use model::metric::Metric;
 use serde_json::Value;
 
@@ -27,6 +27,19 @@ fn the_capacity_of_a_pool_is_found() {
     let bounded = server.load(&["--capacity", level, "--users", "2", "-d", "300ms", "--at-most", "4"]);
     crate::by_schema::keeps_to("capacity", &bounded);
     assert_eq!((&bounded["capacity"]["level"], &bounded["capacity"]["low"]), (&Value::Null, &4.0.into()), "{bounded}");
+}
+
+#[test]
+fn what_was_probed_is_kept_where_a_level_needs_more_descriptors_than_there_are() {
+    let server = Server::start(&[]);
+    let searched = "--capacity 'p95<9s' --users 10 -d 200ms --format json";
+    let script = format!("ulimit -n 100 && exec {} load http://127.0.0.1:{}/ {searched}", env!("CARGO_BIN_EXE_faceoff"), server.1);
+    let ran = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+    assert_eq!(ran.status.code(), Some(1));
+    let found: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    crate::by_schema::keeps_to("capacity", &found);
+    assert!(found["capacity"]["low"].as_f64().is_some_and(|low| (10.0..=40.0).contains(&low)), "{found}");
+    assert!(found["warning"].as_str().is_some_and(|why| why.contains("descriptors")), "{found}");
 }
 
 #[test]
@@ -85,6 +98,44 @@ fn capacities_are_looked_for_in_each_trial_and_shown() {
     assert!(ran.out.contains("capacity"), "{}", ran.out);
     let page = std::fs::read_to_string(folder.path().join("r/page.html")).unwrap();
     assert!(page.contains(r#""service_level":"p95\u003c50ms and errors\u003c1%""#));
+    crate::by_schema::is_by_schema(&folder, "r");
+    nothing_is_left(&folder);
+}
+
+/// It burns no CPU to speak of, so that nothing but the end breaks a level.
+#[test]
+fn a_contender_that_dies_under_a_level_is_started_again_and_its_edge_is_found() {
+    let folder = Folder::new();
+    folder.system("four", &["--delay", "10ms", "--exit-above", "25"]);
+    folder.system("eight", &["--delay", "10ms"]);
+    let load = "of = \"users\", service_level = \"p95<5s and errors<1%\", from = 40, at_most = 60, probe = \"300ms\", probes = 6";
+    write_experiment(&folder, load, "");
+    let ran = folder.run(&["run", "x", "--out", "r"]);
+    let record = folder.record("r");
+    assert_eq!(record.trials.len(), 4, "{}\n{}", ran.out, ran.err);
+    for trial in &record.trials {
+        assert!(trial.failure.is_none(), "{:?}", trial.failure);
+        let [searched] = trial.capacities.as_slice() else { panic!("{trial:?}") };
+        let died: Vec<&Probe> = searched.probes.iter().filter(|p| p.ended.is_some()).collect();
+        if trial.contender.to_string() == "eight" {
+            assert!(died.is_empty(), "{searched:?}");
+            continue;
+        }
+        assert!(searched.probes[0].level == 40.0 && searched.probes[0].ended.is_some(), "{searched:?}");
+        for probe in died {
+            assert!(probe.level > 25.0 && probe.kept == Some(false) && probe.others_share.is_none(), "{probe:?}");
+            assert_eq!(probe.ended.as_deref(), Some("exit 3"));
+            let recovery = probe.recovery.as_ref().unwrap();
+            assert!(recovery.how == Recovered::Restarted && recovery.failure.as_ref().unwrap().contains("exit 3"), "{recovery:?}");
+            assert!(recovery.after_ns < 10_000_000_000, "nobody waits for whoever is gone: {recovery:?}");
+        }
+        if searched.ended == Ended::Done {
+            let is_robbed = searched.probes.iter().any(|p| p.unfit() == Some(Unfit::Robbed));
+            assert!(is_robbed || searched.level().is_some_and(|level| (20.0..=26.5).contains(&level)), "{searched:?}");
+        }
+    }
+    let ran = ran.says("it had ended with exit 3 before it was stopped");
+    assert!(ran.out.contains("; started again "), "{}", ran.out);
     crate::by_schema::is_by_schema(&folder, "r");
     nothing_is_left(&folder);
 }

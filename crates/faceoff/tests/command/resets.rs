@@ -24,8 +24,10 @@ fn a_command_is_run_before_each_cell_and_knows_the_port() {
     assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
     let resets = std::fs::read_to_string(folder.path().join("resets")).unwrap();
     let ports: std::collections::BTreeSet<u16> = resets.lines().map(|line| line.parse().unwrap()).collect();
-    assert!(resets.lines().count() == 8 && ports.len() <= 4 && !ports.is_empty(), "{resets}");
     let record = folder.record("r");
+    // What the hypervisor spoilt is measured again, from where it began.
+    let robbed = record.trials.iter().map(|t| t.robbed.len()).sum::<usize>();
+    assert!(resets.lines().count() == 8 + robbed && ports.len() <= 4 && !ports.is_empty(), "{robbed} robbed: {resets}");
     assert_eq!(record.trials.iter().map(|t| t.measurements.len()).collect::<Vec<_>>(), [2; 4]);
     assert!(record.header.contenders[0].facts["reset"].starts_with("before each cell: sh -c echo"));
     nothing_is_left(&folder);
@@ -95,10 +97,39 @@ load = { kind = "capacity", of = "users", service_level = "p95<2s", from = 1, at
         at.sort_unstable();
         let [(first, "row-turn-1"), (second, "row-turn-2"), (third, "row-turn-3")] = at[..] else { panic!("{at:?}") };
         assert_eq!((second, third), (first + 1, first + 2));
-        expected += 1 + 1 + trial.capacities[0].probes.len();
+        expected += 1 + trial.robbed.len() + 1 + trial.capacities[0].probes.len();
     }
     let resets = std::fs::read_to_string(folder.path().join("resets")).unwrap();
     assert_eq!(resets.lines().count(), expected, "one before the row, one before the search, one before each of its probes");
     assert!(ran.out.contains("In turn\n  a, row: "), "{}", ran.out);
+    nothing_is_left(&folder);
+}
+
+/// What was probed until then is kept; the contender is stopped and not asked again.
+#[test]
+fn a_reset_that_fails_in_a_search_is_the_contenders_failure() {
+    let folder = Folder::new();
+    for name in ["a", "b"] {
+        let manifest = format!("systems/{name}/system.toml");
+        folder.system(name, &[]);
+        let text = std::fs::read_to_string(folder.path().join(&manifest)).unwrap();
+        // One before the search, one before each of two probes, and no more.
+        let thrice = format!("echo x >> ../../resets-{name}; test $(wc -l < ../../resets-{name}) -lt 4");
+        folder.write(&manifest, &format!("{text}[reset]\nrun = [\"sh\", \"-c\", \"{thrice}\"]\n"));
+    }
+    let load = "kind = \"capacity\", of = \"users\", service_level = \"p95<9s\", from = 1, probe = \"200ms\", probes = 6";
+    folder.write(
+        "experiments/x.toml",
+        &format!(
+            "name = \"x\"\nquestion = \"Which?\"\nbaseline = \"a\"\ncontenders = [\"b\"]\n[design]\nblocks = 1\nspare_blocks = 0\nwarmup = \"50ms\"\nmeasure = \"100ms\"\n[[cell]]\nname = \"most\"\nworkload = \"hello\"\nload = {{ {load} }}\n"
+        ),
+    );
+    let ran = folder.run(&["run", "x", "--out", "r"]);
+    let record = folder.record("r");
+    assert_eq!(record.trials.len(), 2, "{}\n{}", ran.out, ran.err);
+    for trial in &record.trials {
+        assert_eq!(trial.failure.as_ref().unwrap().stage, "reset", "{trial:?}");
+        assert_eq!(trial.capacities[0].probes.len(), 2, "{trial:?}");
+    }
     nothing_is_left(&folder);
 }

@@ -2,14 +2,17 @@
 
 use super::{Seen, fault};
 use crate::{exclusion, measurement};
-use model::experiment::{CpuSets, Load};
-use model::record::{Fault, Measurement, Record};
+use model::capacity::{Probe, Searched};
+use model::experiment::{CpuSets, Experiment, Load};
+use model::record::{Fault, Header, Measurement, Record};
 use model::units::{show_number, show_share};
 
 /// CPUs that are busier than this are taken as fully used.
 const BUSY_SHARE: f64 = 0.95;
 /// An upstream that shares the generator's CPUs and uses less of them does not bind: then the generator does.
 const UPSTREAM_SHARE_MIN: f64 = 0.05;
+/// Of the probes around an edge that broke the level, so many may be bound by what stands behind.
+const BOUND_SHARE_MAX: f64 = 0.5;
 /// Throughputs that lie within this ratio of each other tie.
 const TIE: f64 = 1.01;
 /// So many contenders do not tie by chance.
@@ -22,22 +25,78 @@ fn own_share(measurement: &Measurement, cpus: &CpuSets) -> f64 {
     measurement.usage.cpus_used() / cpus.contender.len().max(1) as f64
 }
 
+/// Whether the generator works on the CPUs of what stands behind the contender.
+fn is_shared(cpus: &CpuSets) -> bool {
+    cpus.upstream.iter().any(|cpu| cpus.generator.contains(cpu))
+}
+
+/// How much of their CPUs what stands behind used, with the generator where it shares them, and the contender of its own.
+struct Used {
+    behind: f64,
+    own: f64,
+    /// What stands behind, alone.
+    upstream: f64,
+}
+
+impl Used {
+    fn of(cpus: &CpuSets, duration_ns: u64, upstream_ns: u64, generator_ns: u64, own: f64) -> Used {
+        let share = |ns: u64| ns as f64 / duration_ns.max(1) as f64 / cpus.upstream.len().max(1) as f64;
+        Used { behind: share(upstream_ns) + share(generator_ns), own, upstream: share(upstream_ns) }
+    }
+
+    fn is_bound_behind(&self) -> bool {
+        self.behind > BUSY_SHARE && self.own < BUSY_SHARE && self.upstream >= UPSTREAM_SHARE_MIN
+    }
+}
+
+/// Who stands behind the contenders, with the generator where it shares their CPUs: the fault of it.
+fn binds(experiment: &Experiment, is_shared: bool, used: &str) -> Option<Fault> {
+    let what = if experiment.upstream.is_none() && experiment.database.is_some() { "database" } else { "upstream" };
+    let who = if is_shared { format!("{what} and generator together") } else { format!("the {what}") };
+    let hint = format!("what was measured here is the {what}: give it more CPUs, or take a faster one");
+    fault("upstream-binds", format!("{who} used {used}"), &hint)
+}
+
 pub(super) fn upstream(seen: &Seen<'_>) -> Option<Fault> {
     let (measurement, cpus) = (seen.measurement, seen.cpus);
-    let upstream = measurement.upstream_cpu_ns.filter(|_| cpus.contender != cpus.upstream)?;
-    let generator = &measurement.generator;
-    let shares_with_generator = generator.agents.is_empty() && cpus.upstream.iter().any(|c| cpus.generator.contains(c));
-    let share = |ns: u64| ns as f64 / measurement.duration_ns.max(1) as f64 / cpus.upstream.len().max(1) as f64;
-    let behind = share(upstream) + if shares_with_generator { share(generator.busy_ns()) } else { 0.0 };
-    let own = own_share(measurement, cpus);
-    if behind <= BUSY_SHARE || own >= BUSY_SHARE || share(upstream) < UPSTREAM_SHARE_MIN {
+    let upstream_ns = measurement.upstream_cpu_ns.filter(|_| cpus.contender != cpus.upstream)?;
+    let is_shared = measurement.generator.agents.is_empty() && is_shared(cpus);
+    let generator_ns = if is_shared { measurement.generator.busy_ns() } else { 0 };
+    let used = Used::of(cpus, measurement.duration_ns, upstream_ns, generator_ns, own_share(measurement, cpus));
+    if !used.is_bound_behind() {
         return None;
     }
-    let what = if seen.experiment.upstream.is_none() && seen.experiment.database.is_some() { "database" } else { "upstream" };
-    let who = if shares_with_generator { format!("{what} and generator together") } else { format!("the {what}") };
-    let evidence = format!("{who} used {} of their CPUs, the contender {} of its own", show_share(behind), show_share(own));
-    let hint = format!("what was measured here is the {what}: give it more CPUs, or take a faster one");
-    fault("upstream-binds", evidence, &hint)
+    let said = format!("{} of their CPUs, the contender {} of its own", show_share(used.behind), show_share(used.own));
+    binds(seen.experiment, is_shared, &said)
+}
+
+/// Of a search the probes around the edge tell it that broke the level: it is there that the capacity lies.
+pub(super) fn upstream_of_search(searched: &Searched, header: &Header) -> Option<Fault> {
+    let cpus = &header.cpus;
+    if cpus.contender == cpus.upstream {
+        return None;
+    }
+    let is_shared = is_shared(cpus);
+    let used = |probe: &Probe| {
+        let generator_ns = if is_shared { probe.generator_busy * probe.duration_ns as f64 } else { 0.0 };
+        let own = probe.contender_cpu_ns? as f64 / probe.duration_ns.max(1) as f64 / cpus.contender.len().max(1) as f64;
+        Some(Used::of(cpus, probe.duration_ns, probe.behind_cpu_ns?, generator_ns as u64, own))
+    };
+    let broke = searched.probes.iter().filter(|probe| probe.at_edge && probe.says().is_some_and(|said| !said.held));
+    let all: Vec<Used> = broke.filter_map(used).collect();
+    let bound: Vec<&Used> = all.iter().filter(|used| used.is_bound_behind()).collect();
+    if bound.len() as f64 <= BOUND_SHARE_MAX * all.len() as f64 {
+        return None;
+    }
+    let least = bound.iter().map(|used| used.behind).fold(f64::INFINITY, f64::min);
+    let most = bound.iter().map(|used| used.own).fold(0.0, f64::max);
+    let (bound, all) = (bound.len(), all.len());
+    let said = format!(
+        "{} or more of their CPUs in {bound} of the {all} probes around the edge that broke the level, the contender {} of its own at most",
+        show_share(least),
+        show_share(most)
+    );
+    binds(&header.experiment, is_shared, &said)
 }
 
 /// Cells of a closed load in which all contenders come to one throughput though none is at its limit.

@@ -1,5 +1,6 @@
 //! Which checks there are, what each says where it finds nothing, and where it can look: a check without its reading has not held.
 
+use super::capacity::OF_SEARCH;
 use super::generator::{ARRIVALS_FEWEST, LITTLE_FEWEST};
 use super::series::WINDOWS_FEWEST;
 use super::surroundings::READINGS_FEWEST;
@@ -120,9 +121,10 @@ pub fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// All checks of a record with what they came to, those that found something first. `compared` says how often the baseline was compared with itself.
 pub(crate) fn checks(record: &Record, faults: &[FaultAt], compared: usize) -> Vec<Check> {
     let seen: Vec<Seen<'_>> = record.trials.iter().flat_map(|t| &t.measurements).filter_map(|m| Seen::of(record, m)).collect();
-    let searches = record.trials.iter().map(|t| t.capacities.len()).sum::<usize>();
+    let searches = || record.trials.iter().flat_map(|t| &t.capacities);
     let of_measurement = OF_MEASUREMENT.iter().map(|check| {
-        let searches = if matches!(check.kind, "generator-cpu" | "steal") { searches } else { 0 };
+        let of_search = OF_SEARCH.iter().find(|of_search| of_search.kind == check.kind);
+        let (searched, seen_of_it) = of_search.map_or((0, 0), |of| (searches().count(), searches().filter(|s| (of.can)(s)).count()));
         // Who made a load is known: nobody looks in vain for whoever did not.
         let is_of = |s: &&Seen<'_>| match check.kind {
             "generator-cpu" => !by_agents(s),
@@ -131,7 +133,7 @@ pub(crate) fn checks(record: &Record, faults: &[FaultAt], compared: usize) -> Ve
         };
         let could = |s: &&Seen<'_>| (check.can)(s) || (check.find)(s).is_some();
         let (all, looked_at) = (seen.iter().filter(is_of).count(), seen.iter().filter(could).count());
-        (check.kind, check.what, "measurements", all + searches, looked_at + searches)
+        (check.kind, check.what, "measurements", all + searched, looked_at + seen_of_it)
     });
     let others = OTHERS.iter().map(|(kind, what, of)| {
         let (all, looked_at) = reach(record, kind, compared);

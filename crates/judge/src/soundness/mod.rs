@@ -83,8 +83,7 @@ impl Faults {
             with_found(&measurement.faults, checks::OF_MEASUREMENT.iter().filter_map(|check| (check.find)(&seen)))
         };
         let of_search = |searched: &Searched| {
-            let checks = [capacity::generator, capacity::steal, capacity::other_cpu];
-            with_found(&searched.faults, checks.iter().filter_map(|check| check(searched)))
+            with_found(&searched.faults, capacity::OF_SEARCH.iter().filter_map(|check| (check.find)(searched, &record.header)))
         };
         let trials = record.trials.iter().map(|trial| OfTrial {
             own: of_trial(trial),

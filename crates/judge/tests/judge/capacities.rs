@@ -1,8 +1,8 @@
 //! Capacities: blocks of searches with known edges.
 
 use crate::made_up::{self, histogram, measurement, name};
-use model::capacity::{Capacity, Ended, Of, Probe, Searched, Unfit};
-use model::experiment::{Claim, Expectation, Load, Spacing};
+use model::capacity::{Capacity, Ended, Lacked, Of, Probe, Recovered, Recovery, Searched, Unfit};
+use model::experiment::{Claim, CpuSets, Expectation, Load, Spacing};
 use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict};
 use model::metric::Metric;
 use model::record::{Counts, Record, Trial};
@@ -35,8 +35,12 @@ fn probe(level: f64, kept: bool) -> Probe {
         p99_ns: None,
         generator_busy: 0.1,
         generator_late: false,
+        generator_lacked: None,
+        contender_cpu_ns: None,
+        behind_cpu_ns: None,
         steal_share: Some(0.0),
         others_share: None,
+        ended: None,
         recovery: None,
     }
 }
@@ -111,6 +115,50 @@ fn a_generator_at_its_limit_is_a_fault_and_no_capacity() {
 }
 
 #[test]
+fn a_search_that_ran_out_of_descriptors_is_no_capacity() {
+    let mut record = record(1.5);
+    record.trials[0].capacities[0].ended = Ended::Unfit(Unfit::Descriptors);
+    let judgement = judge::judge(&record);
+    let found: Vec<_> = judgement.faults.iter().map(|f| (f.kind.as_str(), f.place.as_str())).collect();
+    assert_eq!((found, verdicts(&judgement)[0].spoilt), (vec![("descriptors", "block 1, a, cell c")], 1));
+}
+
+#[test]
+fn where_ports_end_is_no_capacity() {
+    let mut record = record(1.5);
+    record.trials[0].capacities[0].ended = Ended::Unfit(Unfit::Ports);
+    // Without them two of three levels would be kept: nobody knows.
+    record.trials[1].capacities[0].probes[4..].iter_mut().for_each(|p| p.generator_lacked = Some(Lacked::Ports));
+    let judgement = judge::judge(&record);
+    let mut found: Vec<_> = judgement.faults.iter().map(|f| (f.kind.as_str(), f.place.as_str())).collect();
+    found.sort_unstable();
+    assert_eq!(found, [("ports", "block 1, a, cell c"), ("ports", "block 1, b, cell c")]);
+}
+
+#[test]
+fn a_search_that_what_stands_behind_bounds_is_of_that() {
+    // Each for a second, on a CPU of its own.
+    let behind = |probe: &mut Probe, behind: u64, own: u64| {
+        probe.duration_ns = 1_000_000_000;
+        (probe.behind_cpu_ns, probe.contender_cpu_ns) = (Some(behind * 10_000_000), Some(own * 10_000_000));
+    };
+    let judged = |percents: [(u64, u64); 6]| {
+        let mut record = record(1.5);
+        record.header.cpus = CpuSets { contender: vec![0], generator: vec![1], upstream: vec![2] };
+        record.trials[0].capacities[0].probes.iter_mut().zip(percents).for_each(|(p, (there, own))| behind(p, there, own));
+        judge::judge(&record).faults
+    };
+    let kept = [(99, 50); 3];
+    let with = |broken: [(u64, u64); 3]| judged([kept[0], kept[1], kept[2], broken[0], broken[1], broken[2]]);
+    let faults = with([(99, 60), (98, 70), (50, 99)]);
+    let said = "the upstream used 98.0 % or more of their CPUs in 2 of the 3 probes around the edge that broke the level, the contender 70.0 % of its own at most";
+    assert_eq!(faults.iter().map(|f| (f.kind.as_str(), f.evidence.as_str())).collect::<Vec<_>>(), [("upstream-binds", said)]);
+    assert_eq!(faults[0].place, "block 1, a, cell c");
+    assert!(with([(99, 60), (50, 99), (50, 99)]).is_empty(), "most of them were bound by the contender");
+    assert!(with([(99, 99), (99, 98), (99, 97)]).is_empty(), "both were at their limit");
+}
+
+#[test]
 fn a_hypervisor_that_takes_too_much_is_a_fault() {
     let mut record = record(1.5);
     record.trials[0].capacities[0].probes.iter_mut().for_each(|p| p.steal_share = Some(0.3));
@@ -134,6 +182,21 @@ fn others_on_the_cpus_are_a_fault() {
     assert_eq!((judgement.faults.len(), fault.kind.as_str(), fault.place.as_str()), (1, "other-cpu", "block 1, a, cell c"));
     assert!(fault.evidence.contains("66.7 %"), "{}", fault.evidence);
     assert_eq!(verdicts(&judgement)[0].spoilt, 1);
+}
+
+#[test]
+fn how_it_ended_under_a_level_is_said_and_costs_nothing() {
+    let mut record = record(1.5);
+    for trial in &mut record.trials[..4] {
+        let last = trial.capacities[0].probes.last_mut().unwrap();
+        let failure = Some("it had ended with exit 3 before it was stopped".into());
+        (last.ended, last.recovery) = (Some("exit 3".into()), Some(Recovery { after_ns: 1, how: Recovered::Restarted, failure }));
+    }
+    let judgement = judge::judge(&record);
+    assert!(judgement.faults.is_empty() && verdicts(&judgement)[0].outcome == Outcome::Better);
+    let line = &judgement.capacities[0].lines[0];
+    assert_eq!(line.restarts, 2);
+    assert_eq!(line.warnings, ["when a level was too much for it, it had ended with exit 3 before it was stopped"], "each once");
 }
 
 #[test]

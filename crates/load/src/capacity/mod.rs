@@ -5,13 +5,15 @@ mod planner;
 pub use planner::{Next, Planner};
 
 use crate::clock;
+use crate::generator::describe_connect;
 use crate::plan::{LoadError, Plan};
 use crate::tally::Measured;
-use model::capacity::{Capacity, Ended, Of, Probe, Recovered, Recovery, Unfit};
+use model::capacity::{Capacity, Ended, Lacked, Of, Probe, Recovered, Recovery, Unfit};
 use model::experiment::Load;
 use model::record::Counts;
 use model::threshold::Readings;
 use model::units::show_short;
+use rustix::io::Errno;
 use stats::{Histogram, smallest_sample, student_t};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -50,10 +52,18 @@ pub struct Reading {
     pub generator_busy: f64,
     /// Whether requests left too late though there was room for them.
     pub generator_late: bool,
+    /// What it had none left of, so that connecting failed.
+    pub generator_lacked: Option<Lacked>,
+    /// CPU time of what was loaded, where that is read.
+    pub contender_cpu_ns: Option<u64>,
+    /// CPU time of what stands behind it, where that is read.
+    pub behind_cpu_ns: Option<u64>,
     /// CPU time that the hypervisor took, where that is read.
     pub steal_share: Option<f64>,
     /// CPU time that other programs used, where that is read and is not too little to be told.
     pub others_share: Option<f64>,
+    /// How the system ended meanwhile, where it did.
+    pub ended: Option<String>,
 }
 
 impl Reading {
@@ -68,12 +78,26 @@ impl Reading {
             tenths: tenths.take(planned).collect(),
             generator_busy: busy,
             generator_late: matches!(load, Load::Arrivals { .. }) && is_late && measured.in_flight_max < load.in_flight_max(),
+            generator_lacked: lacked(&measured.examples),
+            contender_cpu_ns: None,
+            behind_cpu_ns: None,
             steal_share: None,
             others_share: None,
+            ended: None,
             times: measured.latency,
             counts: measured.counts,
             duration_ns: measured.duration_ns,
         }
+    }
+}
+
+/// What connecting failed for want of, by what was said of requests that failed: no server's doing.
+fn lacked(examples: &[String]) -> Option<Lacked> {
+    let is_said = |errno| examples.contains(&describe_connect(errno));
+    match () {
+        () if is_said(Errno::ADDRNOTAVAIL) => Some(Lacked::Ports),
+        () if is_said(Errno::MFILE) => Some(Lacked::Descriptors),
+        () => None,
     }
 }
 
@@ -91,8 +115,14 @@ pub trait Subject {
     /// As [`Subject::load`].
     fn quiet(&mut self) -> Result<Option<u64>, LoadError>;
 
-    /// Starts it again; whether that could be done.
-    fn restart(&mut self) -> bool;
+    /// Whether there is nobody any more who could come back.
+    fn has_ended(&mut self) -> bool;
+
+    /// Stops it; what was wrong with how it ended.
+    fn stop(&mut self) -> Option<String>;
+
+    /// Starts it after that; whether it could be done.
+    fn start(&mut self) -> bool;
 
     /// Lets time pass.
     fn rest(&mut self, for_so_long: Duration);
@@ -127,8 +157,18 @@ pub fn search(
         let duration = lasts(capacity, next.level, per_level);
         let load = capacity.load_at(next.level, duration);
         made += 1;
-        let Some(reading) = subject.load(&load, duration, seed.wrapping_add(made))? else { return Ok(Ended::Stopped) };
-        if capacity.of.is_whole() && reading.counts.scheduled > 0 {
+        let loaded = match subject.load(&load, duration, seed.wrapping_add(made)) {
+            // Nothing was asked of it: whatever its edge is, it lies lower or is not to be seen from here.
+            Err(LoadError::Descriptors { .. }) => {
+                again = 0;
+                planner.out_of_reach(next, Unfit::Descriptors);
+                continue;
+            }
+            loaded => loaded?,
+        };
+        let Some(reading) = loaded else { return Ok(Ended::Stopped) };
+        // Of whoever is gone nobody learns how often its users ask.
+        if capacity.of.is_whole() && reading.counts.scheduled > 0 && reading.ended.is_none() {
             per_level = Some(reading.counts.scheduled as f64 / duration.as_secs_f64() / next.level);
         }
         let mut probe = probe(capacity, next, &reading, timeout);
@@ -155,9 +195,9 @@ pub fn search(
                 }
                 continue;
             }
-            Some(Unfit::Generator) if !next.at_edge => {
+            Some(unfit) if unfit.is_out_of_reach() => {
                 again = 0;
-                planner.out_of_reach(next);
+                planner.out_of_reach(next, unfit);
                 continue;
             }
             Some(unfit) if !next.at_edge => return Ok(Ended::Unfit(unfit)),
@@ -165,12 +205,12 @@ pub fn search(
         }
         planner.tell(next, probe.says().map(|held| held.held));
     }
-    Ok(if planner.is_bound_by_generator() { Ended::Unfit(Unfit::Generator) } else { Ended::Done })
+    Ok(planner.bound_by().map_or(Ended::Done, Ended::Unfit))
 }
 
 /// How often a probe that says nothing is made again: that the generator was at its limit is mostly no chance.
 fn again_max(unfit: Unfit) -> u32 {
-    if unfit == Unfit::Generator { 1 } else { 3 }
+    if unfit.is_out_of_reach() { 1 } else { 3 }
 }
 
 /// How long a level must be probed for its quantiles to be told.
@@ -194,6 +234,10 @@ fn probe(capacity: &Capacity, next: Next, reading: &Reading, timeout: Duration) 
             kept.found += &format!(", but latency grows by {} a second", show_short(grows.by));
         }
     }
+    if let Some(status) = &reading.ended {
+        kept.kept = Some(false);
+        kept.found += &format!(", but it ended with {status}");
+    }
     let quantile = |q: f64| (times.len() >= smallest_sample(q)).then(|| times.quantile_ns(q));
     Probe {
         level: next.level,
@@ -208,8 +252,12 @@ fn probe(capacity: &Capacity, next: Next, reading: &Reading, timeout: Duration) 
         p99_ns: quantile(0.99),
         generator_busy: reading.generator_busy,
         generator_late: reading.generator_late,
+        generator_lacked: reading.generator_lacked,
+        contender_cpu_ns: reading.contender_cpu_ns,
+        behind_cpu_ns: reading.behind_cpu_ns,
         steal_share: reading.steal_share,
         others_share: reading.others_share,
+        ended: reading.ended.clone(),
         recovery: None,
     }
 }
@@ -244,15 +292,17 @@ fn recover(subject: &mut dyn Subject, quiet_ns: u64) -> Result<Recovery, LoadErr
     let began_ns = subject.now_ns();
     let is_quiet = |found: Option<u64>| found.is_some_and(|ns| ns <= 2 * quiet_ns + QUIET_SLACK_NS);
     loop {
-        let came_back = is_quiet(subject.quiet()?);
+        let has_ended = subject.has_ended();
+        let came_back = !has_ended && is_quiet(subject.quiet()?);
         let after_ns = subject.now_ns() - began_ns;
         if came_back || subject.is_stopped() {
-            return Ok(Recovery { after_ns, how: Recovered::ByItself });
+            return Ok(Recovery { after_ns, how: Recovered::ByItself, failure: None });
         }
-        if after_ns >= RECOVERS_WITHIN.as_nanos() as u64 {
-            let restarted = subject.restart() && subject.quiet()?.is_some();
+        if has_ended || after_ns >= RECOVERS_WITHIN.as_nanos() as u64 {
+            let failure = subject.stop();
+            let restarted = subject.start() && subject.quiet()?.is_some();
             let how = if restarted { Recovered::Restarted } else { Recovered::Not };
-            return Ok(Recovery { after_ns: subject.now_ns() - began_ns, how });
+            return Ok(Recovery { after_ns: subject.now_ns() - began_ns, how, failure });
         }
         subject.rest(REST);
     }
@@ -299,7 +349,15 @@ impl Subject for Lone<'_> {
         crate::run(&quiet_plan(&self.plan, &one)).map(|measured| quiet_of(&measured))
     }
 
-    fn restart(&mut self) -> bool {
+    fn has_ended(&mut self) -> bool {
+        false
+    }
+
+    fn stop(&mut self) -> Option<String> {
+        None
+    }
+
+    fn start(&mut self) -> bool {
         false
     }
 

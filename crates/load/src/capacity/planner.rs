@@ -1,6 +1,6 @@
 //! Which level is probed next: numbers in, numbers out.
 
-use model::capacity::{Capacity, Of};
+use model::capacity::{Capacity, Of, Unfit};
 use stats::{Held, Random, shuffle};
 
 /// Levels of a round around the edge.
@@ -37,8 +37,8 @@ pub struct Planner<'c> {
     /// The highest level of the search that was kept, the lowest that was not.
     kept: Option<f64>,
     broken: Option<f64>,
-    /// The lowest level that the generator cannot make.
-    out_of_reach: Option<f64>,
+    /// The lowest level that the generator cannot make, and why.
+    out_of_reach: Option<(f64, Unfit)>,
     /// Of a round, the next last.
     queue: Vec<f64>,
     left: u32,
@@ -66,7 +66,7 @@ impl<'c> Planner<'c> {
         let search = |level| Some(Next { level, at_edge: false });
         let (least, most) = (self.capacity.of.least(), self.capacity.at_most);
         // A level that cannot be made is no edge, but the edge may lie below it.
-        let above = self.broken.into_iter().chain(self.out_of_reach).reduce(f64::min);
+        let above = self.broken.into_iter().chain(self.out_of_reach.map(|(level, _)| level)).reduce(f64::min);
         match (self.kept, above) {
             (None, None) => return search(self.capacity.from),
             (Some(kept), None) if kept >= most => return None,
@@ -103,14 +103,18 @@ impl<'c> Planner<'c> {
         }
     }
 
-    /// That the generator cannot make the level that was next, in the search.
-    pub fn out_of_reach(&mut self, next: Next) {
-        self.out_of_reach = Some(self.out_of_reach.map_or(next.level, |level| level.min(next.level)));
+    /// That the generator cannot make the level that was next, and why.
+    pub fn out_of_reach(&mut self, next: Next, why: Unfit) {
+        if next.at_edge {
+            self.tell(next, None);
+        } else if self.out_of_reach.is_none_or(|(level, _)| next.level < level) {
+            self.out_of_reach = Some((next.level, why));
+        }
     }
 
-    /// Whether the search ended at what the generator can make, not at what was probed.
-    pub fn is_bound_by_generator(&self) -> bool {
-        self.broken.is_none() && self.out_of_reach.is_some()
+    /// Why the generator could make no more, where the search ended at that and not at what was probed.
+    pub fn bound_by(&self) -> Option<Unfit> {
+        self.out_of_reach.filter(|_| self.broken.is_none()).map(|(_, why)| why)
     }
 
     fn whole(&self, level: f64) -> f64 {
@@ -139,7 +143,8 @@ impl<'c> Planner<'c> {
         self.rounds += 1;
         let mut random = Random::new(self.seed, 2 * self.rounds);
         let stretch = (high - low) / f64::from(many.max(1));
-        let (least, most) = (self.capacity.of.least(), self.out_of_reach.unwrap_or(f64::INFINITY).min(self.capacity.at_most));
+        let (least, most) =
+            (self.capacity.of.least(), self.out_of_reach.map_or(f64::INFINITY, |(level, _)| level).min(self.capacity.at_most));
         let level = |n: u32| self.whole((low + stretch * (f64::from(n) + random.uniform())).exp().clamp(least, most));
         let mut levels: Vec<f64> = (0..many).map(level).collect();
         shuffle(&mut levels, self.seed, 2 * self.rounds + 1);
@@ -206,18 +211,17 @@ mod tests {
             while let Some(next) = planner.next_level() {
                 match next.level < reach {
                     true => planner.tell(next, Some(next.level < edge)),
-                    false if next.at_edge => planner.tell(next, None),
-                    false => planner.out_of_reach(next),
+                    false => planner.out_of_reach(next, Unfit::Generator),
                 }
                 levels.push(next);
                 assert!(levels.len() < 200, "it never ends: {levels:?}");
             }
-            (planner.is_bound_by_generator(), levels)
+            (planner.bound_by(), levels)
         };
-        let (is_bound, levels) = run(100.0, 120.0);
-        assert!(!is_bound && levels.iter().filter(|next| next.at_edge).count() == 24, "{levels:?}");
-        let (is_bound, levels) = run(150.0, 120.0);
-        assert!(is_bound && levels.iter().all(|next| !next.at_edge), "{levels:?}");
+        let (bound_by, levels) = run(100.0, 120.0);
+        assert!(bound_by.is_none() && levels.iter().filter(|next| next.at_edge).count() == 24, "{levels:?}");
+        let (bound_by, levels) = run(150.0, 120.0);
+        assert!(bound_by == Some(Unfit::Generator) && levels.iter().all(|next| !next.at_edge), "{levels:?}");
         assert!(levels.iter().any(|next| (100.0..120.0).contains(&next.level)), "{levels:?}");
     }
 
@@ -261,8 +265,8 @@ mod tests {
                     let Some(next) = planner.next_level() else { break };
                     assert_eq!(planner.next_level(), Some(next), "it changes its mind");
                     match answer {
-                        3 if !next.at_edge => planner.out_of_reach(next),
-                        2 | 3 => planner.tell(next, None),
+                        3 => planner.out_of_reach(next, Unfit::Generator),
+                        2 => planner.tell(next, None),
                         answer => planner.tell(next, Some(*answer == 1)),
                     }
                     levels.push(next.level);

@@ -2,7 +2,7 @@ use super::*;
 use model::capacity::{Estimate, estimate};
 use model::experiment::{Overflow, Pause, Spacing};
 use model::threshold::ServiceLevel;
-use stats::Random;
+use stats::{Held, Random};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -22,6 +22,8 @@ struct Simulated {
     /// Above so many requests in a load it answers nothing any more, until it is started again.
     hangs_above: u64,
     hangs: bool,
+    /// Whether it ends instead.
+    ends: bool,
     can_restart: bool,
     restarts: u32,
     steals: Vec<f64>,
@@ -30,6 +32,10 @@ struct Simulated {
     /// What they make every request longer by.
     slowed: f64,
     busy: f64,
+    /// What the generator may have of descriptors, one for each user.
+    descriptors: u64,
+    /// From so many users on there is no port for some.
+    ports: u32,
     loads: u32,
     stops_after: u32,
 }
@@ -44,12 +50,15 @@ impl Simulated {
             random: Random::new(seed, 99),
             hangs_above: u64::MAX,
             hangs: false,
+            ends: false,
             can_restart: false,
             restarts: 0,
             steals: vec![],
             disturbed: 0.0,
             slowed: 1.0,
             busy: 0.1,
+            descriptors: u64::MAX,
+            ports: u32::MAX,
             loads: 0,
             stops_after: u32::MAX,
         }
@@ -67,6 +76,11 @@ impl Simulated {
 impl Subject for Simulated {
     fn load(&mut self, load: &Load, duration: Duration, _: u64) -> Result<Option<Reading>, LoadError> {
         self.loads += 1;
+        if let Load::Users { users, .. } = load
+            && u64::from(*users) > self.descriptors
+        {
+            return Err(LoadError::Descriptors { needed: u64::from(*users), allowed: self.descriptors });
+        }
         let is_disturbed = self.disturbed > 0.0 && self.random.uniform() < self.disturbed;
         self.slowed = if is_disturbed { 1.5 } else { 1.0 };
         let (began, long) = (self.now, duration.as_nanos() as u64);
@@ -109,6 +123,10 @@ impl Subject for Simulated {
             }
         }
         (self.now, self.slowed) = (last, 1.0);
+        let lacks_ports = matches!(load, Load::Users { users, .. } if *users > self.ports);
+        counts.refused += 100 * u64::from(lacks_ports);
+        counts.scheduled += 100 * u64::from(lacks_ports);
+        let generator_lacked = lacks_ports.then_some(Lacked::Ports);
         let steal_share = Some(self.steals.pop().unwrap_or(0.0));
         Ok(Some(Reading {
             times,
@@ -117,8 +135,12 @@ impl Subject for Simulated {
             tenths,
             generator_busy: self.busy,
             generator_late: false,
+            generator_lacked,
+            contender_cpu_ns: None,
+            behind_cpu_ns: None,
             steal_share,
             others_share: is_disturbed.then_some(1.0 / 3.0),
+            ended: self.has_ended().then(|| "exit 3".into()),
         }))
     }
 
@@ -136,7 +158,15 @@ impl Subject for Simulated {
         Ok(Some(longest))
     }
 
-    fn restart(&mut self) -> bool {
+    fn has_ended(&mut self) -> bool {
+        self.hangs && self.ends
+    }
+
+    fn stop(&mut self) -> Option<String> {
+        Some(if self.has_ended() { "it had ended with exit 3 before it was stopped" } else { "it was killed" }.into())
+    }
+
+    fn start(&mut self) -> bool {
         self.restarts += 1;
         if self.can_restart {
             (self.hangs, self.now) = (false, self.now + 5 * SECOND);
@@ -258,13 +288,34 @@ fn whoever_does_not_come_back_is_started_again_or_left() {
     let (ended, probes, estimate) = found(&mut server, &capacity(rate()), 1);
     assert_eq!((ended, server.restarts), (Ended::NotRecovered, 1));
     let last = probes.last().unwrap();
-    assert_eq!((last.kept, last.recovery.map(|r| r.how)), (Some(false), Some(Recovered::Not)));
+    assert_eq!((last.kept, last.recovery.as_ref().map(|r| r.how)), (Some(false), Some(Recovered::Not)));
     assert!(matches!(estimate, Estimate::Edge { .. }), "what is known is known: {estimate:?}");
     let mut server = hanging(true);
     let (ended, probes, estimate) = found(&mut server, &capacity(rate()), 1);
     assert!(ended == Ended::Done && server.restarts > 0);
-    assert!(probes.iter().any(|p| p.recovery.is_some_and(|r| r.how == Recovered::Restarted)));
+    assert!(probes.iter().any(|p| p.recovery.as_ref().is_some_and(|r| r.how == Recovered::Restarted)));
     assert!((estimate.level().unwrap() / 800.0 - 1.0).abs() < 0.02, "{estimate:?}");
+}
+
+/// Whoever is gone cannot come back, so nobody waits for it; and its level is not kept, whatever was answered before.
+#[test]
+fn whoever_ends_is_started_again_at_once_and_did_not_keep_the_level() {
+    // 600/s, for 3 s, are answered well.
+    let mut server = Simulated { hangs_above: 1_800, ends: true, can_restart: true, busy: 0.95, ..Simulated::new(8, 10, 0.0, 1) };
+    let (ended, probes, estimate) = found(&mut server, &capacity(rate()), 1);
+    assert_eq!(ended, Ended::Done);
+    assert!((estimate.level().unwrap() / 600.0 - 1.0).abs() < 0.02, "{estimate:?}");
+    let died: Vec<&Probe> = probes.iter().filter(|p| p.ended.is_some()).collect();
+    assert_eq!(died.len(), server.restarts as usize, "{probes:#?}");
+    for probe in died {
+        assert!(
+            probe.says() == Some(Held { level: probe.level, held: false }) && probe.found.ends_with(", but it ended with exit 3"),
+            "{probe:?}"
+        );
+        let recovery = probe.recovery.as_ref().unwrap();
+        assert!(recovery.how == Recovered::Restarted && recovery.after_ns < RECOVERS_WITHIN.as_nanos() as u64, "{recovery:?}");
+        assert_eq!(recovery.failure.as_deref(), Some("it had ended with exit 3 before it was stopped"));
+    }
 }
 
 #[test]
@@ -279,6 +330,35 @@ fn probes_that_say_nothing_are_made_again_or_end_the_search() {
     let (ended, _, estimate) = found(&mut server, &capacity(rate()), 1);
     assert_eq!(ended, Ended::Unfit(Unfit::Generator));
     assert!(matches!(estimate, Estimate::AtLeast(level) if (690.0..800.0).contains(&level)), "{estimate:?}");
+}
+
+/// One worker that takes 2 ms lets 50 users wait for 100 ms.
+#[test]
+fn a_level_beyond_the_descriptors_is_out_of_reach_and_what_was_probed_is_kept() {
+    let search = |descriptors| found(&mut Simulated { descriptors, ..Simulated::new(1, 2, 0.0, 1) }, &capacity(users(0)), 1);
+    let (ended, probes, estimate) = search(45);
+    assert_eq!(ended, Ended::Unfit(Unfit::Descriptors));
+    assert!(matches!(estimate, Estimate::AtLeast(level) if (35.0..=45.0).contains(&level)), "{estimate:?}");
+    assert!(probes.iter().all(|p| p.level <= 45.0 && p.kept == Some(true)), "{probes:#?}");
+    let (ended, probes, estimate) = search(60);
+    assert!(ended == Ended::Done && (estimate.level().unwrap() / 50.0 - 1.0).abs() < 0.02, "{ended:?}, {estimate:?}");
+    assert!(probes.iter().all(|p| p.level <= 60.0), "{probes:#?}");
+    let (ended, probes, estimate) = search(0);
+    assert_eq!((ended, probes.len(), estimate), (Ended::Unfit(Unfit::Descriptors), 0, Estimate::Unknown));
+}
+
+/// Whoever cannot connect for want of a port was not refused by the server: where ports end is no capacity.
+#[test]
+fn a_level_beyond_the_ports_is_out_of_reach() {
+    let search = |ports| found(&mut Simulated { ports, ..Simulated::new(1, 2, 0.0, 1) }, &capacity(users(0)), 1);
+    let (ended, _, estimate) = search(45);
+    assert_eq!(ended, Ended::Unfit(Unfit::Ports));
+    assert!(matches!(estimate, Estimate::AtLeast(level) if (35.0..=45.0).contains(&level)), "{estimate:?}");
+    let (ended, _, estimate) = search(60);
+    assert!(ended == Ended::Done && (estimate.level().unwrap() / 50.0 - 1.0).abs() < 0.02, "{ended:?}, {estimate:?}");
+    let said = |errno| lacked(&["the answer was cut short".into(), describe_connect(errno)]);
+    let found = [Errno::ADDRNOTAVAIL, Errno::MFILE, Errno::NFILE, Errno::CONNREFUSED].map(said);
+    assert_eq!(found, [Some(Lacked::Ports), Some(Lacked::Descriptors), Some(Lacked::Descriptors), None]);
 }
 
 /// The experiment `known-capacities`: places that keep step let users wait for whole rounds, and the bound lies between two of them. Of one

@@ -109,7 +109,7 @@ impl<W: World> Generator<'_, W> {
     }
 }
 
-pub(super) fn describe_connect(errno: Errno) -> String {
+pub(crate) fn describe_connect(errno: Errno) -> String {
     match errno {
         Errno::ADDRNOTAVAIL => "connecting failed: no ephemeral port is free (net.ipv4.ip_local_port_range is used up)".into(),
         Errno::AGAIN => "connecting failed: the server's queue of connections is full (its listen backlog)".into(),

@@ -5,6 +5,8 @@ mod sending;
 mod settling;
 mod waiting;
 
+pub(crate) use connections::describe_connect;
+
 use crate::agents::Start;
 use crate::answer::Event;
 use crate::check::{Asked, Questions};

@@ -137,7 +137,7 @@ pub struct CapacityLine {
     pub left_out: usize,
     /// How often it had to be started again.
     pub restarts: usize,
-    /// Why searches ended before their time.
+    /// Why searches ended before their time, and what was wrong with its end where it had to be started again.
     pub warnings: Vec<String>,
 }
 

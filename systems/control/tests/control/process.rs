@@ -78,6 +78,15 @@ fn it_exits_after_so_many_answers() {
 }
 
 #[test]
+fn it_exits_above_so_many_connections() {
+    let mut control = Control::start("--exit-above 2");
+    let mut clients = [control.connect(), control.connect()];
+    assert!(clients.iter_mut().all(|client| client.get("/").status == 200) && control.runs());
+    let _third = control.connect();
+    assert_eq!(control.ended().code(), Some(3));
+}
+
+#[test]
 fn it_refuses_after_so_many_requests() {
     for flags in ["--refuse-after 3", "--refuse-after 3 --threads 2"] {
         let control = Control::start(flags);

@@ -84,6 +84,8 @@ fn outcome(probe: &Probe) -> &'static str {
         (Some(Unfit::Robbed), _) => "left out: the hypervisor took too much",
         (Some(Unfit::Disturbed), _) => "left out: other programs used the CPUs",
         (Some(Unfit::Generator), _) => "left out: the generator was at its limit",
+        (Some(Unfit::Descriptors), _) => "left out: the generator was out of descriptors",
+        (Some(Unfit::Ports), _) => "left out: there was no port to connect from",
         (None, Some(true)) => "kept",
         (None, _) => "broken",
     }
@@ -92,7 +94,7 @@ fn outcome(probe: &Probe) -> &'static str {
 /// A probe in a line.
 fn said(capacity: &Capacity, number: usize, probe: &Probe) -> String {
     let mut text = format!("probe {number:<3} {:<14} {:<7} {}", capacity.of.show(probe.level), outcome(probe), probe.found);
-    if let Some(recovery) = probe.recovery {
+    if let Some(recovery) = &probe.recovery {
         let took = show_duration(Duration::from_nanos(recovery.after_ns));
         match recovery.how {
             // As soon as it was looked at.
@@ -177,9 +179,13 @@ mod tests {
             p99_ns: None,
             generator_busy: 0.1,
             generator_late: false,
+            generator_lacked: None,
+            contender_cpu_ns: None,
+            behind_cpu_ns: None,
             steal_share: None,
             others_share: None,
-            recovery: (!kept).then_some(Recovery { after_ns: 1_200_000_000, how: Recovered::ByItself }),
+            ended: None,
+            recovery: (!kept).then_some(Recovery { after_ns: 1_200_000_000, how: Recovered::ByItself, failure: None }),
         }
     }
 
