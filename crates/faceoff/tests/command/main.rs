@@ -33,5 +33,6 @@ mod serve;
 mod stopping;
 mod sweeps;
 mod tutorial;
+mod variables;
 mod vs;
 mod witness;

@@ -3,7 +3,11 @@ package faceoff.strings;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.BufferedReader;
 import java.io.ByteArrayInputStream;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -60,6 +64,24 @@ class StringsTest {
     void aLineForEachRequestIsWrittenOnlyWhereAsked() throws Exception {
         assertEquals(0, linesOfARequest(false));
         assertEquals(1, linesOfARequest(true));
+    }
+
+    /** Helidon's own half a second would cut it. */
+    @Test
+    void aRequestInFlightIsAnsweredAfterTheStop() throws Exception {
+        Service service = new Service(false);
+        try (Socket client = new Socket("127.0.0.1", service.server().port())) {
+            client.setSoTimeout(10_000);
+            OutputStream request = client.getOutputStream();
+            request.write("POST /count HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n{\"s\":".getBytes());
+            Thread.sleep(500);
+            Thread stopping = Thread.ofVirtual().start(service::close);
+            Thread.sleep(1500);
+            request.write("\"hello\"}".getBytes());
+            String status = new BufferedReader(new InputStreamReader(client.getInputStream())).readLine();
+            assertEquals("HTTP/1.1 200 OK", status);
+            stopping.join();
+        }
     }
 
     private static long linesOfARequest(boolean isLogged) throws Exception {

@@ -1,0 +1,56 @@
+package faceoff.proxy;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+import com.networknt.handler.MiddlewareHandler;
+import com.networknt.handler.config.HandlerConfig;
+import com.networknt.proxy.ProxyConfig;
+import com.networknt.security.SecurityConfig;
+
+/** What light-4j makes of an environment, in a process of its own: it reads its configuration once. */
+final class Configured {
+
+    private static final String MARK = "configured: ";
+
+    private Configured() {
+    }
+
+    /** A line for each handler that is not left out, and for whatever else variants set. */
+    static List<String> with(Map<String, String> settings) throws IOException {
+        ProcessBuilder builder = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1", "-Dlight-4j-config-dir=config", "-cp", System.getProperty("java.class.path"), Configured.class.getName());
+        builder.environment().putAll(settings);
+        Process process = builder.redirectErrorStream(true).start();
+        List<String> lines = process.inputReader().lines().toList();
+        List<String> found = lines.stream().filter(line -> line.startsWith(MARK)).map(line -> line.substring(MARK.length())).toList();
+        if (process.onExit().join().exitValue() != 0) {
+            throw new IOException("with " + settings + ":\n" + String.join("\n", lines));
+        }
+        return found;
+    }
+
+    public static void main(String[] args) throws Exception {
+        HandlerConfig handlers = HandlerConfig.load();
+        for (String handler : handlers.getHandlers()) {
+            String[] parts = handler.split("@");
+            Class<?> type = Class.forName(parts[0]);
+            if (!MiddlewareHandler.class.isAssignableFrom(type)) {
+                say(parts[1] + " " + type.getName());
+            } else if (((MiddlewareHandler) type.getDeclaredConstructor().newInstance()).isEnabled()) {
+                say(parts[1]);
+            }
+        }
+        say("chain " + handlers.getPaths().getFirst().getExec());
+        say("keeps verified tokens " + SecurityConfig.load().isEnableJwtCache());
+        say("hosts " + ProxyConfig.load().getHosts());
+        say("connections " + ProxyConfig.load().getConnectionsPerThread());
+        System.exit(0);
+    }
+
+    private static void say(String line) {
+        System.out.println(MARK + line);
+    }
+}
