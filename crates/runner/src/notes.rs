@@ -2,7 +2,7 @@
 //! thing is made, and gone when it is. Whoever wrote it holds it locked for as long as it lives: one that is not locked is of a run that is over.
 
 use crate::postgres::nonce;
-use crate::kubernetes;
+use crate::{docker, kubernetes};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
@@ -13,6 +13,11 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Left {
+    /// Containers that carry the note's name.
+    Containers {
+        /// The socket of their engine.
+        engine: PathBuf,
+    },
     /// A namespace of a cluster.
     Namespace {
         name: String,
@@ -82,10 +87,19 @@ impl Note {
         write().map_err(|e| format!("what is to be removed later cannot be noted in {}: {e}", folder.display()))
     }
 
+    /// What it is called, unlike any other.
+    pub fn name(&self) -> &str {
+        name_of(&self.path)
+    }
+
     /// What it is of is no more.
     pub fn forget(&self) {
         let _ = fs::remove_file(&self.path);
     }
+}
+
+fn name_of(note: &Path) -> &str {
+    note.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
 /// What killed runs left, and became of it.
@@ -104,7 +118,7 @@ pub fn clear() -> Cleared {
         for (path, held) in of_the_dead(&folder).unwrap_or_default() {
             let text = io::read_to_string(&held).unwrap_or_default();
             let removed = match serde_json::from_str::<Left>(&text) {
-                Ok(left) => left.remove(),
+                Ok(left) => left.remove(name_of(&path)),
                 // Cut short: it is written before anything is made.
                 Err(error) if error.is_eof() => Ok(None),
                 Err(error) => Err(format!("what a killed run left is noted in words that are not known here: {error}")),
@@ -140,8 +154,9 @@ fn of_the_dead(folder: &Path) -> io::Result<Vec<(PathBuf, File)>> {
 
 impl Left {
     /// Removes it: what it was, where there was anything.
-    fn remove(&self) -> Result<Option<String>, String> {
+    fn remove(&self, note: &str) -> Result<Option<String>, String> {
         match self {
+            Left::Containers { engine } => docker::remove_noted(engine, note),
             Left::Namespace { name, kubeconfig, context } => kubernetes::remove_namespace(name, kubeconfig.as_deref(), context).map(Some),
         }
     }
@@ -168,14 +183,14 @@ mod tests {
     fn a_note_is_of_the_living_until_who_wrote_it_is_gone() {
         let around = tempfile::tempdir().unwrap();
         let folder = around.path().join("faceoff").join("notes");
-        let left = Left::Namespace { name: "faceoff-x-1".into(), kubeconfig: None, context: String::new() };
+        let left = Left::Containers { engine: "/engine".into() };
         let (gone, kept) = (Note::write_in(&folder, &left).unwrap(), Note::write_in(&folder, &left).unwrap());
         gone.forget();
-        assert!(gone.path != kept.path && of_the_dead(&folder).unwrap().is_empty());
-        let path = kept.path.clone();
+        assert!(gone.name() != kept.name() && of_the_dead(&folder).unwrap().is_empty());
+        let name = kept.name().to_owned();
         drop(kept);
         let found = of_the_dead(&folder).unwrap();
-        assert_eq!(found.iter().map(|(path, _)| path).collect::<Vec<_>>(), [&path]);
+        assert_eq!(found.iter().map(|(path, _)| name_of(path)).collect::<Vec<_>>(), [name]);
         assert!(of_the_dead(&folder).unwrap().is_empty(), "whoever removes it has it alone");
         assert_eq!(serde_json::from_str::<Left>(&io::read_to_string(&found[0].1).unwrap()).unwrap(), left);
     }

@@ -1,9 +1,12 @@
-//! What a killed run left in a cluster is found by its note, wherever it is now asked from.
+//! What a killed run left in an engine or a cluster is found by its note, wherever it is now asked from.
 
 use crate::folder::Folder;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, channel};
 
 /// A note as a killed run leaves it.
 fn note(folder: &Folder, name: &str, text: &str) -> PathBuf {
@@ -20,6 +23,35 @@ fn clean(folder: &Folder, env: &[(&str, &str)]) -> crate::folder::Ran {
     command.env("DOCKER_HOST", "unix:///nowhere/engine.sock").env_remove("KUBECONFIG");
     command.envs(env.iter().copied());
     crate::folder::Ran::from(command.output().unwrap())
+}
+
+/// An engine with one container, and what is asked of it.
+fn an_engine(socket: &PathBuf) -> Receiver<String> {
+    let listener = UnixListener::bind(socket).unwrap();
+    let (sender, asked) = channel();
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let line = BufReader::new(&client).lines().next().unwrap().unwrap();
+            let _ = sender.send(line);
+            let _ = client.write_all(b"HTTP/1.0 200 OK\r\n\r\n[{\"Id\":\"0123abcd\"}]");
+        }
+    });
+    asked
+}
+
+#[test]
+fn containers_are_removed_from_the_engine_that_they_are_in() {
+    let folder = Folder::new();
+    let socket = folder.path().join("engine.sock");
+    let noted = note(&folder, "one", &format!("{{\"containers\":{{\"engine\":{socket:?}}}}}"));
+    let hint = format!("remove {}", noted.display());
+    clean(&folder, &[]).expect(1).says(&format!("containers may be left in the engine at {}", socket.display())).says(&hint);
+    let asked = an_engine(&socket);
+    clean(&folder, &[]).expect(0).says("removed 1 containers that a killed run had left");
+    let asked: Vec<String> = asked.try_iter().collect();
+    assert!(asked[0].starts_with("GET /containers/json?all=1&") && asked[0].contains("faceoff.note%3Done"), "{asked:?}");
+    assert_eq!(asked[1..], ["DELETE /containers/0123abcd?force=1&v=1 HTTP/1.0"]);
+    assert!(!noted.exists());
 }
 
 #[test]
@@ -39,4 +71,20 @@ fn a_namespace_is_removed_from_the_cluster_that_it_is_in() {
     let once = "/a/config delete namespace faceoff-x-1 --ignore-not-found --wait=false --request-timeout=15s --context=mine\n";
     assert_eq!(asked, once.repeat(2));
     assert!(!noted.exists());
+}
+
+#[test]
+fn what_is_noted_by_the_living_or_not_to_be_read_is_left_alone() {
+    let folder = Folder::new();
+    let noted = note(&folder, "one", r#"{"containers":{"engine":"/nowhere/engine.sock"}}"#);
+    let cut = note(&folder, "two", r#"{"containers":{"eng"#);
+    let held = File::options().write(true).open(&noted).unwrap();
+    held.lock().unwrap();
+    clean(&folder, &[]).expect(0);
+    assert!(noted.exists() && !cut.exists());
+    drop(held);
+    let odd = note(&folder, "three", r#"{"moons":{"name":"faceoff-1"}}"#);
+    clean(&folder, &[]).expect(1).says("words that are not known here").says(&format!("remove {}", odd.display()));
+    assert!(odd.exists());
+    clean(&folder, &[]).expect(1).says("containers may be left in the engine at /nowhere/engine.sock");
 }

@@ -1,6 +1,6 @@
 //! A container: created, started, watched, stopped, removed.
 
-use super::{LOCK_LABEL, PORT, RUN_LABEL, WITHIN};
+use super::{LOCK_LABEL, NOTE_LABEL, PORT, RUN_LABEL, WITHIN};
 use crate::engine::{Body, Engine, Trouble};
 use crate::image::WORK;
 use crate::place::{Order, Started};
@@ -36,9 +36,9 @@ pub(super) struct Container {
 
 impl Container {
     /// Creates and starts one.
-    pub fn start(engine: &Engine, image: &str, network: Network, order: &Order<'_>) -> Result<Container, String> {
+    pub fn start(engine: &Engine, note: &str, image: &str, network: Network, order: &Order<'_>) -> Result<Container, String> {
         let said = |trouble: Trouble| trouble.to_string();
-        let created = engine.ask("POST", "/containers/create", Body::Json(&description(image, network, order)), WITHIN).map_err(said)?;
+        let created = engine.ask("POST", "/containers/create", Body::Json(&description(note, image, network, order)), WITHIN).map_err(said)?;
         let id = created["Id"].as_str().ok_or("the engine names no container that it made")?.to_owned();
         // From here on it is removed, however this ends.
         let mut container = Container {
@@ -171,7 +171,7 @@ fn forwarders(order: &Order<'_>) -> Vec<u32> {
 }
 
 /// What the engine is told of a container.
-fn description(image: &str, network: Network, order: &Order<'_>) -> Value {
+fn description(note: &str, image: &str, network: Network, order: &Order<'_>) -> Value {
     let (around, limits) = (order.around, order.limits());
     let (program, arguments) = order.command.split_first().map_or(("", &[][..]), |(program, rest)| (program.as_str(), rest));
     let env: Vec<String> = order.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -206,7 +206,7 @@ fn description(image: &str, network: Network, order: &Order<'_>) -> Value {
         "Env": env,
         // As it would run as a process.
         "User": format!("{}:{}", rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw()),
-        "Labels": {RUN_LABEL: around.run, LOCK_LABEL: crate::lock::folder()},
+        "Labels": {RUN_LABEL: around.run, LOCK_LABEL: crate::lock::folder(), NOTE_LABEL: note},
         "ExposedPorts": exposed,
         "HostConfig": host,
     })
