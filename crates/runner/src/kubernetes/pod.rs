@@ -230,7 +230,7 @@ impl Pod {
 
     /// Whether its first process runs.
     fn runs(&self) -> bool {
-        is_running(self.pid, &self.container)
+        cgroup::runs_in(self.pid, &self.container)
     }
 
     /// Waits until neither it nor any further replica runs.
@@ -344,12 +344,6 @@ pub(super) fn keep_on(cpus: &[usize], pids: &[u32]) {
         // Where the kubelet gives it others, the check of its CPUs says so.
         let _ = sched_setaffinity(Pid::from_raw(thread as i32), &set);
     }
-}
-
-/// Whether the first process of a container runs; another that has got the same number is none of ours.
-pub(super) fn is_running(pid: u32, container: &str) -> bool {
-    let groups = || std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
-    pid != 0 && is_alive(pid) && groups().contains(container)
 }
 
 /// Whole seconds, as a cluster counts, and one at least: with none it would not be asked to end, but killed.
