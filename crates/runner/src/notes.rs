@@ -1,15 +1,15 @@
 //! What is kept on disk of things that stay when faceoff is killed, as no process of ours takes them along: one file each, written before the
 //! thing is made, and gone when it is. Whoever wrote it holds it locked for as long as it lives: one that is not locked is of a run that is over.
 
-use crate::postgres::nonce;
-use crate::{docker, kubernetes};
+use crate::postgres::{Server, nonce};
+use crate::{database, docker, kubernetes};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// What must be removed, and where it is.
+/// What must be removed, and where it is. Never a password.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Left {
@@ -24,6 +24,13 @@ pub(crate) enum Left {
         /// What KUBECONFIG was.
         kubeconfig: Option<String>,
         context: String,
+    },
+    /// A schema in the user's own server.
+    Schema {
+        name: String,
+        server: Server,
+        /// Whether the user was let in by one.
+        password: bool,
     },
 }
 
@@ -158,6 +165,7 @@ impl Left {
         match self {
             Left::Containers { engine } => docker::remove_noted(engine, note),
             Left::Namespace { name, kubeconfig, context } => kubernetes::remove_namespace(name, kubeconfig.as_deref(), context).map(Some),
+            Left::Schema { name, server, password } => database::remove_schema(name, server, *password).map(Some),
         }
     }
 }
@@ -193,5 +201,13 @@ mod tests {
         assert_eq!(found.iter().map(|(path, _)| name_of(path)).collect::<Vec<_>>(), [name]);
         assert!(of_the_dead(&folder).unwrap().is_empty(), "whoever removes it has it alone");
         assert_eq!(serde_json::from_str::<Left>(&io::read_to_string(&found[0].1).unwrap()).unwrap(), left);
+    }
+
+    #[test]
+    fn no_password_is_noted() {
+        let server = Server::parse("postgres://ana:secret-enough@db.local/work").unwrap();
+        let left = Left::Schema { name: "faceoff_1".into(), server, password: true };
+        let text = serde_json::to_string(&left).unwrap();
+        assert!(text.contains("db.local") && !text.contains("secret-enough"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! What a killed run left in an engine or a cluster is found by its note, wherever it is now asked from.
+//! What a killed run left in an engine, a cluster or a database is found by its note, wherever it is now asked from.
 
 use crate::folder::Folder;
 use std::fs::{self, DirBuilder, File};
@@ -17,10 +17,10 @@ fn note(folder: &Folder, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// `faceoff clean` where the environment names no engine and no cluster.
+/// `faceoff clean` where the environment names no engine, no cluster and no database.
 fn clean(folder: &Folder, env: &[(&str, &str)]) -> crate::folder::Ran {
     let mut command = folder.faceoff(&["clean"]);
-    command.env("DOCKER_HOST", "unix:///nowhere/engine.sock").env_remove("KUBECONFIG");
+    command.env("DOCKER_HOST", "unix:///nowhere/engine.sock").env_remove("KUBECONFIG").env_remove("FACEOFF_DATABASE");
     command.envs(env.iter().copied());
     crate::folder::Ran::from(command.output().unwrap())
 }
@@ -71,6 +71,17 @@ fn a_namespace_is_removed_from_the_cluster_that_it_is_in() {
     let once = "/a/config delete namespace faceoff-x-1 --ignore-not-found --wait=false --request-timeout=15s --context=mine\n";
     assert_eq!(asked, once.repeat(2));
     assert!(!noted.exists());
+}
+
+#[test]
+fn a_schema_is_removed_with_the_password_that_the_environment_has() {
+    let folder = Folder::new();
+    let schema = r#"{"schema":{"name":"faceoff_1","server":{"host":"127.0.0.1","port":1,"user":"ana","name":"work"},"password":true}}"#;
+    note(&folder, "one", schema);
+    let other = ("FACEOFF_DATABASE", "postgres://ana:secret-enough@127.0.0.1:2/work");
+    clean(&folder, &[other]).expect(1).says("the schema faceoff_1 is left in postgres://ana@127.0.0.1:1/work").says("FACEOFF_DATABASE");
+    let same = ("FACEOFF_DATABASE", "postgres://ana:secret-enough@127.0.0.1:1/work");
+    clean(&folder, &[same]).expect(1).says("Connection refused");
 }
 
 #[test]
