@@ -1,5 +1,6 @@
 //! Control groups, version 1 or 2: the CPU quota that a process runs under, and what a group of its own counts.
 
+use crate::procfs::is_alive;
 use model::record::{GroupUsage, Quota};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,12 @@ pub(crate) fn stat_files(pid: u32) -> Vec<PathBuf> {
 fn folders(pid: u32, controller: &str) -> Vec<PathBuf> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     places(&read(&format!("/proc/{pid}/cgroup")), &read("/proc/self/mountinfo"), controller)
+}
+
+/// Whether a process runs in a container; another that has got the same number is in none of that name.
+pub(crate) fn runs_in(pid: u32, container: &str) -> bool {
+    let groups = || fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    pid != 0 && is_alive(pid) && groups().contains(container)
 }
 
 /// What a group of a process's own has counted so far; `None` where it shares ours, as processes that we start do, or cannot be seen.

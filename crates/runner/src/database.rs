@@ -3,6 +3,7 @@
 use crate::build::values;
 use crate::guard::User;
 use crate::needs::Tools;
+use crate::notes::{Left, Note};
 use crate::ports;
 use crate::postgres::{self, Client, Server, quoted};
 use crate::process::{self, NotDone, Process, Spec};
@@ -30,6 +31,10 @@ const OWNER: &str = "faceoff";
 const CONTENDER: &str = "contender";
 /// How long a statement of ours may take.
 const WITHIN: Duration = Duration::from_secs(30);
+/// How long a server may take to remove what a killed run left.
+const REMOVED_WITHIN: Duration = Duration::from_secs(10);
+/// What schemas in the user's own server are called, before the process that made them.
+const PREFIX: &str = "faceoff_";
 /// How long making the first data folder may take.
 const MAKE_WITHIN: Duration = Duration::from_secs(120);
 /// Tries for a port that nobody takes meanwhile.
@@ -87,6 +92,8 @@ pub struct Database {
     client: Option<Client>,
     server: Server,
     schema: String,
+    /// Of the schema, where nothing else takes it along.
+    note: Option<Note>,
     process: Option<Process>,
     /// The data folder, which is ours.
     data: Option<PathBuf>,
@@ -184,6 +191,7 @@ impl Databases {
             client: Some(client),
             server: server.clone(),
             schema: String::new(),
+            note: None,
             process: None,
             data: None,
             stop: None,
@@ -247,6 +255,27 @@ fn ordinary_user() -> Result<Option<User>, String> {
     };
     let nobody = users.lines().find_map(of).filter(|nobody| nobody.user != 0);
     nobody.map(Some).ok_or("root must not run a database, and there is no user `nobody`: run faceoff as an ordinary user".into())
+}
+
+fn removal(schema: &str) -> String {
+    format!("DROP SCHEMA IF EXISTS {} CASCADE", quoted(schema))
+}
+
+/// Removes a schema of ours from the user's own server; what was removed, or why it is left. The password is known where the environment names
+/// that server.
+pub(crate) fn remove_schema(schema: &str, server: &Server, password: bool) -> Result<String, String> {
+    let left = |why: String| format!("the schema {schema} is left in {server:?}: {why}");
+    if !schema.starts_with(PREFIX) {
+        return Err(left("its name is none of ours".into()));
+    }
+    let is_it = |own: &Server| Server { password: None, ..own.clone() } == *server;
+    let server = match own_server().ok().flatten().filter(is_it) {
+        Some(own) => own,
+        None if password => return Err(left(format!("its password is noted nowhere, and {OWN_SERVER} does not name that server"))),
+        None => server.clone(),
+    };
+    let dropped = Client::connect(&server, REMOVED_WITHIN).and_then(|mut client| client.run(&removal(schema)));
+    dropped.map(|_| format!("the schema {schema}")).map_err(|error| left(error.to_string()))
 }
 
 /// Data folders of processes of ours that are gone.
@@ -470,6 +499,7 @@ impl Fresh {
             client: Some(client),
             server,
             schema: String::new(),
+            note: None,
             process: Some(process),
             data: Some(data.to_owned()),
             stop: Some(system.stop.clone()),
@@ -503,10 +533,14 @@ impl Database {
             client.run(&format!("SET ROLE {}", quoted(role)))?;
         }
         let unique = postgres::nonce().map_err(postgres::Error::from)?;
-        let schema = format!("faceoff_{}_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed), &unique[..8]);
-        client.run(&format!("CREATE SCHEMA {0}; SET search_path = {0}", quoted(&schema)))?;
+        let schema = format!("{PREFIX}{}_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed), &unique[..8]);
+        let made = format!("CREATE SCHEMA {0}; SET search_path = {0}", quoted(&schema));
+        if role.is_none() {
+            let left = Left::Schema { name: schema.clone(), server: self.server.clone(), password: self.server.password.is_some() };
+            self.note = Some(Note::write(&left).map_err(postgres::Error::Lost)?);
+        }
         self.schema = schema;
-        Ok(())
+        client.run(&made).map(drop)
     }
 
     /// What `{database.*}` stands for.
@@ -567,14 +601,18 @@ impl Database {
         let mut wrong = None;
         let (client, schema) = (self.client.take(), std::mem::take(&mut self.schema));
         if self.process.is_none() && !schema.is_empty() {
-            let drop = format!("DROP SCHEMA IF EXISTS {} CASCADE", quoted(&schema));
+            let drop = removal(&schema);
             let kept = client.map(|mut client| client.run(&drop).map(|_| ()));
             // A connection may be lost, and its server there.
             let dropped = match kept {
                 Some(Ok(())) => Ok(()),
                 _ => Client::connect(&self.server, WITHIN).and_then(|mut client| client.run(&drop).map(|_| ())),
             };
-            wrong = dropped.err().map(|e| format!("the schema {schema} stays in {}: {e}", self.server.name));
+            match (dropped, self.note.take()) {
+                (Ok(()), note) => note.iter().for_each(Note::forget),
+                // It stays noted, for the next that holds the lock.
+                (Err(e), _) => wrong = Some(format!("the schema {schema} stays in {}: {e}", self.server.name)),
+            }
         }
         if let (Some(process), Some(rule)) = (self.process.take(), &self.stop) {
             let stopped = process.stop(rule.signal, rule.within);

@@ -20,6 +20,7 @@ pub mod leftovers;
 pub mod lock;
 pub mod machine;
 pub mod needs;
+pub mod notes;
 pub mod place;
 mod ports;
 pub mod postgres;

@@ -3,9 +3,12 @@
 use crate::jdk::Jdk;
 use crate::process::without_colours;
 use model::system::{Contender, Need, System};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::BTreeMap;
-use std::io::Read;
-use std::process::{Command, Stdio};
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// The tools of this machine, each tried once.
@@ -80,34 +83,54 @@ impl Tools {
     }
 }
 
-/// What a command writes to both outputs; `None` when it cannot be run, fails or takes too long.
-pub(crate) fn output_of(command: &[String]) -> Option<String> {
-    let (program, arguments) = command.split_first()?;
-    let mut child =
-        Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
+/// How a command ended, and what it wrote.
+pub(crate) struct Done {
+    pub status: ExitStatus,
+    pub out: String,
+    pub err: String,
+}
+
+/// Runs a command to its end; `None` when it takes too long, and is killed with all that it started.
+pub(crate) fn output_within(command: &mut Command, within: Duration) -> io::Result<Option<Done>> {
+    // What it starts is found by its group.
+    let mut child = command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let read = |pipe: Option<Box<dyn Read + Send>>| {
+        let (sender, read) = channel();
         std::thread::spawn(move || {
             let mut text = Vec::new();
             let _ = pipe.map(|p| p.take(64 << 10).read_to_end(&mut text));
-            String::from_utf8_lossy(&text).into_owned()
-        })
+            sender.send(String::from_utf8_lossy(&text).into_owned())
+        });
+        read
     };
     let out = read(child.stdout.take().map(|p| Box::new(p) as _));
     let err = read(child.stderr.take().map(|p| Box::new(p) as _));
-    let deadline = load::clock::now_ns() + WITHIN.as_nanos() as u64;
+    let deadline = load::clock::now_ns() + within.as_nanos() as u64;
+    let left = || Duration::from_nanos(deadline.saturating_sub(load::clock::now_ns()));
     let status = loop {
-        match child.try_wait().ok()? {
+        match child.try_wait()? {
             Some(status) => break status,
-            None if load::clock::now_ns() > deadline => {
-                let _ = child.kill().and_then(|()| child.wait());
-                return None;
+            None if left().is_zero() => {
+                if let Some(group) = Pid::from_raw(child.id() as i32) {
+                    let _ = kill_process_group(group, Signal::KILL);
+                }
+                let _ = child.wait();
+                return Ok(None);
             }
             None => std::thread::sleep(Duration::from_millis(5)),
         }
     };
+    // What outlives it and keeps them open is not waited for.
+    let text = |output: Receiver<String>| output.recv_timeout(left()).unwrap_or_default();
+    Ok(Some(Done { status, out: text(out), err: text(err) }))
+}
+
+/// What a command writes to both outputs; `None` when it cannot be run, fails or takes too long.
+pub(crate) fn output_of(command: &[String]) -> Option<String> {
+    let (program, arguments) = command.split_first()?;
+    let done = output_within(Command::new(program).args(arguments), WITHIN).ok()??;
     // Maven colours its version even where nobody looks.
-    let text = without_colours(&format!("{}{}", out.join().ok()?, err.join().ok()?));
-    status.success().then_some(text)
+    done.status.success().then(|| without_colours(&format!("{}{}", done.out, done.err)))
 }
 
 #[cfg(test)]
@@ -126,5 +149,23 @@ mod tests {
         assert_eq!(tools.version(&need(&["echo", "tool 1"], Some(r"tool ([2-9])"))), None, "a version that does not fit");
         assert_eq!(tools.version(&need(&["no-such-tool-here"], None)), None);
         assert_eq!(tools.version(&need(&["false"], None)), None);
+    }
+
+    #[test]
+    fn what_takes_too_long_is_killed_with_all_that_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let begun = std::time::Instant::now();
+        let script = "sleep 60 & echo $! > child; wait";
+        let late = output_within(Command::new("sh").args(["-c", script]).current_dir(folder.path()), Duration::from_secs(1)).unwrap();
+        assert!(late.is_none() && begun.elapsed() < Duration::from_secs(30));
+        let child: u32 = std::fs::read_to_string(folder.path().join("child")).unwrap().trim().parse().unwrap();
+        while crate::procfs::is_alive(child) {
+            assert!(begun.elapsed() < Duration::from_secs(30), "what it started runs on");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // What outlives it may keep its outputs open.
+        let kept = output_within(Command::new("sh").args(["-c", "sleep 5 & exit 3"]), Duration::from_secs(1)).unwrap().unwrap();
+        assert_eq!(kept.status.code(), Some(3));
+        assert!(begun.elapsed() < Duration::from_secs(30));
     }
 }

@@ -17,7 +17,8 @@ pub struct Options {
 
 pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let stop = crate::signals::stop_flag();
-    let _lock = super::lock(&stop)?;
+    let _lock = super::take_lock(&stop)?;
+    let is_cleared = super::clear_left();
     for tree in runner::revision::forget(catalog.dir()) {
         line(&format!("removed {}", tree.display()));
     }
@@ -43,5 +44,10 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
         std::fs::remove_dir_all(&folder).map_err(|e| failed(&folder, e))?;
         line(&format!("removed {}", folder.display()));
     }
-    Ok(ExitCode::SUCCESS)
+    if is_cleared {
+        return Ok(ExitCode::SUCCESS);
+    }
+    Err(Error::Failed(
+        "what killed runs left is not all removed, as is said above\nhint: call `faceoff clean` again where it can be reached".into(),
+    ))
 }

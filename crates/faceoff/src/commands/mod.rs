@@ -38,8 +38,15 @@ pub fn cache(catalog: &Catalog) -> PathBuf {
     catalog.dir().join(".faceoff")
 }
 
-/// Takes the machine's lock; waits, and says so, while another run holds it.
+/// Takes the machine's lock, and removes what killed runs left.
 pub fn lock(stop: &AtomicBool) -> Result<Lock, Error> {
+    let lock = take_lock(stop)?;
+    clear_left();
+    Ok(lock)
+}
+
+/// Takes the machine's lock; waits, and says so, while another run holds it.
+pub fn take_lock(stop: &AtomicBool) -> Result<Lock, Error> {
     let mut said = false;
     let taken = runner::lock::take(|holder| {
         if !said {
@@ -48,11 +55,15 @@ pub fn lock(stop: &AtomicBool) -> Result<Lock, Error> {
         }
         !stop.load(Ordering::Relaxed)
     });
-    let lock = taken
+    taken
         .map_err(|e| {
             Error::Failed(format!("the lock in {} cannot be taken: {e}\nhint: is the folder writable?", std::env::temp_dir().display()))
         })?
-        .ok_or_else(|| Error::Interrupted(crate::signals::code()))?;
+        .ok_or_else(|| Error::Interrupted(crate::signals::code()))
+}
+
+/// Removes what killed runs left, and says so; whether nothing is left. For whoever holds the machine's lock.
+pub fn clear_left() -> bool {
     let cleared = runner::leftovers::clear();
     if cleared > 0 {
         output::message(&format!("ended {cleared} processes that a killed run had left"));
@@ -61,14 +72,15 @@ pub fn lock(stop: &AtomicBool) -> Result<Lock, Error> {
     if cleared > 0 {
         output::message(&format!("removed {cleared} containers that a killed run had left"));
     }
-    let (removed, kept) = runner::kubernetes::clear();
-    for namespace in removed {
-        output::message(&format!("removed the namespace {namespace} that a killed run had left"));
+    runner::kubernetes::clear();
+    let noted = runner::notes::clear();
+    for what in noted.removed {
+        output::message(&format!("removed {what} that a killed run had left"));
     }
-    for why in kept {
-        output::message(&why);
+    for why in &noted.kept {
+        output::message(why);
     }
-    Ok(lock)
+    noted.kept.is_empty()
 }
 
 /// Reads `process`, `docker` or `kubernetes`.

@@ -120,11 +120,18 @@ impl Folder {
     pub fn faceoff(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
         command.current_dir(self.path()).env("TMPDIR", self.path()).env("XDG_CACHE_HOME", self.path().join("cache")).args(arguments);
+        command.env("XDG_STATE_HOME", self.path().join("state"));
         command
     }
 
     pub fn run(&self, arguments: &[&str]) -> Ran {
         Ran::from(self.faceoff(arguments).output().unwrap())
+    }
+
+    /// What is noted as yet to be removed.
+    pub fn notes(&self) -> Vec<PathBuf> {
+        let notes = std::fs::read_dir(self.path().join("state/faceoff/notes")).into_iter().flatten().flatten();
+        notes.map(|entry| entry.path()).collect()
     }
 
     pub fn record(&self, name: &str) -> Record {

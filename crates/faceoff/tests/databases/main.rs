@@ -104,7 +104,8 @@ measure = "900ms"
 
     fn faceoff(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
-        command.current_dir(self.dir.path()).env("TMPDIR", self.dir.path()).args(arguments).stdin(Stdio::null());
+        command.current_dir(self.dir.path()).env("TMPDIR", self.dir.path()).env("XDG_STATE_HOME", self.path("state"));
+        command.args(arguments).stdin(Stdio::null());
         command
     }
 
@@ -398,14 +399,27 @@ fn a_server_of_the_users_own_is_left_as_it_was() {
     client.run("CREATE TABLE client (mine text); INSERT INTO client VALUES ('all')").unwrap();
     let url = format!("postgres://ana@127.0.0.1:{port}/postgres");
     let said = folder.check(&["bank-go", "bank-go:pgx"], Some(&url));
-    let schemas = client.run("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'faceoff%'").unwrap();
+    let ours = "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'faceoff%'";
+    let schemas = client.run(ours).unwrap();
+    // What a run leaves that is killed, the next command removes.
+    let mut run = folder.faceoff(&["run", "chaos", "--out", "r"]);
+    let mut run = run.env("FACEOFF_DATABASE", &url).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let began = Instant::now();
+    while client.run(ours).unwrap().is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(120) && run.try_wait().unwrap().is_none(), "no schema is made");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    kill(run.id());
+    run.wait().unwrap();
     let mine = client.run("SELECT mine FROM public.client").unwrap();
     let wrong = folder.check(&["bank-go"], Some("postgres://ana@127.0.0.1:1/postgres"));
+    let after_kill = client.run(ours).unwrap();
     drop(client);
     kill(running.id());
     running.wait().unwrap();
     assert!(said.values().all(|(outcome, _)| outcome == "right"), "{said:?}");
     assert!(schemas.is_empty(), "{schemas:?}");
+    assert!(after_kill.is_empty(), "{after_kill:?}");
     assert_eq!(mine, [vec![Some("all".to_owned())]]);
     assert!(wrong["bank-go"].0.starts_with("failed: postgres://ana@127.0.0.1:1/postgres"), "{wrong:?}");
 }

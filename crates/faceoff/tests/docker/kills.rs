@@ -61,6 +61,7 @@ fn one(folder: &Folder, runner: &str, victim: Victim, after: Duration, out: &str
     let log = folder.path().join(format!("{out}.err"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
     command.current_dir(folder.path()).env("TMPDIR", folder.path()).env("XDG_CACHE_HOME", folder.path().join("cache"));
+    command.env("XDG_STATE_HOME", folder.path().join("state"));
     command.args(["run", "x", "--runner", runner, "--out", out]).stdout(Stdio::null()).stderr(File::create(&log).unwrap());
     let mut run = command.spawn().unwrap();
     std::thread::sleep(after);

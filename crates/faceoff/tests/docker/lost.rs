@@ -56,6 +56,7 @@ fn an_engine_that_is_lost_in_a_trial_takes_no_contender_with_it() {
     relay.listen();
     let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
     command.current_dir(folder.path()).env("TMPDIR", folder.path()).env("XDG_CACHE_HOME", folder.path().join("cache"));
+    command.env("XDG_STATE_HOME", folder.path().join("state"));
     command.env("DOCKER_HOST", format!("unix://{}", relay.socket.display()));
     command.args(["run", "x", "--runner", "docker", "--blocks", "2", "--out", "r"]);
     let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -71,6 +72,11 @@ fn an_engine_that_is_lost_in_a_trial_takes_no_contender_with_it() {
     let missed = || std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap_or_default().contains("engine_lost");
     while !missed() {
         assert!(begun.elapsed() < Duration::from_secs(180), "nobody missed the engine");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // What it still runs is ended without it.
+    while runs() {
+        assert!(begun.elapsed() < Duration::from_secs(180), "the contender runs on");
         std::thread::sleep(Duration::from_millis(20));
     }
     relay.listen();

@@ -43,6 +43,7 @@ impl Engine {
         assert_eq!(docker(&["ps", "--all", "--quiet", "--filter", "label=faceoff.run"]).unwrap(), "");
         self.folder.run(&["clean"]).expect(0);
         assert_eq!(docker(&["images", "--quiet", "--filter", "label=faceoff.system"]).unwrap(), "");
+        assert_eq!(self.folder.notes(), Vec::<std::path::PathBuf>::new());
         nothing_is_left(&self.folder);
     }
 }
@@ -183,6 +184,7 @@ fn what_a_killed_run_leaves_is_removed() {
     folder.experiment(&["a", "b"], "[place]\nrunner = \"docker\"\n");
     let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
     command.current_dir(folder.path()).env("TMPDIR", folder.path()).args(["run", "x", "--out", "r"]);
+    command.env("XDG_STATE_HOME", folder.path().join("state"));
     let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
     while std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap_or_default().matches("{\"trial\"").count() < 1 {
@@ -203,7 +205,9 @@ fn what_a_killed_run_leaves_is_removed() {
     running.kill().unwrap();
     running.wait().unwrap();
     assert_ne!(docker(&["ps", "--all", "--quiet", "--filter", "label=faceoff.run"]).unwrap(), "", "nobody was left to remove it");
-    folder.run(&["build", "a"]).expect(0).says("removed 1 containers that a killed run had left");
+    // Also by whoever is told of another engine.
+    let built = folder.faceoff(&["build", "a"]).env("DOCKER_HOST", "unix:///nowhere/engine.sock").output().unwrap();
+    folder::Ran::from(built).expect(0).says("removed 1 containers that a killed run had left");
     let ran = folder.run(&["run", "--resume", "r"]);
     assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
     assert!(folder.record("r").missing().is_empty());

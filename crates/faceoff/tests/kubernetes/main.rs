@@ -64,9 +64,9 @@ impl Cluster {
         let begun = Instant::now();
         while begun.elapsed() < GONE_WITHIN {
             if ours("namespaces").is_empty() {
-                let notes = std::fs::read_dir(self.folder.path()).unwrap().flatten().map(|entry| entry.file_name());
-                let notes: Vec<_> = notes.filter(|name| name.to_string_lossy().starts_with("faceoff-kubernetes")).collect();
-                assert!(notes.is_empty(), "{notes:?}");
+                let sockets = std::fs::read_dir(self.folder.path()).unwrap().flatten().map(|entry| entry.file_name());
+                let sockets: Vec<_> = sockets.filter(|name| name.to_string_lossy().starts_with("faceoff-kubernetes")).collect();
+                assert!(sockets.is_empty() && self.folder.notes().is_empty(), "{sockets:?} {:?}", self.folder.notes());
                 return;
             }
             std::thread::sleep(Duration::from_millis(200));
@@ -346,6 +346,7 @@ fn what_a_killed_run_leaves_is_removed() {
     folder.experiment(&["a", "b"], "[place]\nrunner = \"kubernetes\"\n");
     let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
     command.current_dir(folder.path()).env("TMPDIR", folder.path()).args(["run", "x", "--out", "r"]);
+    command.env("XDG_STATE_HOME", folder.path().join("state"));
     let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
     while std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap_or_default().matches("{\"trial\"").count() < 1 {

@@ -1,6 +1,6 @@
 //! A container: created, started, watched, stopped, removed.
 
-use super::{LOCK_LABEL, PORT, RUN_LABEL, WITHIN};
+use super::{LOCK_LABEL, NOTE_LABEL, PORT, RUN_LABEL, WITHIN};
 use crate::engine::{Body, Engine, Trouble};
 use crate::image::WORK;
 use crate::place::{Order, Started};
@@ -10,6 +10,7 @@ use crate::{cgroup, cpus};
 use model::experiment::Network;
 use model::system::StopSignal;
 use model::units::show_bytes;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Read, Write};
@@ -36,9 +37,10 @@ pub(super) struct Container {
 
 impl Container {
     /// Creates and starts one.
-    pub fn start(engine: &Engine, image: &str, network: Network, order: &Order<'_>) -> Result<Container, String> {
+    pub fn start(engine: &Engine, note: &str, image: &str, network: Network, order: &Order<'_>) -> Result<Container, String> {
         let said = |trouble: Trouble| trouble.to_string();
-        let created = engine.ask("POST", "/containers/create", Body::Json(&description(image, network, order)), WITHIN).map_err(said)?;
+        let created =
+            engine.ask("POST", "/containers/create", Body::Json(&description(note, image, network, order)), WITHIN).map_err(said)?;
         let id = created["Id"].as_str().ok_or("the engine names no container that it made")?.to_owned();
         // From here on it is removed, however this ends.
         let mut container = Container {
@@ -149,6 +151,26 @@ impl Container {
         if !self.is_gone {
             self.is_gone = self.ask("DELETE", "?force=1&v=1").is_ok();
         }
+        if !self.is_gone {
+            self.signal_from_here(Signal::KILL);
+        }
+    }
+
+    /// Has the engine send a signal.
+    fn signal(&self, name: &str, signal: Signal) {
+        // One that has ended meanwhile is found to have ended.
+        if self.ask("POST", &format!("/kill?signal={name}")).is_err() {
+            self.signal_from_here(signal);
+        }
+    }
+
+    /// Sends its first process a signal without the engine, whose containers outlive it, and would run beside whoever comes next.
+    fn signal_from_here(&self, signal: Signal) {
+        if cgroup::runs_in(self.pid, &self.id)
+            && let Some(pid) = Pid::from_raw(self.pid as i32)
+        {
+            let _ = kill_process(pid, signal);
+        }
     }
 }
 
@@ -171,7 +193,7 @@ fn forwarders(order: &Order<'_>) -> Vec<u32> {
 }
 
 /// What the engine is told of a container.
-fn description(image: &str, network: Network, order: &Order<'_>) -> Value {
+fn description(note: &str, image: &str, network: Network, order: &Order<'_>) -> Value {
     let (around, limits) = (order.around, order.limits());
     let (program, arguments) = order.command.split_first().map_or(("", &[][..]), |(program, rest)| (program.as_str(), rest));
     let env: Vec<String> = order.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -206,7 +228,7 @@ fn description(image: &str, network: Network, order: &Order<'_>) -> Value {
         "Env": env,
         // As it would run as a process.
         "User": format!("{}:{}", rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw()),
-        "Labels": {RUN_LABEL: around.run, LOCK_LABEL: crate::lock::folder()},
+        "Labels": {RUN_LABEL: around.run, LOCK_LABEL: crate::lock::folder(), NOTE_LABEL: note},
         "ExposedPorts": exposed,
         "HostConfig": host,
     })
@@ -268,20 +290,19 @@ impl Started for Container {
         // Its group goes with its first process.
         let memory_kills = cgroup::own_usage(self.pid).map_or(0, |usage| usage.memory_kills);
         let begin = load::clock::now_ns();
-        let name = match signal {
-            StopSignal::Term => "SIGTERM",
-            StopSignal::Int => "SIGINT",
-            StopSignal::Quit => "SIGQUIT",
-            StopSignal::Usr1 => "SIGUSR1",
+        let (name, signal) = match signal {
+            StopSignal::Term => ("SIGTERM", Signal::TERM),
+            StopSignal::Int => ("SIGINT", Signal::INT),
+            StopSignal::Quit => ("SIGQUIT", Signal::QUIT),
+            StopSignal::Usr1 => ("SIGUSR1", Signal::USR1),
         };
         if self.ended.is_none() {
-            // One that has ended meanwhile is found to have ended.
-            let _ = self.ask("POST", &format!("/kill?signal={name}"));
+            self.signal(name, signal);
         }
         let mut killed = false;
         if !self.await_end(within) {
             killed = true;
-            let _ = self.ask("POST", "/kill?signal=SIGKILL");
+            self.signal("SIGKILL", Signal::KILL);
             self.await_end(Duration::from_secs(10));
         }
         let status = self.ended.clone().unwrap_or("still there after KILL".into());
@@ -302,6 +323,42 @@ impl Drop for Container {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::{Child, Command};
+
+    /// A container whose engine is gone, and its process, which is in the groups of this one.
+    fn without_engine() -> (Box<Container>, Child) {
+        let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap();
+        let process = Command::new("sleep").arg("60").spawn().unwrap();
+        let container = Container {
+            engine: Engine::at("/nowhere/engine.sock".into()),
+            id: groups.lines().next().unwrap().to_owned(),
+            pid: process.id(),
+            started_ns: 0,
+            seen_by_others: None,
+            forwarders: vec![],
+            memory_bytes: None,
+            log: PathBuf::new(),
+            ended: None,
+            is_gone: false,
+        };
+        (Box::new(container), process)
+    }
+
+    #[test]
+    fn a_container_whose_engine_is_gone_is_ended_all_the_same() {
+        let (container, mut process) = without_engine();
+        let stopped = container.stop(StopSignal::Term, Duration::from_secs(20));
+        assert!(!stopped.killed && stopped.ended.status.starts_with("lost: "), "{stopped:?}");
+        assert_eq!(process.wait().unwrap().to_string(), "signal: 15 (SIGTERM)");
+        let (container, mut process) = without_engine();
+        drop(container);
+        assert_eq!(process.wait().unwrap().to_string(), "signal: 9 (SIGKILL)");
+        let (mut container, mut process) = without_engine();
+        container.id = "0123abcd".repeat(8);
+        drop(container);
+        assert!(process.try_wait().unwrap().is_none(), "a number that another process has got");
+        process.kill().and_then(|()| process.wait()).unwrap();
+    }
 
     #[test]
     fn frames_are_taken_apart_wherever_they_are_cut() {

@@ -6,11 +6,13 @@
 mod container;
 mod leftovers;
 
+pub(crate) use leftovers::remove_noted;
 pub use leftovers::{clear, forget_images};
 
 use crate::database::Means;
 use crate::engine::{Body, Engine};
 use crate::image::{self, Store};
+use crate::notes::{Left, Note};
 use crate::place::{Inside, Order, Runner, Started, pick_ports};
 use crate::ports;
 use crate::start::Surroundings;
@@ -30,6 +32,8 @@ use std::time::Duration;
 const RUN_LABEL: &str = "faceoff.run";
 /// The label of containers, with the folder whose lock whoever made them held.
 const LOCK_LABEL: &str = "faceoff.lock";
+/// The label of containers, with what the note of them is called.
+const NOTE_LABEL: &str = "faceoff.note";
 /// Where a container listens first, on a network of its own.
 const PORT: u16 = 8080;
 /// How long an engine may take for what is quick.
@@ -41,6 +45,8 @@ const LOAD_WITHIN: Duration = Duration::from_secs(600);
 pub struct Docker {
     engine: Engine,
     network: Network,
+    /// Of containers that may be in the engine.
+    note: Note,
     /// What the engine calls the images of those who take part.
     images: RefCell<BTreeMap<ContenderName, Known>>,
 }
@@ -62,7 +68,9 @@ impl Docker {
         let engine = Engine::named()?;
         let at = engine.socket().display().to_string();
         engine.ask("GET", "/version", Body::Nothing, WITHIN).map_err(|trouble| format!("no Docker engine at {at}: {trouble}"))?;
-        Ok(Docker { engine, network, images: RefCell::default() })
+        let socket = std::path::absolute(engine.socket()).unwrap_or_else(|_| engine.socket().to_owned());
+        let note = Note::write(&Left::Containers { engine: socket })?;
+        Ok(Docker { engine, network, note, images: RefCell::default() })
     }
 
     fn id_of(&self, reference: &str) -> Option<String> {
@@ -141,7 +149,7 @@ impl Runner for Docker {
     fn start(&self, order: &Order<'_>) -> Result<Box<dyn Started>, String> {
         let known = self.images.borrow().get(&order.contender.name).cloned();
         let known = known.ok_or_else(|| format!("no image of {} was made", order.contender.name))?;
-        Ok(Box::new(Container::start(&self.engine, &known.id, self.network, order)?))
+        Ok(Box::new(Container::start(&self.engine, self.note.name(), &known.id, self.network, order)?))
     }
 
     fn lost(&self) -> Option<String> {
@@ -150,7 +158,17 @@ impl Runner for Docker {
 
     fn recover(&self) -> Result<(), String> {
         self.engine.ask("GET", "/version", Body::Nothing, WITHIN).map_err(|trouble| trouble.to_string())?;
-        clear();
+        // What cannot be removed now is removed at the end, or by the next run.
+        let _ = leftovers::remove(&self.engine, &[leftovers::of_note(self.note.name())]);
         Ok(())
+    }
+}
+
+impl Drop for Docker {
+    fn drop(&mut self) {
+        // What cannot be removed now stays noted, for the next that holds the lock.
+        if leftovers::remove(&self.engine, &[leftovers::of_note(self.note.name())]).is_ok() {
+            self.note.forget();
+        }
     }
 }

@@ -3,9 +3,10 @@
 //! It is spoken to through `kubectl proxy`, as only that command knows what users have set up to be let in: it listens on a socket of ours,
 //! hangs on a guard as all that we start does, and is idle while a load runs.
 
-use super::{WITHIN, notes, objects, status};
+use super::{WITHIN, leftovers, objects, status};
 use crate::build::hex;
 use crate::engine::{Body, Engine, Trouble};
+use crate::notes::{Left, Note};
 use crate::process::{Process, Spec};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -33,7 +34,8 @@ pub(super) struct Cluster {
     socket: PathBuf,
     /// What kubectl calls the cluster and who asks; empty where it has no name.
     context: String,
-    namespace: RefCell<Option<String>>,
+    /// What it is called, and the note of it.
+    namespace: RefCell<Option<(String, Note)>>,
 }
 
 /// What a cluster says where it does not do as it was asked.
@@ -48,15 +50,20 @@ impl Cluster {
     /// Finds the cluster that kubectl speaks to.
     pub fn open() -> Result<Cluster, String> {
         static OPENED: AtomicU32 = AtomicU32::new(0);
-        let folder = notes::folder()?;
+        let folder = leftovers::folder()?;
         let name = format!("{}-{}", std::process::id(), OPENED.fetch_add(1, Ordering::Relaxed));
         let socket = folder.join(format!("{name}.api"));
-        let engine = Engine::at(socket.clone());
-        let mut cluster = Cluster { engine, kubectl: RefCell::default(), socket, context: String::new(), namespace: RefCell::default() };
+        let mut cluster = Cluster::at(socket);
         cluster.proxy()?;
         let context = crate::needs::output_of(&["kubectl", "config", "current-context"].map(str::to_owned)).unwrap_or_default();
         cluster.context = context.lines().next().unwrap_or_default().trim().to_owned();
         Ok(cluster)
+    }
+
+    /// What answers at a socket.
+    pub fn at(socket: PathBuf) -> Cluster {
+        let engine = Engine::at(socket.clone());
+        Cluster { engine, kubectl: RefCell::default(), socket, context: String::new(), namespace: RefCell::default() }
     }
 
     /// Starts `kubectl proxy`, anew where there was one, and waits until the cluster answers behind it.
@@ -114,13 +121,14 @@ impl Cluster {
 
     /// The namespace of the run, made when it is first asked for.
     pub fn namespace(&self, run: &str) -> Result<String, String> {
-        if let Some(name) = &*self.namespace.borrow() {
+        if let Some((name, _)) = &*self.namespace.borrow() {
             return Ok(name.clone());
         }
         let name = objects::namespace_name(run, &unique(&self.socket));
-        notes::write(&name, &self.context)?;
+        let (kubeconfig, context) = (leftovers::kubeconfig(), self.context.clone());
+        let note = Note::write(&Left::Namespace { name: name.clone(), kubeconfig, context })?;
         self.ask("POST", "/api/v1/namespaces", Body::Json(&objects::namespace(&name, run)))?;
-        *self.namespace.borrow_mut() = Some(name.clone());
+        *self.namespace.borrow_mut() = Some((name.clone(), note));
         // Pods can be made as soon as it has an account for them.
         let account = format!("/api/v1/namespaces/{name}/serviceaccounts/default");
         let deadline = load::clock::now_ns() + USABLE_WITHIN.as_nanos() as u64;
@@ -153,7 +161,7 @@ impl Cluster {
         if let Some(why) = status::not_ready(&self.nodes()?) {
             return Err(why);
         }
-        let Some(name) = self.namespace.borrow().clone() else { return Ok(()) };
+        let Some(name) = self.namespace.borrow().as_ref().map(|(name, _)| name.clone()) else { return Ok(()) };
         let path = format!("/api/v1/namespaces/{name}");
         // A cluster that was made anew knows of none.
         let _ = self.ask("DELETE", &path, Body::Nothing);
@@ -164,8 +172,9 @@ impl Cluster {
             }
             std::thread::sleep(Duration::from_millis(100));
         }
-        notes::forget(&name);
-        self.namespace.borrow_mut().take();
+        if let Some((_, note)) = self.namespace.borrow_mut().take() {
+            note.forget();
+        }
         Ok(())
     }
 
@@ -271,10 +280,10 @@ pub(super) fn schedulable(nodes: &[Value]) -> usize {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        if let Some(name) = self.namespace.get_mut().take() {
+        if let Some((name, note)) = self.namespace.get_mut().take() {
             // What cannot be removed now stays noted, for the next that holds the lock.
             if self.ask("DELETE", &format!("/api/v1/namespaces/{name}"), Body::Nothing).is_ok() {
-                notes::forget(&name);
+                note.forget();
             }
         }
         let _ = std::fs::remove_file(&self.socket);

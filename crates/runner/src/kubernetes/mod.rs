@@ -6,14 +6,15 @@
 mod agents;
 mod cluster;
 mod ingress;
-mod notes;
+mod leftovers;
 mod objects;
 mod pod;
 mod replicas;
 mod status;
 
 pub use agents::AgentPods;
-pub use notes::clear;
+pub use leftovers::clear;
+pub(crate) use leftovers::remove_namespace;
 
 use crate::database::Means;
 use crate::engine::Body;

@@ -230,7 +230,7 @@ impl Pod {
 
     /// Whether its first process runs.
     fn runs(&self) -> bool {
-        is_running(self.pid, &self.container)
+        cgroup::runs_in(self.pid, &self.container)
     }
 
     /// Waits until neither it nor any further replica runs.
@@ -243,6 +243,18 @@ impl Pod {
             std::thread::sleep(Duration::from_millis(1));
         }
         true
+    }
+
+    /// Waits until the cluster has no pod of it any more: none of its containers runs then, or will.
+    fn await_gone(&self) -> bool {
+        let deadline = load::clock::now_ns() + WITHIN.as_nanos() as u64;
+        loop {
+            match self.all() {
+                Ok(pods) if pods.is_empty() => return true,
+                Ok(_) if load::clock::now_ns() < deadline => std::thread::sleep(ASK_AGAIN),
+                _ => return false,
+            }
+        }
     }
 
     /// Asks the cluster until it has noticed the end.
@@ -318,8 +330,14 @@ impl Pod {
             let _ = self.cluster.ask("DELETE", &self.path("/apis/networking.k8s.io/v1", "ingresses", &self.spot.name), Body::Nothing);
         }
         delete(format!("{}?{of_start}", self.path("/apis/apps/v1", "replicasets", "")));
-        delete(format!("{}?gracePeriodSeconds=0&{of_start}", self.path("/api/v1", "pods", "")));
+        // Whose process is not known may be starting yet, and would also once the cluster has forgotten it.
+        let is_known = self.pid != 0 && self.others.len() + 1 >= self.replicas as usize;
+        let grace_seconds = u8::from(!is_known);
+        delete(format!("{}?gracePeriodSeconds={grace_seconds}&{of_start}", self.path("/api/v1", "pods", "")));
         delete(format!("{}?{of_start}", self.path("/api/v1", "configmaps", "")));
+        if !is_known {
+            went &= self.await_gone();
+        }
         // Nothing of it may run beside whoever comes next.
         if !self.await_end(NOTICES_WITHIN) {
             went &= self.signal(Signal::KILL);
@@ -344,12 +362,6 @@ pub(super) fn keep_on(cpus: &[usize], pids: &[u32]) {
         // Where the kubelet gives it others, the check of its CPUs says so.
         let _ = sched_setaffinity(Pid::from_raw(thread as i32), &set);
     }
-}
-
-/// Whether the first process of a container runs; another that has got the same number is none of ours.
-pub(super) fn is_running(pid: u32, container: &str) -> bool {
-    let groups = || std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
-    pid != 0 && is_alive(pid) && groups().contains(container)
 }
 
 /// Whole seconds, as a cluster counts, and one at least: with none it would not be asked to end, but killed.
@@ -486,6 +498,65 @@ impl Drop for Pod {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
+    use std::os::unix::net::UnixListener;
+    use std::sync::mpsc::{Receiver, channel};
+
+    /// A cluster that has a pod for so many looks, and what is asked of it.
+    fn a_cluster(looks: usize) -> (tempfile::TempDir, Rc<Cluster>, Receiver<String>) {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("api");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let (sender, asked) = channel();
+        std::thread::spawn(move || {
+            let mut left = looks;
+            for mut client in listener.incoming().flatten() {
+                let line = BufReader::new(&client).lines().next().unwrap().unwrap();
+                let is_look = line.starts_with("GET") && line.contains("/pods?");
+                let items = if is_look && left > 0 { "[{}]" } else { "[]" };
+                left = left.saturating_sub(usize::from(is_look));
+                let _ = sender.send(line);
+                let _ = write!(client, "HTTP/1.0 200 OK\r\n\r\n{{\"items\":{items}}}");
+            }
+        });
+        (folder, Rc::new(Cluster::at(socket)), asked)
+    }
+
+    fn pod(cluster: Rc<Cluster>, pid: u32, replicas: u32) -> Pod {
+        Pod {
+            cluster,
+            spot: Spot { namespace: "n".into(), name: "start-1".into(), ports: vec![], has_ingress: false },
+            pod: String::new(),
+            container: "0123abcd".repeat(8),
+            pid,
+            replicas,
+            others: vec![],
+            started_ns: 0,
+            memory_bytes: None,
+            cpus: vec![],
+            descriptors: Descriptors { most: 0, is_asked: false },
+            log: PathBuf::new(),
+            ended: None,
+            is_gone: false,
+        }
+    }
+
+    #[test]
+    fn what_may_be_starting_yet_is_waited_for_until_it_is_gone() {
+        // One whose process was known (another has got its number), one whose process was not, and one of two.
+        for (pid, replicas, grace, looks) in
+            [(1, 1, "gracePeriodSeconds=0", 0), (0, 1, "gracePeriodSeconds=1", 4), (1, 2, "gracePeriodSeconds=1", 4)]
+        {
+            let (_folder, cluster, asked) = a_cluster(3);
+            let mut pod = pod(cluster, pid, replicas);
+            pod.remove();
+            assert!(pod.is_gone);
+            let asked: Vec<String> = asked.try_iter().collect();
+            let removed = asked.iter().find(|line| line.starts_with("DELETE") && line.contains("/pods?")).unwrap();
+            assert!(removed.contains(grace), "{removed}");
+            assert_eq!(asked.iter().filter(|line| line.starts_with("GET")).count(), looks, "{asked:?}");
+        }
+    }
 
     #[test]
     fn grace_is_in_whole_seconds_and_never_none() {

@@ -1,8 +1,9 @@
 //! The further pods of a start: asked for once the first answers, followed until each has answered, ended with it.
 
 use super::objects;
-use super::pod::{Pod, is_running, root_of};
+use super::pod::{Pod, root_of};
 use super::status::{self, State};
+use crate::cgroup;
 use crate::engine::{Body, escaped};
 use crate::place::{Asks, ScaledOut};
 use load::WrongAnswer;
@@ -31,7 +32,7 @@ pub(super) struct Replica {
 impl Replica {
     /// Whether its first process runs.
     pub fn runs(&self) -> bool {
-        is_running(self.pid, &self.container)
+        cgroup::runs_in(self.pid, &self.container)
     }
 
     /// What the cluster calls it.

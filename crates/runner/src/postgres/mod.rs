@@ -23,6 +23,8 @@ pub type Row = Vec<Option<String>>;
 #[derive(Debug)]
 pub struct Client {
     socket: TcpStream,
+    /// Why nothing more is asked here, once that is so: what comes next may be the answer to what was asked before.
+    lost: Option<Error>,
 }
 
 /// Why there is no answer.
@@ -107,7 +109,7 @@ impl Client {
                     socket.set_nodelay(true)?;
                     socket.set_read_timeout(Some(within))?;
                     socket.set_write_timeout(Some(within))?;
-                    let mut client = Client { socket };
+                    let mut client = Client { socket, lost: None };
                     client.sign_on(server)?;
                     return Ok(client);
                 }
@@ -181,6 +183,15 @@ impl Client {
         if sql.contains('\0') {
             return Err(Error::Lost("a statement cannot hold a zero byte".into()));
         }
+        if let Some(lost) = &self.lost {
+            return Err(lost.clone());
+        }
+        let ran = self.exchange(sql);
+        self.lost = ran.as_ref().err().filter(|error| matches!(error, Error::Lost(_))).cloned();
+        ran
+    }
+
+    fn exchange(&mut self, sql: &str) -> Result<Vec<Row>, Error> {
         self.send(Some(b'Q'), &[sql.as_bytes(), b"\0"].concat())?;
         let (mut rows, mut error) = (Vec::new(), None);
         loop {
@@ -328,6 +339,34 @@ mod tests {
         let mut client = Client::connect(&saying(vec![welcome(), rows, error]), WITHIN).unwrap();
         assert_eq!(client.run("SELECT").unwrap(), [vec![Some("ab".to_owned()), None]]);
         assert_eq!(client.run("SELECT").unwrap_err().to_string(), "no such table (42P01)");
+    }
+
+    #[test]
+    fn no_answer_that_comes_too_late_is_taken_for_that_of_another() {
+        let count = |rows: &[u8]| [message(b'D', &[b"\0\x01\0\0\0\x01", rows].concat()), message(b'Z', b"I")].concat();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (late, is_late) = std::sync::mpsc::channel::<()>();
+        let server = std::thread::spawn(move || {
+            let (mut socket, _) = listener.accept().unwrap();
+            let mut asked = [0; 4096];
+            let _ = socket.read(&mut asked).unwrap();
+            socket.write_all(&welcome()).unwrap();
+            let _ = socket.read(&mut asked).unwrap();
+            is_late.recv().unwrap();
+            socket.write_all(&count(b"7")).unwrap();
+            let _ = socket.read(&mut asked);
+        });
+        let server_of = Server { host: "127.0.0.1".into(), port, user: "u".into(), password: None, name: "d".into() };
+        let mut client = Client::connect(&server_of, WITHIN).unwrap();
+        client.wait_for(Duration::from_millis(50)).unwrap();
+        let lost = client.value("SELECT count(*) FROM one").unwrap_err();
+        assert_eq!(lost, Error::Lost("the database does not answer in time".into()));
+        late.send(()).unwrap();
+        client.wait_for(WITHIN).unwrap();
+        assert_eq!(client.value("SELECT count(*) FROM other").unwrap_err(), lost);
+        drop(client);
+        server.join().unwrap();
     }
 
     #[test]

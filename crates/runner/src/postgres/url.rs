@@ -1,9 +1,10 @@
 //! Where a server is, as a URL says it.
 
 use model::name::{percent_decoded, percent_encoded};
+use serde::{Deserialize, Serialize};
 
 /// Where a server is, and who asks.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Server {
     /// Name or address.
     pub host: String,
@@ -11,7 +12,8 @@ pub struct Server {
     pub port: u16,
     /// Who signs on.
     pub user: String,
-    /// With what.
+    /// With what; written down nowhere.
+    #[serde(skip)]
     pub password: Option<String>,
     /// The database.
     pub name: String,

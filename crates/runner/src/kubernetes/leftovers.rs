@@ -1,0 +1,92 @@
+//! What killed runs left in a cluster, and beside it on this machine.
+
+use crate::needs::output_within;
+use crate::notes::{is_ours, make_own};
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+/// How long a cluster that is asked to remove something may be silent.
+const SILENT: &str = "--request-timeout=15s";
+/// How long kubectl may take for it, with what it starts to be let in.
+const WITHIN: Duration = Duration::from_secs(20);
+
+/// Where sockets are: beside the lock, so that whoever holds it knows whose they are; nobody else's to read.
+fn path() -> PathBuf {
+    std::env::temp_dir().join(format!("faceoff-kubernetes-{}", rustix::process::getuid().as_raw()))
+}
+
+/// Makes it, unless it is there.
+pub(super) fn folder() -> Result<PathBuf, String> {
+    let path = path();
+    make_own(&path).map(|()| path)
+}
+
+/// Removes sockets and logs of runs that held the lock which whoever calls holds now: they are over.
+pub fn clear() {
+    let folder = path();
+    if is_ours(&folder).unwrap_or(false) {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let _ = std::fs::remove_file(entry.path());
+        }
+        let _ = std::fs::remove_dir(&folder);
+    }
+}
+
+/// What KUBECONFIG names, as it is called from everywhere.
+pub(super) fn kubeconfig() -> Option<String> {
+    std::env::var_os("KUBECONFIG").map(|list| absolute(&list))
+}
+
+fn absolute(list: &OsStr) -> String {
+    let paths = std::env::split_paths(list).map(|path| std::path::absolute(&path).unwrap_or(path));
+    std::env::join_paths(paths).map_or_else(|_| list.to_string_lossy().into_owned(), |all| all.to_string_lossy().into_owned())
+}
+
+/// The words that remove a namespace; `None` where it is none of ours.
+fn words(namespace: &str, context: &str) -> Option<Vec<String>> {
+    // Whatever else a note says: nothing is removed that has another name than ours.
+    let namespace = Some(namespace).filter(|name| name.starts_with("faceoff-"))?;
+    let mut words: Vec<String> = ["delete", "namespace", namespace, "--ignore-not-found", "--wait=false", SILENT].map(str::to_owned).into();
+    words.extend(Some(context).filter(|context| !context.is_empty()).map(|context| format!("--context={context}")));
+    Some(words)
+}
+
+/// Asks a cluster to remove a namespace of ours; what was removed, or why it is left.
+pub(crate) fn remove_namespace(namespace: &str, kubeconfig: Option<&str>, context: &str) -> Result<String, String> {
+    let left = |why: String| format!("the namespace {namespace} is left: {why}");
+    let words = words(namespace, context).ok_or_else(|| left("its name is none of ours".into()))?;
+    let mut command = Command::new("kubectl");
+    command.args(&words);
+    match kubeconfig {
+        Some(config) => command.env("KUBECONFIG", config),
+        None => command.env_remove("KUBECONFIG"),
+    };
+    let output = output_within(&mut command, WITHIN).map_err(|e| left(format!("kubectl cannot be started: {e}")))?;
+    let output = output.ok_or_else(|| left(format!("kubectl was not done within {}", model::units::show_duration(WITHIN))))?;
+    if !output.status.success() {
+        return Err(left(output.err.trim().to_owned()));
+    }
+    Ok(format!("the namespace {namespace}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_from_everywhere() {
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(absolute(OsStr::new("/a/b:c")), format!("/a/b:{}", here.join("c").display()));
+    }
+
+    #[test]
+    fn a_namespace_is_removed_in_its_cluster_and_no_other_is() {
+        let all = words("faceoff-x-1", "mine").unwrap();
+        assert_eq!(all[..3], ["delete", "namespace", "faceoff-x-1"]);
+        assert_eq!(all.last().map(String::as_str), Some("--context=mine"));
+        assert!(words("faceoff-x-1", "").unwrap().iter().all(|word| !word.starts_with("--context")));
+        assert_eq!(["", "default", "--all"].map(|odd| words(odd, "")), [None, None, None]);
+    }
+}
