@@ -15,9 +15,11 @@ const ELSEWHERE: [(&str, &str); 2] = [
 /// Whether a file of the system, other than its manifest and its documents, has the name.
 fn is_named(folder: &Path, name: &str) -> bool {
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    files.filter(|path| !path.ends_with("target") && !path.ends_with("system.toml") && path.extension() != Some("md".as_ref())).any(|path| {
-        if path.is_dir() { is_named(&path, name) } else { String::from_utf8_lossy(&std::fs::read(&path).unwrap()).contains(name) }
-    })
+    files.filter(|path| !path.ends_with("target") && !path.ends_with("system.toml") && path.extension() != Some("md".as_ref())).any(
+        |path| {
+            if path.is_dir() { is_named(&path, name) } else { String::from_utf8_lossy(&std::fs::read(&path).unwrap()).contains(name) }
+        },
+    )
 }
 
 #[test]
