@@ -66,10 +66,13 @@ pub fn pin_this_thread(cpus: &[usize]) -> rustix::io::Result<()> {
     sched_setaffinity(None, &set_of(cpus))
 }
 
-/// Keeps all threads of a process on these CPUs, and those that they will make.
-pub(crate) fn pin_process(pid: u32, cpus: &[usize]) -> rustix::io::Result<()> {
-    let mut threads = procfs::threads(pid).into_iter().filter_map(|thread| Pid::from_raw(thread as i32));
-    threads.try_for_each(|thread| sched_setaffinity(Some(thread), &set_of(cpus)))
+/// Keeps all threads of processes on these CPUs, and those that they will make, as far as the kernel lets us; on none named, leaves them.
+pub(crate) fn keep_on(cpus: &[usize], pids: &[u32]) {
+    let set = set_of(cpus);
+    let threads = pids.iter().filter(|_| !cpus.is_empty()).flat_map(|pid| procfs::threads(*pid));
+    for thread in threads.filter_map(|thread| Pid::from_raw(thread as i32)) {
+        let _ = sched_setaffinity(Some(thread), &set);
+    }
 }
 
 pub(crate) fn set_of(cpus: &[usize]) -> CpuSet {

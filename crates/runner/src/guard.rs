@@ -5,7 +5,7 @@
 //! to when faceoff dies, by whatever signal. Should the guard itself be killed,
 //! the kernel kills the system (parent-death signal).
 //!
-//! It is told what to do line by line on standard input (`signal TERM`, `kill`)
+//! It is told what to do line by line on standard input (`signal 15`, `kill`)
 //! and tells what happens on standard output (`started PID NS`, `failed CAUSE`,
 //! `ended STATUS`, `orphans N`).
 
@@ -148,17 +148,11 @@ fn tell(line: &str) {
 /// Does what standard input says; its end means that faceoff is gone.
 fn obey(child: Pid) {
     for line in std::io::stdin().lock().lines() {
-        let signal = match line.as_deref() {
-            Ok("signal TERM") => Signal::TERM,
-            Ok("signal INT") => Signal::INT,
-            Ok("signal QUIT") => Signal::QUIT,
-            Ok("signal USR1") => Signal::USR1,
-            _ => {
-                kill_all();
-                continue;
-            }
-        };
-        let _ = kill_process(child, signal);
+        let number = line.as_deref().ok().and_then(|line| line.strip_prefix("signal ")?.parse().ok());
+        match number.and_then(Signal::from_named_raw) {
+            Some(signal) => drop(kill_process(child, signal)),
+            None => kill_all(),
+        }
     }
     kill_all();
 }

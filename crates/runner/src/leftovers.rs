@@ -1,7 +1,7 @@
 //! Processes that an earlier run left because both it and the guard were killed.
 
 use crate::guard::MARK;
-use crate::procfs::{Reader, parents};
+use crate::procfs::{Reader, command, parents};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Kills processes that carry a run's mark and whose guard is gone: no
@@ -15,13 +15,11 @@ pub fn clear() -> usize {
     for pid in &marked {
         // A guard carries the mark as well; its parent, faceoff, does not. What
         // init or a subreaper of the session adopted has no marked parent either.
-        let is_guard = std::fs::read(format!("/proc/{pid}/cmdline"))
-            .is_ok_and(|line| line.split(|b| *b == 0).nth(1) == Some(crate::guard::ARGUMENT.as_bytes()));
+        let is_guard = |pid: u32| command(pid).get(1).is_some_and(|word| word == crate::guard::ARGUMENT);
         let mut ancestor = parents.get(pid).copied();
-        let mut has_guard = is_guard;
+        let mut has_guard = is_guard(*pid);
         while let Some(a) = ancestor.filter(|a| marked.contains(a)) {
-            has_guard |= std::fs::read(format!("/proc/{a}/cmdline"))
-                .is_ok_and(|line| line.split(|b| *b == 0).nth(1) == Some(crate::guard::ARGUMENT.as_bytes()));
+            has_guard |= is_guard(a);
             ancestor = parents.get(&a).copied();
         }
         if !has_guard && let Some(pid) = Pid::from_raw(*pid as i32) {

@@ -2,6 +2,7 @@
 
 use crate::guard::{MARK, Order, User};
 use model::system::StopSignal;
+use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -192,12 +193,7 @@ impl Process {
     pub fn stop(mut self, signal: StopSignal, within: Duration) -> Stop {
         let begin = load::clock::now_ns();
         if self.ended().is_none() {
-            self.order(match signal {
-                StopSignal::Term => "signal TERM\n",
-                StopSignal::Int => "signal INT\n",
-                StopSignal::Quit => "signal QUIT\n",
-                StopSignal::Usr1 => "signal USR1\n",
-            });
+            self.order(&format!("signal {}\n", as_signal(signal).as_raw()));
         }
         let mut killed = false;
         if self.await_end(within).is_none() {
@@ -237,6 +233,16 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.release();
+    }
+}
+
+/// The signal as the kernel knows it.
+pub(crate) fn as_signal(signal: StopSignal) -> Signal {
+    match signal {
+        StopSignal::Term => Signal::TERM,
+        StopSignal::Int => Signal::INT,
+        StopSignal::Quit => Signal::QUIT,
+        StopSignal::Usr1 => Signal::USR1,
     }
 }
 

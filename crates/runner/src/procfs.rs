@@ -156,6 +156,12 @@ pub fn running_since_ticks(pid: u32) -> Option<u64> {
     stat[stat.rfind(')')? + 1..].split_whitespace().nth(19)?.parse().ok()
 }
 
+/// The words of a process's command line; none when it is gone.
+pub(crate) fn command(pid: u32) -> Vec<String> {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&line).split_terminator('\0').map(String::from).collect()
+}
+
 /// Open descriptors of a process.
 pub(crate) fn descriptors(pid: u32) -> Option<u64> {
     let path = format!("/proc/{pid}/fd");

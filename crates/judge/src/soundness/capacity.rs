@@ -34,19 +34,16 @@ fn knows_both(searched: &Searched) -> bool {
     searched.probes.iter().any(|probe| probe.behind_cpu_ns.is_some() && probe.contender_cpu_ns.is_some())
 }
 
-/// Share of the probes that were unfit for that reason, of those that might have been.
-fn share(searched: &Searched, unfit: Unfit) -> f64 {
+/// Share of the probes that were unfit for that reason, of those that might have been; `None` where neither most were nor the search ended at one.
+fn spoilt(searched: &Searched, unfit: Unfit) -> Option<f64> {
     let might = searched.probes.iter().filter(|probe| !unfit.is_out_of_reach() || probe.kept == Some(false)).count();
-    searched.probes.iter().filter(|probe| probe.unfit() == Some(unfit)).count() as f64 / might.max(1) as f64
+    let share = searched.probes.iter().filter(|probe| probe.unfit() == Some(unfit)).count() as f64 / might.max(1) as f64;
+    (searched.ended == Ended::Unfit(unfit) || share > UNFIT_SHARE_MAX).then_some(share)
 }
 
 fn generator(searched: &Searched) -> Option<Fault> {
-    let share = share(searched, Unfit::Generator);
-    let is_bound = searched.ended == Ended::Unfit(Unfit::Generator);
-    if !is_bound && share <= UNFIT_SHARE_MAX {
-        return None;
-    }
-    let evidence = match is_bound {
+    let share = spoilt(searched, Unfit::Generator)?;
+    let evidence = match searched.ended == Ended::Unfit(Unfit::Generator) {
         true => "the generator came to its limit before the contender did".to_owned(),
         false => format!("{} of the probes that broke the level had the generator at its limit", show_share(share)),
     };
@@ -55,11 +52,11 @@ fn generator(searched: &Searched) -> Option<Fault> {
 
 /// What there was not enough of for the generator's connections: where it bounds the search, or broke most of the levels that were not kept.
 fn lacked(searched: &Searched, unfit: Unfit, what: &str) -> Option<String> {
-    let share = share(searched, unfit);
-    if searched.ended == Ended::Unfit(unfit) {
-        return Some(format!("the generator was out of {what} before the contender came to its limit"));
-    }
-    (share > UNFIT_SHARE_MAX).then(|| format!("{} of the probes that broke the level had the generator out of {what}", show_share(share)))
+    let share = spoilt(searched, unfit)?;
+    Some(match searched.ended == Ended::Unfit(unfit) {
+        true => format!("the generator was out of {what} before the contender came to its limit"),
+        false => format!("{} of the probes that broke the level had the generator out of {what}", show_share(share)),
+    })
 }
 
 fn descriptors(searched: &Searched) -> Option<Fault> {
@@ -77,18 +74,12 @@ fn ports(searched: &Searched) -> Option<Fault> {
 }
 
 fn steal(searched: &Searched) -> Option<Fault> {
-    let share = share(searched, Unfit::Robbed);
-    if searched.ended != Ended::Unfit(Unfit::Robbed) && share <= UNFIT_SHARE_MAX {
-        return None;
-    }
+    let share = spoilt(searched, Unfit::Robbed)?;
     let evidence = format!("the hypervisor took too much in {} of the probes", show_share(share));
     fault("steal", evidence, "measure when the host is quieter, or on a machine of your own")
 }
 
 fn other_cpu(searched: &Searched) -> Option<Fault> {
-    let share = share(searched, Unfit::Disturbed);
-    if searched.ended != Ended::Unfit(Unfit::Disturbed) && share <= UNFIT_SHARE_MAX {
-        return None;
-    }
+    let share = spoilt(searched, Unfit::Disturbed)?;
     fault("other-cpu", format!("other processes used too much of the CPUs in {} of the probes", show_share(share)), END_OTHERS)
 }

@@ -4,7 +4,7 @@ use super::{LOCK_LABEL, NOTE_LABEL, PORT, RUN_LABEL, WITHIN};
 use crate::engine::{Body, Engine, Trouble};
 use crate::image::WORK;
 use crate::place::{Order, Started};
-use crate::process::{Stop, last_lines, without_colours};
+use crate::process::{Stop, as_signal, last_lines, without_colours};
 use crate::procfs::{self, is_alive};
 use crate::{cgroup, cpus};
 use model::experiment::Network;
@@ -157,9 +157,9 @@ impl Container {
     }
 
     /// Has the engine send a signal.
-    fn signal(&self, name: &str, signal: Signal) {
+    fn signal(&self, signal: Signal) {
         // One that has ended meanwhile is found to have ended.
-        if self.ask("POST", &format!("/kill?signal={name}")).is_err() {
+        if self.ask("POST", &format!("/kill?signal={}", signal.as_raw())).is_err() {
             self.signal_from_here(signal);
         }
     }
@@ -179,16 +179,13 @@ impl Container {
 fn forwarders(order: &Order<'_>) -> Vec<u32> {
     let is_here = |port: &str| order.inside.published.iter().any(|(_, here)| here.to_string() == port);
     let passes = |pid: &u32| {
-        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let words: Vec<&str> = command.split(|byte| *byte == 0).filter_map(|word| std::str::from_utf8(word).ok()).collect();
+        let words = procfs::command(*pid);
         words.first().is_some_and(|program| program.ends_with("docker-proxy"))
-            && words.windows(2).any(|pair| pair[0] == "-host-port" && is_here(pair[1]))
+            && words.windows(2).any(|pair| pair[0] == "-host-port" && is_here(&pair[1]))
     };
     let found: Vec<u32> = procfs::parents().into_keys().filter(passes).collect();
-    for pid in &found {
-        // Without the right to, what they take of the generator's CPUs is seen as any other program's.
-        let _ = cpus::pin_process(*pid, order.around.cpus);
-    }
+    // Without the right to, what they take of the generator's CPUs is seen as any other program's.
+    cpus::keep_on(order.around.cpus, &found);
     found
 }
 
@@ -290,19 +287,13 @@ impl Started for Container {
         // Its group goes with its first process.
         let memory_kills = cgroup::own_usage(self.pid).map_or(0, |usage| usage.memory_kills);
         let begin = load::clock::now_ns();
-        let (name, signal) = match signal {
-            StopSignal::Term => ("SIGTERM", Signal::TERM),
-            StopSignal::Int => ("SIGINT", Signal::INT),
-            StopSignal::Quit => ("SIGQUIT", Signal::QUIT),
-            StopSignal::Usr1 => ("SIGUSR1", Signal::USR1),
-        };
         if self.ended.is_none() {
-            self.signal(name, signal);
+            self.signal(as_signal(signal));
         }
         let mut killed = false;
         if !self.await_end(within) {
             killed = true;
-            self.signal("SIGKILL", Signal::KILL);
+            self.signal(Signal::KILL);
             self.await_end(Duration::from_secs(10));
         }
         let status = self.ended.clone().unwrap_or("still there after KILL".into());

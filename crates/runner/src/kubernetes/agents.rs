@@ -3,9 +3,10 @@
 use super::PORT;
 use super::cluster::{Cluster, machine, schedulable};
 use super::objects::{self, AGENTS_LABEL};
-use super::pod::{keep_on, root_of};
+use super::pod::root_of;
 use super::status::{self, State};
 use crate::build::hex;
+use crate::cpus::keep_on;
 use crate::engine::{Body, escaped};
 use crate::place::AskedAgents;
 use crate::process::Process;

@@ -6,15 +6,14 @@ use super::objects::{self, Runs, START_LABEL};
 use super::replicas::Replica;
 use super::status::{self, State};
 use crate::cgroup;
-use crate::cpus::set_of;
+use crate::cpus::keep_on;
 use crate::engine::{Body, escaped};
 use crate::place::{Asks, Order, ScaledOut, Started};
-use crate::process::{Ended, Stop, last_lines, without_colours};
+use crate::process::{Ended, Stop, as_signal, last_lines, without_colours};
 use crate::procfs::{is_alive, parents, threads, trees};
 use model::system::StopSignal;
 use model::units::show_duration;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
-use rustix::thread::sched_setaffinity;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
@@ -214,6 +213,7 @@ impl Pod {
     /// description has no words for either.
     pub(super) fn confine(&self, roots: &[u32]) -> Result<(), String> {
         let tree = trees(roots);
+        // Where the kubelet gives it others, the check of its CPUs says so.
         keep_on(&self.cpus, &tree);
         let Descriptors { most, is_asked } = self.descriptors;
         for pid in tree {
@@ -355,15 +355,6 @@ impl Pod {
     }
 }
 
-/// Has processes run on these CPUs, where any are named.
-pub(super) fn keep_on(cpus: &[usize], pids: &[u32]) {
-    let set = set_of(cpus);
-    for thread in pids.iter().filter(|_| !cpus.is_empty()).flat_map(|pid| threads(*pid)) {
-        // Where the kubelet gives it others, the check of its CPUs says so.
-        let _ = sched_setaffinity(Pid::from_raw(thread as i32), &set);
-    }
-}
-
 /// Whole seconds, as a cluster counts, and one at least: with none it would not be asked to end, but killed.
 fn grace_seconds(within: Duration) -> u64 {
     (within.as_nanos().div_ceil(1_000_000_000) as u64).max(1)
@@ -457,13 +448,7 @@ impl Started for Pod {
         let (watch, output) = (self.cluster.read(&watch), self.cluster.read(&self.log_path("follow=1")));
         let begin = load::clock::now_ns();
         // A cluster asks with TERM alone, and only once its kubelet has come to it.
-        let asked = match signal {
-            StopSignal::Term => Signal::TERM,
-            StopSignal::Int => Signal::INT,
-            StopSignal::Quit => Signal::QUIT,
-            StopSignal::Usr1 => Signal::USR1,
-        };
-        self.signal(asked);
+        self.signal(as_signal(signal));
         let mut killed = false;
         if !self.await_end(within) {
             killed = true;
