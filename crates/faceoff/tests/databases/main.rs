@@ -213,7 +213,7 @@ load = { kind = "capacity", of = "users", service_level = "p95<2s and errors<0.1
             of.map(|checked| checked.tables.iter().map(|table| table.acknowledged).sum()).collect()
         };
         let ([first], [both]) = (&rows("fair-turn-1")[..], &rows("fair-turn-2")[..]) else { panic!("{:?}", kept.checks) };
-        assert!(*first > 0 && both > first, "{first} rows after the first turn, {both} after the second");
+        assert!(*first > 0 && both > first, "{first} rows after the first turn, {both} after the second: {:?}", trial.measurements);
         let probes = &trial.capacities[0].probes;
         let after_probes = rows("most");
         // Before the first probe, what made sure that it is quiet; then once for each.

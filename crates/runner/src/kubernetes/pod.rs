@@ -10,7 +10,7 @@ use crate::cpus::keep_on;
 use crate::engine::{Body, escaped};
 use crate::place::{Asks, Order, ScaledOut, Started};
 use crate::process::{Ended, Stop, as_signal, last_lines, without_colours};
-use crate::procfs::{is_alive, parents, threads, trees};
+use crate::procfs::{is_alive, parents, trees};
 use model::system::StopSignal;
 use model::units::show_duration;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
