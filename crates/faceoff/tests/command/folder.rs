@@ -50,11 +50,13 @@ impl Folder {
 
     /// A system that is `control` with flags.
     pub fn system(&self, name: &str, flags: &[&str]) {
+        // Room for a busy machine, but for whoever will not end.
+        let ends_within = if flags.contains(&"--ignore-term") { "500ms" } else { "10s" };
         let flags: String = flags.iter().map(|f| format!(", \"{f}\"")).collect();
         self.write(
             &format!("systems/{name}/system.toml"),
             &format!(
-                "name = \"{name}\"\nsummary = \"control\"\nkind = \"service\"\nanswers = [\"hello\"]\n[start]\nrun = [\"{}\", \"--port\", \"{{port.http}}\", \"--body-file\", \"../../workloads/hello.txt\"{flags}]\nports = [\"http\"]\n[ready]\nwithin = \"2s\"\n[stop]\nwithin = \"500ms\"\n",
+                "name = \"{name}\"\nsummary = \"control\"\nkind = \"service\"\nanswers = [\"hello\"]\n[start]\nrun = [\"{}\", \"--port\", \"{{port.http}}\", \"--body-file\", \"../../workloads/hello.txt\"{flags}]\nports = [\"http\"]\n[ready]\nwithin = \"9s\"\n[stop]\nwithin = \"{ends_within}\"\n",
                 control().display()
             ),
         );

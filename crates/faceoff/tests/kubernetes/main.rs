@@ -46,7 +46,7 @@ impl Cluster {
     /// A system that has the time that a cluster takes.
     fn system(&self, name: &str, flags: &[&str]) {
         self.folder.system(name, &[&["--listen", "{listen}"][..], flags].concat());
-        self.change(name, "within = \"2s\"", "within = \"60s\"");
+        self.change(name, "within = \"9s\"", "within = \"60s\"");
     }
 
     fn change(&self, system: &str, from: &str, to: &str) {
