@@ -317,10 +317,15 @@ fn every_acknowledged_write_is_there_whoever_is_killed_when() {
     assert!(lost.is_empty(), "{lost:?}");
     let acknowledged: u64 = checks.iter().flat_map(|(_, c)| &c.tables).map(|t| t.acknowledged).sum();
     let in_doubt: u64 = checks.iter().flat_map(|(_, c)| &c.tables).map(|t| t.in_doubt).sum();
+    let stages = banks.map(|bank| {
+        let mut when = BTreeMap::<&str, usize>::new();
+        let failures = record.trials.iter().filter(|t| t.contender.to_string() == bank).filter_map(|t| t.failure.as_ref());
+        failures.for_each(|failure| *when.entry(&failure.stage).or_default() += 1);
+        (bank, when)
+    });
     println!(
-        "{} trials, {killed} killed ({:?} of {banks:?}); {acknowledged} rows acknowledged, {in_doubt} in doubt, all accounted for",
-        record.trials.len(),
-        banks.map(killed_of)
+        "{} trials, {killed} killed ({stages:?}); {acknowledged} rows acknowledged, {in_doubt} in doubt, all accounted for",
+        record.trials.len()
     );
     assert!(acknowledged > 0);
     assert_eq!(left_by(root), Vec::<String>::new());
