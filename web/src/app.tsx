@@ -96,7 +96,7 @@ function Record({ page, theme }: { page: Page; theme: string }) {
           <CurvesSection sweeps={page.sweeps} />
           <LatencySection curves={page.curves} {...choice} />
           <SummarySection table={page.table} cells={page.cells} published={page.published} />
-          {page.audit && <AuditSection audit={page.audit} table={page.table} />}
+          {page.audit && <AuditSection audit={page.audit} table={page.table} curves={page.curves} />}
           <TimeSection trials={page.trials} contenders={page.contenders} theme={theme} {...choice} />
           <WarmUpSection warmups={page.warmups} trials={page.trials} contenders={page.contenders} />
           <TrialsSection trials={page.trials} faults={page.faults} fault_counts={page.fault_counts} skipped={page.skipped} />

@@ -251,7 +251,8 @@ export interface AuditedTable {
   title: string;
   tool: string | null;
   columns: string[];
-  rows: { name: string; figures: (string | null)[]; findings: AuditFinding[]; notes: string[] }[];
+  /** `ours`: what was measured here as that row was */
+  rows: { name: string; ours: { contender: string; cell: string } | null; figures: (string | null)[]; findings: AuditFinding[]; notes: string[] }[];
   flagged: number;
   /** rows that only show what an earlier table showed */
   repeated: number;

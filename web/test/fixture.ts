@@ -396,14 +396,14 @@ function symptoms(): Symptom[] {
 
 function audit(): Audit {
   const columns = ["ramp-up", "samples", "throughput /s", "mean", "deviation", "min", "max", "transfer /s", "bytes an answer"];
-  const row = (name: string, figures: string[], findings: Audit["tables"][number]["rows"][number]["findings"] = [], notes: string[] = []) => ({ name, figures, findings, notes });
+  const row = (name: string, figures: string[], findings: Audit["tables"][number]["rows"][number]["findings"] = [], notes: string[] = [], ours: Audit["tables"][number]["rows"][number]["ours"] = null) => ({ name, ours, figures, findings, notes });
   return {
     name: "reverse-proxy", title: "Designing a reverse proxy: Go and Spring Boot", source: "dev.to, 2021", rows: 6, flagged: 2,
     tables: [
       {
         title: "JMeter", tool: "jmeter", columns, flagged: 2, repeated: 0,
         rows: [
-          row("row 1, Spring Boot", ["100s", "10000", "100.77801", "2ms", "4.14ms", "1ms", "208ms", "95.14KB", "966.7B"]),
+          row("row 1, Spring Boot", ["100s", "10000", "100.77801", "2ms", "4.14ms", "1ms", "208ms", "95.14KB", "966.7B"], [], [], { contender: KINDS[0]!.name, cell: CELLS[0]!.name }),
           row("row 1, Go", ["100s", "10000", "101.02337", "0ms", "2.70ms", "0ms", "150ms", "88.99KB", "902.0B"], [], ["a mean of 0 ms is a time below the clock's millisecond"]),
           row("row 6, Spring Boot", ["100s", "80000", "199.98850", "4ms", "11.63ms", "1ms", "497ms", "188.8KB", "966.7B"], [
             { check: "ramp-up", wording: "contradicts-itself", what: "80000 users that start over 100 s and ask once make 800/s, not 200/s; other rows of the table keep to that", factor: 4.0, possible: "800/s", explanations: ["a ramp-up of 400 s", "users that asked several times with pauses, in this row alone"] },

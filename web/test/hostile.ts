@@ -97,7 +97,7 @@ export function hostile(): Page {
     audit: {
       name: ATTACK, title: long, source: ATTACK, rows: 1e9, flagged: 1e9,
       tables: [
-        { title: ATTACK, tool: ATTACK, columns: [ATTACK, long], flagged: 1, repeated: 1, rows: [{ name: long, figures: [null, ATTACK], notes: [long], findings: [{ check: ATTACK, wording: ATTACK as "contradicts-itself", what: long, factor: 1e300, possible: long, explanations: [ATTACK, long] }] }] },
+        { title: ATTACK, tool: ATTACK, columns: [ATTACK, long], flagged: 1, repeated: 1, rows: [{ name: long, ours: { contender: names[0]!, cell: ATTACK }, figures: [null, ATTACK], notes: [long], findings: [{ check: ATTACK, wording: ATTACK as "contradicts-itself", what: long, factor: 1e300, possible: long, explanations: [ATTACK, long] }] }] },
         { title: "", tool: null, columns: [], flagged: 0, repeated: 0, rows: [] },
       ],
     },

@@ -158,8 +158,8 @@ impl Catalog {
     /// Reads an experiment.
     ///
     /// # Errors
-    /// An unknown name, also of the article it comes from, with the nearest; or every problem of the file, also where a cell sets
-    /// what its workload does not have, and where a driver cannot make its load.
+    /// An unknown name, also of the article it comes from and of that one's rows, with the nearest; or every problem of the file, also where a
+    /// cell sets what its workload does not have, and where a driver cannot make its load.
     pub fn experiment(&self, name: &str) -> Result<Experiment, Problems> {
         known("experiment", name, &self.experiment_names())?;
         let path = self.dir.join("experiments").join(format!("{name}.toml"));
@@ -167,10 +167,28 @@ impl Catalog {
         if let Some(article) = experiment.article() {
             known("article", article, &self.article_names())?;
         }
+        self.check_ours(&experiment)?;
         for cell in experiment.cells.iter().filter(|cell| !cell.with.is_empty()) {
             self.workload_of(cell)?;
         }
         Ok(experiment)
+    }
+
+    /// That what stands beside rows of an article stands beside rows that there are.
+    fn check_ours(&self, experiment: &Experiment) -> Result<(), Problems> {
+        let Some((source, article)) = experiment.source.as_ref().filter(|source| !source.ours.is_empty()).zip(experiment.article()) else {
+            return Ok(());
+        };
+        let article = self.article(article)?;
+        let rows: Vec<&str> = article.tables.iter().flat_map(|table| &table.rows).map(|row| row.name.as_str()).collect();
+        match source.ours.keys().find(|row| !rows.contains(&row.as_str())) {
+            None => Ok(()),
+            Some(row) => {
+                let (of, name) = (&article.name, &experiment.name);
+                let nearest = did_you_mean(row, rows);
+                Err(Problems::plain(format!("[source.ours] of {name}: the tables of {of} have no row `{row}`"), nearest))
+            }
+        }
     }
 
     /// Reads an article's tables.

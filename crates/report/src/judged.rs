@@ -3,6 +3,7 @@
 use crate::page::{ms, round};
 use model::article::{Article, Figure, Row, Table};
 use model::audit::Audit;
+use model::experiment::Source;
 use model::judgement::{
     CapacityCurves, ClaimVerdict, DatabaseUse, FaultAt, Judgement, Noise, Picture, PlannedLook, SweepCurves, Symptom, Verdict, WarmUp,
 };
@@ -183,14 +184,15 @@ fn picture(p: &Picture) -> Value {
     })
 }
 
-/// The article's tables as they were printed, with what cannot be.
-pub fn audit(article: &Article, audit: &Audit) -> Value {
+/// The article's tables as they were printed, with what cannot be, and with who of ours stands beside which row.
+pub fn audit(article: &Article, audit: &Audit, source: Option<&Source>) -> Value {
     let tables = article.tables.iter().zip(&audit.tables).map(|(table, audit)| {
         let columns = columns(table);
         let rows = table.rows.iter().map(|row| {
             let printed = printed(row);
             json!({
                 "name": row.name,
+                "ours": source.and_then(|source| source.ours.get(&row.name)),
                 "figures": columns.iter().map(|column| printed.iter().find(|p| p.column == *column).map(|p| &p.text)).collect::<Vec<_>>(),
                 "findings": audit.findings.iter().filter(|f| f.row == row.name).collect::<Vec<_>>(),
                 "notes": audit.notes.iter().filter(|n| n.row == row.name).map(|n| &n.what).collect::<Vec<_>>(),

@@ -92,7 +92,7 @@ fn data(record: &Record, judgement: &Judgement) -> Value {
         "noise": judgement.noise.iter().map(|n| judged::noise(n, experiment.design.margin)).collect::<Vec<_>>(),
         "warmups": judgement.warmups.iter().map(judged::warm_up).collect::<Vec<_>>(),
         "symptoms": judgement.symptoms.iter().map(judged::symptom).collect::<Vec<_>>(),
-        "audit": header.article.as_ref().zip(judgement.audit.as_ref()).map(|(article, audit)| judged::audit(article, audit)),
+        "audit": header.article.as_ref().zip(judgement.audit.as_ref()).map(|(article, audit)| judged::audit(article, audit, experiment.source.as_ref())),
         "instrument": header.instrument.as_ref().map_or_else(Vec::new, instrument),
         "skipped": header.skipped.iter().map(|s| json!({"contender": s.contender, "reason": s.reason}))
             .chain(header.skipped_cells.iter().map(|s| json!({"contender": format!("cell {}", s.cell), "reason": s.reason})))

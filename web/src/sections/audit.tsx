@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
-import { NONE, sig, unbroken } from "../format";
+import { NONE, bytes, count, duration, sig, unbroken, withUnit } from "../format";
 import { Name } from "../identity";
-import type { Audit, AuditedTable, AuditFinding, Row } from "../page";
+import type { Audit, AuditedTable, AuditFinding, Curve, Row } from "../page";
 import { CopyTable, Scroll, Section } from "../parts";
 
 const WORDINGS: Record<AuditFinding["wording"], string> = {
@@ -10,7 +10,12 @@ const WORDINGS: Record<AuditFinding["wording"], string> = {
 };
 
 /** What the article printed, what of it cannot be, and what was measured here. */
-export function AuditSection({ audit, table }: { audit: Audit; table: Row[] }) {
+export function AuditSection({ audit, table, curves }: { audit: Audit; table: Row[]; curves: Curve[] }) {
+  const here = (ours: Ours): Measurement | null => {
+    const isIt = (of: Ours) => of.contender === ours.contender && of.cell === ours.cell;
+    const row = table.find(isIt);
+    return row ? { row, curve: curves.find(isIt) ?? null } : null;
+  };
   return (
     <Section
       id="audit"
@@ -30,14 +35,51 @@ export function AuditSection({ audit, table }: { audit: Audit; table: Row[] }) {
       }
     >
       {audit.tables.map((t, i) => (
-        <Printed key={i} table={t} />
+        <Printed key={i} table={t} here={here} />
       ))}
       {table.length > 0 && <Measured table={table} />}
     </Section>
   );
 }
 
-function Printed({ table }: { table: AuditedTable }) {
+type Ours = { contender: string; cell: string };
+type Measurement = { row: Row; curve: Curve | null };
+
+/** What was measured here of what a column of a printed table shows. */
+const HERE = new Map<string, (of: Measurement) => string>([
+  ["samples", ({ row }) => count(row.samples)],
+  ["throughput /s", ({ row }) => sig(row.throughput_per_s)],
+  ["errors", ({ row }) => count(failed(row))],
+  ["error share", ({ row }) => withUnit((100 * failed(row)) / Math.max(1, row.samples + failed(row)), "%")],
+  ["mean", ({ row }) => duration(row.average_ms)],
+  ["deviation", ({ row }) => duration(row.deviation_ms)],
+  ["min", ({ row }) => duration(row.min_ms)],
+  ["max", ({ row }) => duration(row.max_ms)],
+  ["transfer /s", ({ row }) => bytes(row.received_kb_per_s * 1000)],
+  ["bytes an answer", ({ row }) => bytes(row.average_bytes)],
+  ["CPU", ({ row }) => withUnit(row.cpu_percent, "%")],
+  ["OS threads", ({ row }) => sig(row.threads)],
+  ["memory", ({ row }) => withUnit(row.memory_mb, "MB")],
+]);
+
+const failed = (row: Row) => row.errors.reduce((sum, error) => sum + error.count, 0);
+
+function measured(column: string, of: Measurement): string {
+  const percent = /^p(\d+(?:\.\d+)?)$/.exec(column)?.[1];
+  return percent ? duration(quantile(of.curve, Number(percent) / 100)) : (HERE.get(column)?.(of) ?? NONE);
+}
+
+/** A quantile between the points of a curve; null beyond the last. */
+function quantile(curve: Curve | null, wanted: number): number | null {
+  const points = curve?.points ?? [];
+  const above = points.findIndex(([q]) => q >= wanted - 1e-9);
+  if (above < 0) return null;
+  const [[q0, v0], [q1, v1]] = [points[Math.max(0, above - 1)]!, points[above]!];
+  return q1 > q0 ? v0 + ((v1 - v0) * (wanted - q0)) / (q1 - q0) : v1;
+}
+
+function Printed({ table, here }: { table: AuditedTable; here: (ours: Ours) => Measurement | null }) {
+  const beside = table.rows.map((row) => (row.ours ? here(row.ours) : null));
   return (
     <div class="published">
       <h3>
@@ -60,6 +102,18 @@ function Printed({ table }: { table: AuditedTable }) {
                 </td>
               ))}
             </tr>
+            {beside[r] && (
+              <tr class="here">
+                <th scope="row">
+                  here: <Name name={beside[r].row.contender} />, <bdi>{beside[r].row.cell}</bdi>
+                </th>
+                {table.columns.map((column) => (
+                  <td key={column} class="number">
+                    {measured(column, beside[r]!)}
+                  </td>
+                ))}
+              </tr>
+            )}
             {(row.findings.length > 0 || row.notes.length > 0) && (
               <tr class="findings">
                 <td colSpan={table.columns.length + 1}>
@@ -82,7 +136,14 @@ function Printed({ table }: { table: AuditedTable }) {
       <CopyTable
         title={`as printed: ${table.title}`}
         columns={["Row", ...table.columns, "Flagged"]}
-        rows={() => table.rows.map((row) => [row.name, ...table.columns.map((_, i) => row.figures[i]), row.findings.map((f) => `${WORDINGS[f.wording] ?? String(f.wording)}: ${f.what}`).join("; ")])}
+        rows={() =>
+          table.rows.flatMap((row, r) => {
+            const findings = row.findings.map((f) => `${WORDINGS[f.wording] ?? String(f.wording)}: ${f.what}`).join("; ");
+            const ours = beside[r];
+            const printed = [row.name, ...table.columns.map((_, i) => row.figures[i]), findings];
+            return ours ? [printed, [`here: ${ours.row.contender}, ${ours.row.cell}`, ...table.columns.map((column) => measured(column, ours)), ""]] : [printed];
+          })
+        }
       />
     </div>
   );

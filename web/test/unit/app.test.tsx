@@ -3,7 +3,7 @@ import { act } from "preact/test-utils";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { App } from "../../src/app";
 import { phases } from "../../src/charts/trial";
-import { unbroken } from "../../src/format";
+import { bytes, count, duration, sig, unbroken } from "../../src/format";
 import { read } from "../../src/read";
 import { crowd, realistic } from "../fixture";
 import { ATTACK, bare, hostile } from "../hostile";
@@ -502,6 +502,11 @@ describe("how it was judged", () => {
     expect(all("#audit .finding")).toHaveLength(3);
     const text = said("#audit");
     for (const words of ["contradicts itself, 4 times", "inconsistent as a service time", "possible: 800/s", "a ramp-up of 400 s; or users", "Measured here"]) expect(text).toContain(words);
+    const here = page.table.find((row) => row.contender === page.contenders[0]!.name && row.cell === page.cells[0]!.name)!;
+    expect(all("#audit tr.here")).toHaveLength(1);
+    expect([...all("#audit tr.here")[0]!.querySelectorAll("td")].map((td) => td.textContent)).toEqual([
+      "–", count(here.samples), sig(here.throughput_per_s), duration(here.average_ms), duration(here.deviation_ms), duration(here.min_ms), duration(here.max_ms), bytes(here.received_kb_per_s * 1000), bytes(here.average_bytes),
+    ]);
     show({ ...page, audit: null });
     expect(root.querySelector("#audit")).toBeNull();
     expect(root.querySelector('nav a[href="#audit"]')).toBeNull();

@@ -31,7 +31,18 @@ fn an_experiment_carries_the_tables_of_its_article_and_what_they_come_to() {
     folder.experiment(&["a", "b"], "[source]\ntitle = \"t\"\narticle = \"tabels\"");
     folder.run(&["run", "x"]).expect(2).says("unknown article `tabels`").says("did you mean `tables`?");
 
-    folder.experiment(&["a", "b"], "[source]\ntitle = \"t\"\narticle = \"tables\"");
+    let beside = |article: &str, row: &str, contender: &str, cell: &str| {
+        let ours = format!("[source.ours]\n\"{row}\" = {{ contender = \"{contender}\", cell = \"{cell}\" }}");
+        folder.experiment(&["a", "b"], &format!("[source]\ntitle = \"t\"\n{article}\n{ours}"));
+    };
+    let tables = "article = \"tables\"";
+    beside(tables, "won", "a", "closed");
+    folder.run(&["run", "x"]).expect(2).says("the tables of tables have no row `won`").says("did you mean `one`?");
+    beside("", "one", "aa", "closd");
+    let ran = folder.run(&["run", "x"]).expect(2);
+    ran.says("is a row of no article").says("speaks of contender `aa`").says("speaks of cell `closd`").says("did you mean `closed`?");
+
+    beside(tables, "two", "a", "closed");
     folder.system("c", &[]);
     folder.run(&["run", "x", "--blocks", "1", "--seed", "7", "--add", "c", "--out", "r"]).says("1 of 2 rows flagged");
     assert_eq!(Record::read(&folder.path().join("r")).unwrap().header.article.unwrap().tables[0].rows.len(), 2);
@@ -40,6 +51,8 @@ fn an_experiment_carries_the_tables_of_its_article_and_what_they_come_to() {
     let table = &page["audit"]["tables"][0];
     assert_eq!(table["columns"], serde_json::json!(["ramp-up", "samples", "duration", "throughput /s", "mean", "max"]));
     assert_eq!(table["rows"][0]["findings"], serde_json::json!([]));
+    assert_eq!(table["rows"][0]["ours"], Value::Null);
+    assert_eq!(table["rows"][1]["ours"], serde_json::json!({"contender": "a", "cell": "closed"}));
     let finding = &table["rows"][1]["findings"][0];
     assert_eq!(finding["wording"], "contradicts-itself");
     assert!(finding["factor"].as_f64().is_some_and(|f| (1.9..2.1).contains(&f)), "{finding}");

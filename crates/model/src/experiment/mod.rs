@@ -89,6 +89,18 @@ pub struct Source {
     /// Its tables, by the name of their file in `articles/`: the page shows their audit.
     #[serde(default)]
     pub article: Option<String>,
+    /// What of ours was measured as a row of these tables was, by the name of the row: the page shows both, one below the other.
+    #[serde(default)]
+    pub ours: BTreeMap<String, Ours>,
+}
+
+/// What was measured here as a row of an article's tables was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ours {
+    /// Who stands for what the row is of.
+    pub contender: String,
+    /// The load that stands for the row's.
+    pub cell: String,
 }
 
 /// One workload at one load level.
@@ -385,6 +397,7 @@ fn walk(table: &Table<'_>, path: &Path) -> Experiment {
             url: t.string("url"),
             published: t.string("published"),
             article: t.string("article"),
+            ours: t.named_tables("ours", |_, t| Ours { contender: t.required_string("contender"), cell: t.required_string("cell") }),
         }),
         baseline: baseline.unwrap_or(ContenderName { system: "unknown".into(), variants: Vec::new() }),
         contenders,
@@ -510,6 +523,18 @@ fn check(table: &Table<'_>, experiment: &Experiment) {
         }
         for name in quick.contenders.iter().filter(|c| !known(c)) {
             unknown("quick", "[quick] speaks of contender", &name.to_string(), &mut everybody.iter().map(String::as_str));
+        }
+    }
+    for (row, ours) in experiment.source.iter().flat_map(|source| &source.ours) {
+        let speaks = |of: &str| format!("what stands beside the article's row \"{row}\" speaks of {of}");
+        if experiment.article().is_none() {
+            table.problem("source", format!("\"{row}\" is a row of no article"), "name the file of its tables in `article`");
+        }
+        if !everybody.contains(&ours.contender) {
+            unknown("source", &speaks("contender"), &ours.contender, &mut everybody.iter().map(String::as_str));
+        }
+        if !cell_names.contains(&ours.cell.as_str()) {
+            unknown("source", &speaks("cell"), &ours.cell, &mut cell_names.iter().copied());
         }
     }
     for beyond in experiment.beyond_agents() {
