@@ -30,7 +30,7 @@ export function AuditSection({ audit, table, curves }: { audit: Audit; table: Ro
             </>
           )}
           : {audit.flagged === 0 ? "none" : audit.flagged} of {audit.rows} rows flagged. A flag says that figures do not fit each other, not how they came about; each printed figure
-          stands for all that its digits leave open.
+          stands for all that its digits leave open.{audit.tables.some((t) => t.rows.some((row) => row.ours && here(row.ours))) && " What was measured here as a row was stands below it, over all trials that count."}
         </>
       }
     >
