@@ -93,6 +93,8 @@ pub(crate) struct Simulation {
     /// Instants at which they were read, since the start.
     pub read_at: Vec<u64>,
     pub connections: u64,
+    /// Those that were open at once, at the most.
+    pub open_most: usize,
 }
 
 impl Simulation {
@@ -110,6 +112,7 @@ impl Simulation {
             requests: 0,
             read_at: Vec::new(),
             connections: 0,
+            open_most: 0,
         }
     }
 
@@ -200,6 +203,7 @@ impl World for Simulation {
             self.later(30_000, Happening::Connected(socket));
         }
         self.open.insert(socket);
+        self.open_most = self.open_most.max(self.open.len());
         Ok((Handle { number: socket, closed: self.closed.clone() }, false))
     }
 

@@ -212,6 +212,16 @@ fn users_come_one_after_the_other_and_go_after_their_rounds() {
 }
 
 #[test]
+fn a_user_who_has_made_all_rounds_closes_his_connection() {
+    let load = users(1_000, 10 * S, Pause::Constant(Duration::ZERO), Some(3), None);
+    let run = Case { duration_ns: 60 * S, ..Case::of(load, MS) }.run();
+    assert_eq!(run.measured.counts, Counts { scheduled: 3_000, correct: 3_000, ..Counts::default() });
+    // One comes each hundredth of a second and stays for some three milliseconds.
+    assert_eq!(run.world.connections, 1_000);
+    assert!(run.world.open_most < 10, "{} were open at once", run.world.open_most);
+}
+
+#[test]
 fn pauses_are_drawn_as_asked() {
     for (pause, least, most) in [
         (Pause::Uniform { from: Duration::from_millis(500), to: Duration::from_millis(1_500) }, 0.97, 1.03),

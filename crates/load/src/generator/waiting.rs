@@ -7,6 +7,7 @@ use crate::connection::{Over, Phase, Session};
 use crate::plan::{Protocol, Wait};
 use crate::tally::Failed;
 use crate::world::{Ready, World};
+use model::experiment::Load;
 
 /// Nearer than this to the next instant, the loop asks again instead of sleeping.
 const SPIN_MIN_NS: u64 = 15_000;
@@ -127,6 +128,17 @@ impl<W: World> Generator<'_, W> {
         if under_way == 0 && (connection.is_closing() || (closes_after_each && was_open && connection.waiting.is_empty())) {
             return self.over(slot, Over::Closed);
         }
+        if self.has_left(slot) {
+            return self.over(slot, Over::Closed);
+        }
         self.begin_waiting(slot);
+    }
+
+    /// Whether a connection is that of a user who has made all rounds. Kept, it would take a place at the server from those who are still to come.
+    fn has_left(&self, slot: u32) -> bool {
+        match self.plan.load {
+            Load::Users { rounds: Some(rounds), pooled: None, .. } => self.journeys[slot as usize].rounds >= *rounds,
+            _ => false,
+        }
     }
 }
