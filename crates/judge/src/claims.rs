@@ -84,7 +84,7 @@ fn one(judge: &Judge<'_>, claim: &Claim, verdicts: &[Judged]) -> ClaimVerdict {
                 }
             };
             let Judged { verdict, p, .. } = judged;
-            let outcome = if claim.expects.is_absolute() { of_zero(record, claim, cell) } else { of_comparison(claim, &verdict) };
+            let outcome = if claim.expects.is_absolute() { of_zero(judge, claim, cell) } else { of_comparison(claim, &verdict) };
             (ClaimCell { cell: name, outcome, verdict }, p)
         })
         .unzip();
@@ -136,13 +136,14 @@ fn of_comparison(claim: &Claim, verdict: &Verdict) -> ClaimOutcome {
 }
 
 /// Zero, or above it, in every trial: what is seen once is seen.
-fn of_zero(record: &Record, claim: &Claim, cell: Option<&str>) -> ClaimOutcome {
+fn of_zero(judge: &Judge<'_>, claim: &Claim, cell: Option<&str>) -> ClaimOutcome {
     let seen: Vec<f64> =
-        values(record, &claim.contender, claim.metric, cell).into_iter().filter_map(|(_, v)| v.ok()).map(|side| side.value).collect();
+        values(judge.record, &claim.contender, claim.metric, cell).into_iter().filter_map(|(_, v)| v.ok()).map(|side| side.value).collect();
     let holds = |v: &f64| (*v > 0.0) == (claim.expects == Expectation::AboveZero);
     match () {
         () if !seen.iter().all(holds) => ClaimOutcome::Refuted,
-        () if seen.len() < FEWEST_BLOCKS as usize => ClaimOutcome::Undecided,
+        // It answered without doing what it said.
+        () if judge.is_disqualified(&claim.contender) || seen.len() < FEWEST_BLOCKS as usize => ClaimOutcome::Undecided,
         () => ClaimOutcome::Confirmed,
     }
 }
@@ -167,6 +168,10 @@ fn at_most(judge: &Judge<'_>, claim: &Claim, cell: Option<&str>, margin: f64) ->
         Some(value) if most > value => ClaimOutcome::Refuted,
         Some(_) if seen.len() < FEWEST_BLOCKS as usize => {
             reason += &format!(", of which there must be {FEWEST_BLOCKS}");
+            ClaimOutcome::Undecided
+        }
+        Some(_) if judge.is_disqualified(&claim.contender) => {
+            reason += &format!(", but {} is disqualified", claim.contender);
             ClaimOutcome::Undecided
         }
         Some(_) if !failed.is_empty() => {

@@ -191,6 +191,11 @@ impl<'r> Judge<'r> {
         judged
     }
 
+    /// Whether a contender did not keep what it acknowledged.
+    pub fn is_disqualified(&self, contender: &ContenderName) -> bool {
+        self.disqualified.iter().any(|d| d.contender == *contender)
+    }
+
     /// What the run as a whole forbids to say.
     pub fn restrain(&self, judged: &mut Judged) {
         let verdict = &judged.verdict;

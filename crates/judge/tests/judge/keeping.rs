@@ -2,8 +2,9 @@
 
 use crate::made_up::{self, histogram, measurement, name};
 use model::database::{Checked, Kept, TableCount, Unlike};
-use model::experiment::Load;
-use model::judgement::Outcome;
+use model::experiment::{Claim, Expectation, Load};
+use model::judgement::{ClaimOutcome, Outcome};
+use model::metric::Metric;
 use model::record::{Fault, Record};
 
 /// Six blocks in which `b` and `c` need half the CPU time of `a`; all keep what they acknowledge.
@@ -66,6 +67,27 @@ fn a_row_that_is_not_as_it_was_asked_for_disqualifies_though_no_row_is_lost() {
     assert!(disqualified.contender == name("b") && disqualified.reason.contains("(7,1,2,5)"), "{disqualified:?}");
     assert!(judgement.faults.iter().any(|fault| fault.kind == "broken-data"), "{:?}", judgement.faults);
     assert_eq!((outcomes(&record, "b"), outcomes(&record, "c")), (vec![Outcome::Undecided], vec![Outcome::Better]));
+}
+
+#[test]
+fn nothing_is_confirmed_of_whoever_lost_a_write() {
+    let claim = |expects, value| Claim {
+        text: "no request of b fails".into(),
+        contender: name("b"),
+        metric: Metric::FailedShare,
+        expects,
+        value,
+        margin: None,
+        contender_cpus: None,
+        beside: None,
+        cells: vec![],
+    };
+    let mut record = record();
+    record.header.experiment.claims = vec![claim(Expectation::Zero, None), claim(Expectation::AtMost, Some(1.0))];
+    let outcomes = |record: &Record| judge::judge(record).claims.iter().map(|c| c.outcome).collect::<Vec<_>>();
+    assert_eq!(outcomes(&record), [ClaimOutcome::Confirmed; 2]);
+    set_rows(&mut record, "b", 99);
+    assert_eq!(outcomes(&record), [ClaimOutcome::Undecided; 2]);
 }
 
 #[test]
