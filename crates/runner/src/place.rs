@@ -152,6 +152,11 @@ pub trait Started {
         None
     }
 
+    /// Where the service itself is reached, where another stands before it.
+    fn behind(&self) -> Option<SocketAddr> {
+        None
+    }
+
     /// The process ids of the further replicas, where it has several.
     fn others(&self) -> Vec<u32> {
         vec![]

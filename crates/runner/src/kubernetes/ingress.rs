@@ -89,6 +89,8 @@ pub(super) struct Before {
 pub(super) struct Behind {
     pod: Pod,
     before: Pod,
+    /// Where the service behind is reached.
+    service: SocketAddr,
     nginx: Contender,
 }
 
@@ -128,9 +130,10 @@ impl Behind {
         let around = &crate::start::Surroundings { limits: crate::place::Limits::default(), ..*order.around };
         let of_ours =
             Order { contender: nginx, command: &command, env: &env, inside: &inside, work: &work, descriptors, log: &log, around };
+        let service = before.service;
         let before = Pod::start(cluster, of_image, before.spot, &of_ours).map_err(of_nginx)?;
         let pod = Pod::start(cluster, image, spot, order)?;
-        Ok(Behind { pod, before, nginx: nginx.clone() })
+        Ok(Behind { pod, before, service, nginx: nginx.clone() })
     }
 }
 
@@ -141,6 +144,10 @@ impl Started for Behind {
 
     fn started_ns(&self) -> u64 {
         self.pod.started_ns()
+    }
+
+    fn behind(&self) -> Option<SocketAddr> {
+        Some(self.service)
     }
 
     fn others(&self) -> Vec<u32> {
@@ -166,7 +173,7 @@ impl Started for Behind {
     }
 
     fn stop(self: Box<Self>, signal: StopSignal, within: Duration) -> Stop {
-        let Behind { pod, before, nginx } = *self;
+        let Behind { pod, before, nginx, .. } = *self;
         let stopped = Box::new(pod).stop(signal, within);
         // Whatever it leaves goes with its pod.
         Box::new(before).stop(nginx.system.stop.signal, nginx.system.stop.within);
