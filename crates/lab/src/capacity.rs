@@ -60,19 +60,18 @@ impl Contender<'_, '_> {
 }
 
 impl Contender<'_, '_> {
-    /// Each probe finds what the first one found: the system reset, the tables looked into and emptied.
+    /// Each probe finds what the first one found: the tables looked into, the system reset, the tables emptied.
     fn make_alike(&mut self) {
         let Ok(running) = &self.running else { return };
         let contender = &self.setup.ready.contender;
+        // A reset may take what the probe before stored.
+        with(self.keeping, |keeping| keeping.check(&self.cell.name));
         if let Err(failure) = runner::reset(contender, running, self.around) {
             self.end(failure);
             return;
         }
         let has_database = self.keeping.borrow().is_some();
-        with(self.keeping, |keeping| {
-            keeping.check(&self.cell.name);
-            keeping.begin(&self.setup.workloads[&self.cell.asks()]);
-        });
+        with(self.keeping, |keeping| keeping.begin(&[&self.setup.workloads[&self.cell.asks()]]));
         if has_database || contender.system.reset.is_some() {
             std::thread::sleep(SETTLE);
         }

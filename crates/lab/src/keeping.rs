@@ -134,21 +134,26 @@ impl Keeping {
         }
     }
 
-    /// Empties the tables, and puts in what a workload wants there. What is in doubt stays so: it may be stored yet.
-    pub fn begin(&mut self, workload: &Workload) {
-        let fill = workload.stored.as_ref().and_then(|stored| stored.fill.as_deref()).unwrap_or_default();
-        if let Err(error) = self.empty(fill) {
+    /// Empties the tables, and puts in what workloads want there; of one with several values of a parameter, what the first wants. What is
+    /// in doubt stays so: it may be stored yet.
+    pub fn begin(&mut self, workloads: &[&Workload]) {
+        let mut filled = BTreeSet::new();
+        let first = workloads.iter().filter(|workload| filled.insert(&workload.name));
+        let fills: Vec<&str> = first.filter_map(|workload| workload.stored.as_ref()?.fill.as_deref()).collect();
+        if let Err(error) = self.empty(&fills) {
             self.lose("it cannot be emptied", &error);
         }
     }
 
-    fn empty(&mut self, fill: &str) -> Result<(), postgres::Error> {
+    fn empty(&mut self, fills: &[&str]) -> Result<(), postgres::Error> {
         let client = self.database.client()?;
         client.wait_for(LOOK_WITHIN)?;
         client.run(&format!("SET lock_timeout = '{}s'", LOCK_WITHIN.as_secs()))?;
         self.database.empty()?;
         let client = self.database.client()?;
-        client.run(fill)?;
+        for fill in fills {
+            client.run(fill)?;
+        }
         for (table, told) in &mut self.ledger {
             (told.acknowledged, told.before) = (0, rows_of(client, table)?);
         }

@@ -270,6 +270,9 @@ pub fn prove(
     let mut keeping = database.map(|source| source.start(workloads, cpus, around.work, means)).transpose()?;
     let mut answers = Answers { contender: contender.name.clone(), ready_after_ns: None, failure: None };
     let Some(first) = workloads.first() else { return Ok(answers) };
+    if let Some(keeping) = &mut keeping {
+        keeping.begin(workloads);
+    }
     let values = keeping.as_ref().map(Keeping::values);
     let around = &Surroundings { database: values.as_ref(), ..*around };
     let running = match start(contender, first, around) {
@@ -286,7 +289,7 @@ pub fn prove(
     for workload in workloads.iter().cycle().take(PROOF_PASSES * workloads.len()) {
         // What one workload leaves, another may not expect.
         if let Some(keeping) = &mut keeping {
-            keeping.begin(workload);
+            keeping.begin(&[workload]);
         }
         if let Err(wrong) = ask(running.address, &running.target, workload, Duration::from_secs(10)) {
             let cause = format!("workload {}: {wrong}", workload.name);

@@ -119,6 +119,9 @@ fn measure_all(
     let begun = runner::machine::cpu_ticks();
     watch(Progress::Doing("starts"));
     let first = &setup.workloads[&experiment.cells[0].asks()];
+    let workloads = distinct(experiment, setup.workloads);
+    // A first answer may need what is to be there.
+    with(keeping, |keeping| keeping.begin(&workloads));
     let mut running = match start(contender, first, around) {
         Ok(running) => running,
         Err((failure, command)) => {
@@ -131,7 +134,7 @@ fn measure_all(
     trial.command = running.command.clone();
     trial.host.start_steal_share = Some(steal_share(begun));
     let given = warmup::Given {
-        workloads: &distinct(experiment, setup.workloads),
+        workloads: &workloads,
         decides: decides(experiment, &running),
         at_most: experiment.design.warmup,
         cpus: &setup.cpus.generator,
@@ -141,7 +144,7 @@ fn measure_all(
     // What the first answers left is not counted: from here on everything is.
     with(keeping, |keeping| {
         keeping.doubt(first, running.asked_in_vain);
-        keeping.begin(first);
+        keeping.begin(&workloads);
     });
     trial.warmup = warmup::run(&mut running, &given, &mut |so_far, last| {
         let how = last.map(how_it_warms).unwrap_or_default();
@@ -180,7 +183,7 @@ fn measure_all(
             }
             watch(Progress::Doing(&cell.name));
             if let Some(asked) = cell.load.capacity() {
-                with(keeping, |keeping| keeping.begin(&setup.workloads[&cell.asks()]));
+                with(keeping, |keeping| keeping.begin(&[&setup.workloads[&cell.asks()]]));
                 let searched = capacity::run(setup, (cell, asked), position, running, (&given, around, keeping), watch);
                 with(keeping, |keeping| keeping.check(&cell.name));
                 trial.capacities.extend(searched.found);
@@ -375,7 +378,7 @@ fn measure(
     stop: &AtomicBool,
 ) -> Result<Measurement, String> {
     if cell.after.is_none() {
-        with(keeping, |keeping| keeping.begin(&setup.workloads[&cell.asks()]));
+        with(keeping, |keeping| keeping.begin(&[&setup.workloads[&cell.asks()]]));
     }
     std::thread::sleep(SETTLE);
     let plan = Plan {
