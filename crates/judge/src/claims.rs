@@ -4,7 +4,6 @@ use crate::itself;
 use crate::verdict::{Judge, Judged, failures, values};
 use model::experiment::{Claim, Expectation, FEWEST_BLOCKS};
 use model::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Outcome, Verdict};
-use model::record::Record;
 use model::units::show_number;
 use stats::holm;
 

@@ -4,7 +4,7 @@ use crate::trial::{SETTLE, Setup};
 use load::Protocol;
 use model::article::{Figure, Row};
 use model::experiment::{Cell, Experiment};
-use model::outputs;
+use model::outputs::{self, SOCKET_ERRORS};
 use model::record::{Fault, SkippedCell, Usage};
 use model::system::StopSignal;
 use model::units::show_duration;
@@ -101,7 +101,8 @@ pub fn run(driver: Driver, task: &Task<'_>, translated: &Translated, means: &Mea
     let mut row = read(&results)
         .ok_or_else(|| failed(format!("the results of {} are not understood", driver.name()), "another version may print otherwise"))?;
     if driver.is_silent_about_none() {
-        row.errors.get_or_insert_with(|| Figure::exact(0.0, "0"));
+        let errors = socket_errors(&row);
+        row.errors.get_or_insert_with(|| Figure::exact(errors as f64, errors.to_string()));
     }
     Ok((row, usage))
 }
@@ -137,6 +138,12 @@ fn call(driver: Driver, arguments: &[String], at_most: Duration, means: &Means<'
         Some(status) => Err(failed(format!("{name} ended with {status}"), "what it says is above")),
         None => Err(failed(format!("{name} did not end within {}", show_duration(at_most)), "measure for less")),
     }
+}
+
+/// Those that wrk tells apart, together: `connect 0, read 12, write 0, timeout 3`.
+fn socket_errors(row: &Row) -> u64 {
+    let said = row.other.iter().filter(|(name, _)| name == SOCKET_ERRORS);
+    said.flat_map(|(_, text)| text.split([' ', ','])).filter_map(|word| word.parse::<u64>().ok()).sum()
 }
 
 fn read(results: &Path) -> Option<Row> {
@@ -216,6 +223,13 @@ fn not_witnessed(cell: &Cell, driver: Driver, cause: &str, hint: &str) -> Fault 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_failed_on_sockets_is_counted_together() {
+        let row = |said: &str| Row { other: vec![(SOCKET_ERRORS.into(), said.into())], ..Row::default() };
+        assert_eq!(socket_errors(&row("connect 1, read 12, write 0, timeout 3")), 16);
+        assert_eq!(socket_errors(&Row::default()), 0);
+    }
 
     #[test]
     fn a_program_is_found_where_it_may_be_run() {

@@ -1,6 +1,6 @@
 //! The summaries that oha, k6, JMeter and Gatling write for programs.
 
-use super::Output;
+use super::{OHA_CUT_OFF, Output};
 use crate::article::{Figure, Row, Tool};
 use crate::units::show_number;
 use serde_json::Value;
@@ -45,8 +45,9 @@ fn bytes(value: &Value, scale: f64) -> Option<Figure> {
 
 fn oha(document: &Value) -> Output {
     let summary = &document["summary"];
+    // Requests under way at the end failed nobody.
     let sum = |key: &str| {
-        let counts = document[key].as_object().into_iter().flatten();
+        let counts = document[key].as_object().into_iter().flatten().filter(|(what, _)| *what != OHA_CUT_OFF);
         counts.filter_map(|(_, n)| n.as_u64()).fold(0u64, u64::saturating_add)
     };
     let (answers, errors) = (sum("statusCodeDistribution"), sum("errorDistribution"));

@@ -12,6 +12,10 @@ use std::io::{self, Read};
 pub const LONGEST_SUMMARY: u64 = 16 << 20;
 /// How much of an input shows what it is.
 const HEAD: u64 = 64 << 10;
+/// What oha calls requests that were under way when its time was over.
+const OHA_CUT_OFF: &str = "aborted due to deadline";
+/// What wrk calls `Socket errors`, among [`Row::other`].
+pub const SOCKET_ERRORS: &str = "socket errors";
 /// What some editors and spreadsheets put before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 

@@ -2,7 +2,7 @@
 //!
 //! Line by line; what is not understood is left out, so a newer version loses a figure rather than the audit.
 
-use super::Output;
+use super::{OHA_CUT_OFF, Output, SOCKET_ERRORS};
 use crate::article::{Figure, Load, Row, Tool};
 
 const NAME_CONNECTIONS: &str = "name its connections with --connections N";
@@ -87,7 +87,7 @@ fn wrk(text: &str) -> Output {
                 row.received = bytes(received);
             }
             ["Non-2xx", "or", "3xx", "responses:", errors] => row.errors = count(errors),
-            ["Socket", "errors:", ..] => row.other.push(("socket errors".into(), words[2..].join(" "))),
+            ["Socket", "errors:", ..] => row.other.push((SOCKET_ERRORS.into(), words[2..].join(" "))),
             ["Requests/sec:", rate] => row.throughput = count(rate),
             ["Transfer/sec:", transfer] => row.transfer = bytes(transfer),
             [] => {}
@@ -141,7 +141,10 @@ fn hey_or_oha(text: &str) -> Output {
             let of = percent.trim_end_matches('%').parse::<f64>().ok().filter(|p| *p > 0.0 && *p < 100.0);
             row.latency.quantiles.extend(of.zip(timed(&[value, unit])));
         } else if let Some(inside) = words.first().and_then(|w| w.strip_prefix('[')?.strip_suffix(']')) {
-            // `[200] 72568 responses`, `[7] aborted due to deadline`
+            // `[200] 72568 responses`, `[7] aborted due to deadline`, which failed nobody
+            if line.ends_with(OHA_CUT_OFF) {
+                continue;
+            }
             let (sum, number) =
                 if section.starts_with("Status") { (&mut answers, words.get(1).copied()) } else { (&mut errors, Some(inside)) };
             if section.starts_with("Status") || section.starts_with("Error") {

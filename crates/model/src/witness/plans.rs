@@ -52,7 +52,8 @@ pub(super) fn wrk(driver: Driver, task: &Task<'_>, requests: &[Fixed<'_>]) -> Re
     if driver == Driver::Wrk2 && task.duration < WRK2_LEAST {
         return Err("it calibrates for 10 s and measures what comes after: let it run for 13 s or longer".into());
     }
-    let threads = task.threads.min(connections);
+    // Each thread opens as many as the others: of connections that they do not divide, some would never be opened.
+    let threads = (1..=task.threads.min(connections)).rev().find(|threads| connections.is_multiple_of(*threads)).unwrap_or(1);
     let mut arguments = vec![format!("-t{threads}"), format!("-c{connections}"), format!("-d{}s", task.duration.as_secs())];
     arguments.extend([format!("--timeout={}s", seconds_up(task.timeout)), "--latency".into(), "-s".into(), "requests.lua".into()]);
     arguments.extend(rate.map(|(rate, _)| format!("-R{rate}")));

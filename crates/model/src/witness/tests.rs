@@ -50,6 +50,8 @@ fn each_tool_is_asked_for_the_same_load() {
     let closed = Load::closed(8);
     let plain = || vec![Step { path: Template::fixed("/a?b"), ..Step::default() }];
     assert_eq!(words(Driver::Wrk, plain(), &closed), "-t2 -c8 -d20s --timeout=2s --latency -s requests.lua http://127.0.0.1:8080/");
+    // Two threads would open three each.
+    assert!(words(Driver::Wrk, plain(), &Load::closed(7)).starts_with("-t1 -c7 "));
     assert_eq!(
         words(Driver::Wrk2, plain(), &arrivals(500.0)),
         "-t2 -c100 -d20s --timeout=2s --latency -s requests.lua -R500 http://127.0.0.1:8080/"

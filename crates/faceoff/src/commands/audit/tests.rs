@@ -82,8 +82,8 @@ fn figures_are_found_in_what_tools_print() {
     about(&ab.received, 27_234_366.0);
     assert_eq!(ab.load.connections, Some(8));
     let oha = row(include_str!("../../../../../bench/samples/oha.json"));
-    about(&oha.samples, 36_840.0);
-    about(&oha.errors, 89.0);
+    about(&oha.samples, 36_824.0);
+    about(&oha.errors, 73.0);
     assert_eq!(oha.latency.quantiles.len(), 9);
     let oha = row(include_str!("samples/oha.txt"));
     assert_eq!(oha.latency.quantiles.len(), 9);
