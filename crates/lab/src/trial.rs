@@ -354,7 +354,10 @@ impl<'a> Watched<'a> {
         let machine = circumstances::Reading::now(&cpus.all(), setup.awake);
         let behind_ns = behind(setup, keeping);
         let database = keeping.borrow().as_ref().and_then(Keeping::pid).map(|pid| sessions::Sampler::start(pid, &cpus.generator));
-        let sampled = |log| (signs::Reading::take(&running.pids(), log), Sampler::start(&running.working(), &cpus.generator));
+        let sampled = |log| {
+            let pids = running.pids();
+            (signs::Reading::take(&pids, log), Sampler::start(&pids, &running.forwarders(), &cpus.generator))
+        };
         Watched { machine, behind_ns, database, contender: running.log().map(sampled) }
     }
 

@@ -124,7 +124,7 @@ fn call(driver: Driver, arguments: &[String], at_most: Duration, means: &Means<'
     };
     let mut process = Process::start(&spec).map_err(|why| failed(why, driver.hint()))?;
     let usable = runner::cpus::usable();
-    let sampler = Sampler::start(&[process.pid], if means.cpus.is_empty() { &usable } else { means.cpus });
+    let sampler = Sampler::start(&[process.pid], &[], if means.cpus.is_empty() { &usable } else { means.cpus });
     let begun = Instant::now();
     while process.await_end(LOOK).is_none() && begun.elapsed() < at_most && !means.stop.load(Ordering::Relaxed) {}
     let usage = sampler.stop();

@@ -3,6 +3,7 @@
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// Held for as long as it lives; the kernel gives it back when the process ends.
@@ -14,10 +15,10 @@ fn path() -> PathBuf {
     std::env::temp_dir().join("faceoff.lock")
 }
 
-/// Where it is: whoever holds it there is alone there.
-pub(crate) fn folder() -> String {
-    let folder = std::env::temp_dir();
-    folder.canonicalize().unwrap_or(folder).to_string_lossy().into_owned()
+/// Which it is, as its path may be another file in another container: the machine's boot, device and inode. Empty where it cannot be read.
+pub(crate) fn identity() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    std::fs::metadata(path()).map_or_else(|_| String::new(), |file| format!("{}-{:x}-{:x}", boot.trim(), file.dev(), file.ino()))
 }
 
 /// Takes the lock. While another holds it, `wait` is told who and returns

@@ -3,11 +3,14 @@
 use crate::cgroup;
 use crate::procfs::{Reader, threads as threads_of, trees};
 use model::record::{GroupUsage, Quota, Signs};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// So many threads are looked at, at most: one file each.
 const THREADS_MAX: usize = 4_096;
+
+/// Of control groups, by file.
+type Quotas = Vec<(PathBuf, Quota)>;
 
 /// A reading of process trees.
 pub struct Reading {
@@ -17,7 +20,8 @@ pub struct Reading {
     threads: BTreeMap<(u32, u32), (u64, u64)>,
     output_bytes: Option<u64>,
     disk_bytes: BTreeMap<u32, u64>,
-    quotas: Vec<(PathBuf, Quota)>,
+    /// What the control groups count that each of the roots is in, by file.
+    quotas: Vec<Quotas>,
     group: Option<GroupUsage>,
 }
 
@@ -26,8 +30,9 @@ impl Reading {
     pub fn take(roots: &[u32], log: &Path) -> Reading {
         let mut reader = Reader::default();
         let tree = trees(roots);
-        let files: BTreeSet<PathBuf> = roots.iter().flat_map(|root| cgroup::stat_files(*root)).collect();
-        let quotas = files.into_iter().filter_map(|file| cgroup::quota(&file).map(|quota| (file, quota))).collect();
+        let quotas_of =
+            |root: &u32| cgroup::stat_files(*root).into_iter().filter_map(|file| cgroup::quota(&file).map(|quota| (file, quota)));
+        let quotas = roots.iter().map(|root| quotas_of(root).collect()).collect();
         let groups = roots.iter().map(|root| cgroup::own_usage(*root)).collect::<Option<Vec<GroupUsage>>>();
         let mut threads = BTreeMap::new();
         for pid in &tree {
@@ -61,14 +66,6 @@ impl Reading {
         let all: u64 = used.iter().map(wanted).sum();
         // What a process that began meanwhile has written counts from zero.
         let disk = now.disk_bytes.iter().map(|(pid, bytes)| bytes.saturating_sub(self.disk_bytes.get(pid).copied().unwrap_or(0)));
-        let quotas = now.quotas.iter().filter_map(|(file, after)| {
-            let (_, before) = self.quotas.iter().find(|(f, _)| f == file)?;
-            Some(Quota {
-                periods: after.periods.saturating_sub(before.periods),
-                throttled_periods: after.throttled_periods.saturating_sub(before.throttled_periods),
-                throttled_ns: after.throttled_ns.saturating_sub(before.throttled_ns),
-            })
-        });
         Signs {
             wall_ns: ended_ns.saturating_sub(self.at_ns),
             busiest_thread_ns: busiest.map(|(ran, _)| ran),
@@ -76,7 +73,7 @@ impl Reading {
             other_threads_wanted_ns: busiest.map(|busiest| all - wanted(&busiest)),
             output_bytes: now.output_bytes.zip(self.output_bytes).map(|(after, before)| after.saturating_sub(before)),
             disk_bytes: (!now.disk_bytes.is_empty()).then(|| disk.sum()),
-            quota: quotas.max_by_key(|quota| (quota.throttled_periods, quota.throttled_ns, quota.periods)),
+            quota: throttled(&self.quotas, &now.quotas),
             group: self.group.zip(now.group).map(|(before, after)| GroupUsage {
                 cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
                 memory_max_bytes: after.memory_max_bytes,
@@ -84,6 +81,28 @@ impl Reading {
             }),
         }
     }
+}
+
+/// How all were throttled: each as its most throttled group was, which counts once however many are in it.
+fn throttled(before: &[Quotas], after: &[Quotas]) -> Option<Quota> {
+    let of_one = |(before, after): (&Quotas, &Quotas)| {
+        let passed = after.iter().filter_map(|(file, after)| {
+            let (_, before) = before.iter().find(|(f, _)| f == file)?;
+            let quota = Quota {
+                periods: after.periods.saturating_sub(before.periods),
+                throttled_periods: after.throttled_periods.saturating_sub(before.throttled_periods),
+                throttled_ns: after.throttled_ns.saturating_sub(before.throttled_ns),
+            };
+            Some((file.clone(), quota))
+        });
+        passed.max_by_key(|(_, quota)| (quota.throttled_periods, quota.throttled_ns, quota.periods))
+    };
+    let each: BTreeMap<PathBuf, Quota> = before.iter().zip(after).filter_map(of_one).collect();
+    each.into_values().reduce(|one, other| Quota {
+        periods: one.periods + other.periods,
+        throttled_periods: one.throttled_periods + other.throttled_periods,
+        throttled_ns: one.throttled_ns + other.throttled_ns,
+    })
 }
 
 /// What two groups count.
@@ -118,6 +137,18 @@ mod tests {
         assert!(signs.wall_ns >= burnt);
         // The kernel brings the figure up to date at its ticks.
         assert!(signs.busiest_thread_ns.is_none_or(|ran| ran + 20_000_000 >= burnt), "{signs:?}");
+    }
+
+    #[test]
+    fn all_pods_are_throttled_and_what_they_share_once() {
+        let quota = |periods, throttled_periods| Quota { periods, throttled_periods, throttled_ns: throttled_periods * 1_000 };
+        let group = |file: &str, periods, throttled| (PathBuf::from(file), quota(periods, throttled));
+        let before = vec![vec![group("a", 10, 1), group("all", 50, 0)], vec![group("b", 10, 2), group("all", 50, 0)]];
+        let after = vec![vec![group("a", 110, 41), group("all", 150, 0)], vec![group("b", 110, 22), group("all", 150, 0)]];
+        assert_eq!(throttled(&before, &after), Some(quota(200, 60)), "each by its own");
+        let of_all = vec![vec![group("a", 110, 1), group("all", 150, 30)], vec![group("b", 110, 2), group("all", 150, 30)]];
+        assert_eq!(throttled(&before, &of_all), Some(quota(100, 30)), "both by what they share");
+        assert_eq!(throttled(&[vec![]], &[vec![]]), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use model::secret;
 use model::system::{Contender, Protocol, Reached};
 use model::workload::Workload;
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -56,6 +56,29 @@ pub struct Surroundings<'a> {
     pub run: &'a str,
     /// Set when everything must end.
     pub stop: &'a AtomicBool,
+}
+
+impl Surroundings<'_> {
+    /// Whether something with a loopback of its own reaches what it is to ask.
+    ///
+    /// # Errors
+    /// A database or an upstream that listens on this machine's loopback, and what to do `instead` of such an upstream.
+    pub(crate) fn reached_from(&self, place: &str, instead: &str) -> Result<(), String> {
+        let host = self.database.and_then(|database| database.get("database.host"));
+        if let Some(host) = host.filter(|host| is_loopback(host)) {
+            let instead = "FACEOFF_DATABASE may name one that listens elsewhere";
+            return Err(format!("its database listens at {host}, where no {place} reaches it; {instead}"));
+        }
+        match self.upstream.map(|upstream| upstream.address).filter(|address| address.ip().is_loopback()) {
+            Some(upstream) => Err(format!("its upstream listens at {upstream}, where no {place} reaches it; {instead}")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a host is this machine and nobody else's.
+fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// Where an upstream is reached by what stands before it.
@@ -396,9 +419,9 @@ impl Running {
         self.process.iter().flat_map(|process| std::iter::once(process.pid()).chain(process.others())).collect()
     }
 
-    /// The process ids of all that works for it: its replicas, and what passes their packets on.
-    pub fn working(&self) -> Vec<u32> {
-        self.pids().into_iter().chain(self.process.iter().flat_map(|process| process.forwarders())).collect()
+    /// The process ids of what the engine runs to pass its packets on, for it alone.
+    pub fn forwarders(&self) -> Vec<u32> {
+        self.process.iter().flat_map(|process| process.forwarders()).collect()
     }
 
     /// Where other systems of the run reach it.
@@ -409,7 +432,7 @@ impl Running {
 
     /// CPU time of its processes so far; nothing where they are not ours.
     pub fn cpu_ns(&self) -> u64 {
-        trees_cpu_ns(&self.working())
+        trees_cpu_ns(&[self.pids(), self.forwarders()].concat())
     }
 
     /// How its process ended, if it has.
@@ -453,6 +476,12 @@ impl Running {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn loopback_is_this_machine_and_nobody_elses() {
+        assert!(["localhost", "127.0.0.1", "127.1.2.3", "::1"].into_iter().all(is_loopback));
+        assert!(!["10.0.0.7", "db.example", ""].into_iter().any(is_loopback));
+    }
 
     #[test]
     fn a_second_port_is_beside_the_first_where_that_is_reached_by_its_number() {

@@ -39,11 +39,12 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Takes the first reading before it returns. `cpus` is where the sampler may run.
-    pub fn start(roots: &[u32], cpus: &[usize]) -> Sampler {
+    /// Takes the first reading before it returns. What `others` use counts as well, but on which CPUs they may run is nobody's affair.
+    /// `cpus` is where the sampler may run.
+    pub fn start(roots: &[u32], others: &[u32], cpus: &[usize]) -> Sampler {
         let (stop, stopped) = channel();
         let cpus = cpus.to_vec();
-        let mut watch = Watch::new(roots.to_vec());
+        let mut watch = Watch::new(roots.to_vec(), others.to_vec());
         let begin = load::clock::now_ns();
         watch.sample(begin, false);
         let thread = std::thread::spawn(move || {
@@ -84,6 +85,7 @@ struct Seen {
 
 struct Watch {
     roots: Vec<u32>,
+    others: Vec<u32>,
     reader: Reader,
     alive: Vec<u32>,
     seen: BTreeMap<u32, Seen>,
@@ -95,9 +97,10 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(roots: Vec<u32>) -> Watch {
+    fn new(roots: Vec<u32>, others: Vec<u32>) -> Watch {
         let mut watch = Watch {
             roots,
+            others,
             reader: Reader::default(),
             alive: Vec::new(),
             seen: BTreeMap::new(),
@@ -114,6 +117,8 @@ impl Watch {
     fn look(&mut self) {
         let is_first = self.seen.is_empty();
         self.alive = trees(&self.roots);
+        let others = trees(&self.others);
+        self.alive.extend(&others);
         for pid in &self.alive {
             if !self.seen.contains_key(pid) {
                 let (cpu, system, switches) = if is_first {
@@ -135,6 +140,9 @@ impl Watch {
             // Both can be changed at any time.
             if let Some(limit) = self.reader.descriptor_limit(*pid) {
                 self.limits.insert(*pid, limit);
+            }
+            if others.contains(pid) {
+                continue;
             }
             for thread in threads(*pid).into_iter().take(THREADS_MANY as usize) {
                 self.allowed.extend(allowed(Some(thread)).unwrap_or_default());
@@ -217,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_busy_process_and_its_idle_child_are_sampled_together() {
-        let sampler = Sampler::start(&[std::process::id()], &crate::cpus::usable());
+        let sampler = Sampler::start(&[std::process::id()], &[], &crate::cpus::usable());
         let mut child = std::process::Command::new("sleep").arg("5").spawn().unwrap();
         let begin = load::clock::thread_cpu_ns();
         while load::clock::thread_cpu_ns() - begin < 300_000_000 {

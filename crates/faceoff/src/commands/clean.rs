@@ -22,7 +22,8 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     for tree in runner::revision::forget(catalog.dir()) {
         line(&format!("removed {}", tree.display()));
     }
-    for image in runner::docker::forget_images() {
+    let images = runner::docker::forget_images();
+    for image in &images.removed {
         line(&format!("removed the image {image}"));
     }
     let failed =
@@ -43,6 +44,11 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     for folder in folders.into_iter().filter(|f| f.exists()) {
         std::fs::remove_dir_all(&folder).map_err(|e| failed(&folder, e))?;
         line(&format!("removed {}", folder.display()));
+    }
+    if !images.kept.is_empty() {
+        let kept = images.kept.iter().map(|(image, why)| format!("the image {image} is kept: {why}"));
+        let hint = "hint: remove the containers that use them (`docker ps -a`), then call `faceoff clean` again".to_owned();
+        return Err(Error::Failed(kept.chain([hint]).collect::<Vec<_>>().join("\n")));
     }
     if is_cleared {
         return Ok(ExitCode::SUCCESS);

@@ -225,7 +225,7 @@ fn description(note: &str, image: &str, network: Network, order: &Order<'_>) -> 
         "Env": env,
         // As it would run as a process.
         "User": format!("{}:{}", rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw()),
-        "Labels": {RUN_LABEL: around.run, LOCK_LABEL: crate::lock::folder(), NOTE_LABEL: note},
+        "Labels": {RUN_LABEL: around.run, LOCK_LABEL: crate::lock::identity(), NOTE_LABEL: note},
         "ExposedPorts": exposed,
         "HostConfig": host,
     })

@@ -49,20 +49,34 @@ pub(crate) fn remove_noted(engine: &Path, note: &str) -> Result<Option<String>, 
 /// Removes from the engine that is named now containers of runs that held the lock which whoever calls holds now, also of other users:
 /// they are over. Returns how many.
 pub fn clear() -> usize {
-    let labels = [RUN_LABEL.to_owned(), format!("{LOCK_LABEL}={}", crate::lock::folder())];
+    let lock = crate::lock::identity();
+    if lock.is_empty() {
+        return 0;
+    }
+    let labels = [RUN_LABEL.to_owned(), format!("{LOCK_LABEL}={lock}")];
     engine().and_then(|engine| remove(&engine, &labels).ok()).unwrap_or(0)
 }
 
-/// Removes the images of systems from the engine. Returns what they were called.
-pub fn forget_images() -> Vec<String> {
-    let Some(engine) = engine() else { return vec![] };
-    let mut removed = Vec::new();
+/// What became of images that were to go.
+#[derive(Debug, Default)]
+pub struct ForgottenImages {
+    /// What those were called that are gone.
+    pub removed: Vec<String>,
+    /// Those that the engine kept, with why.
+    pub kept: Vec<(String, String)>,
+}
+
+/// Removes the images of systems from the engine.
+pub fn forget_images() -> ForgottenImages {
+    let mut forgotten = ForgottenImages::default();
+    let Some(engine) = engine() else { return forgotten };
     for image in listed(&engine, "/images/json?", &[SYSTEM_LABEL.to_owned()]).unwrap_or_default() {
         let Some(id) = image["Id"].as_str() else { continue };
-        if engine.ask("DELETE", &format!("/images/{id}?force=1"), Body::Nothing, super::WITHIN).is_ok() {
-            let names = image["RepoTags"].as_array().into_iter().flatten().filter_map(Value::as_str);
-            removed.push(names.map(str::to_owned).next().unwrap_or_else(|| id.to_owned()));
+        let name = image["RepoTags"].as_array().into_iter().flatten().find_map(Value::as_str).unwrap_or(id).to_owned();
+        match engine.ask("DELETE", &format!("/images/{id}?force=1"), Body::Nothing, super::WITHIN) {
+            Ok(_) => forgotten.removed.push(name),
+            Err(trouble) => forgotten.kept.push((name, trouble.to_string())),
         }
     }
-    removed
+    forgotten
 }

@@ -7,7 +7,7 @@ mod container;
 mod leftovers;
 
 pub(crate) use leftovers::remove_noted;
-pub use leftovers::{clear, forget_images};
+pub use leftovers::{ForgottenImages, clear, forget_images};
 
 use crate::database::Means;
 use crate::engine::{Body, Engine};
@@ -30,7 +30,7 @@ use std::time::Duration;
 
 /// The label of containers, with the run's id.
 const RUN_LABEL: &str = "faceoff.run";
-/// The label of containers, with the folder whose lock whoever made them held.
+/// The label of containers, with the lock that whoever made them held.
 const LOCK_LABEL: &str = "faceoff.lock";
 /// The label of containers, with what the note of them is called.
 const NOTE_LABEL: &str = "faceoff.note";
@@ -121,7 +121,7 @@ impl Runner for Docker {
         Ok(Some(image))
     }
 
-    fn inside(&self, contender: &Contender, _: &Surroundings<'_>, _: &Path) -> Result<Inside, String> {
+    fn inside(&self, contender: &Contender, around: &Surroundings<'_>, _: &Path) -> Result<Inside, String> {
         let is_derived = self.images.borrow().get(&contender.name).is_some_and(|known| known.is_derived);
         let mut texts = BTreeMap::new();
         if is_derived {
@@ -136,6 +136,10 @@ impl Runner for Docker {
             let first = pick_ports(contender, Ipv4Addr::LOCALHOST, &mut texts)?;
             return Ok(Inside { texts, address: SocketAddr::from((Ipv4Addr::LOCALHOST, first)), published: vec![] });
         }
+        around.reached_from(
+            "container of a network of its own",
+            "have it run in Docker as well, or give the container the machine's network",
+        )?;
         texts.insert("listen".into(), Ipv4Addr::UNSPECIFIED.to_string());
         let mut published = Vec::new();
         for (name, inside) in contender.system.start.ports.iter().zip(PORT..) {

@@ -54,10 +54,16 @@ impl Cluster {
         let name = format!("{}-{}", std::process::id(), OPENED.fetch_add(1, Ordering::Relaxed));
         let socket = folder.join(format!("{name}.api"));
         let mut cluster = Cluster::at(socket);
-        cluster.proxy()?;
         let context = crate::needs::output_of(&["kubectl", "config", "current-context"].map(str::to_owned)).unwrap_or_default();
         cluster.context = context.lines().next().unwrap_or_default().trim().to_owned();
+        cluster.proxy()?;
         Ok(cluster)
+    }
+
+    /// kubectl, on the cluster that was found, whatever its user turns to meanwhile.
+    fn kubectl(&self, words: &[&str]) -> Vec<String> {
+        let context = (!self.context.is_empty()).then(|| format!("--context={}", self.context));
+        std::iter::once("kubectl".to_owned()).chain(context).chain(words.iter().map(|word| (*word).to_owned())).collect()
     }
 
     /// What answers at a socket.
@@ -72,7 +78,7 @@ impl Cluster {
         let _ = std::fs::remove_file(&self.socket);
         let log = self.socket.with_extension("log");
         let here = std::env::current_dir().unwrap_or_else(|_| std::env::temp_dir());
-        let command = ["kubectl".to_owned(), "proxy".to_owned(), format!("--unix-socket={}", self.socket.display())];
+        let command = self.kubectl(&["proxy", &format!("--unix-socket={}", self.socket.display())]);
         let mut kubectl = Process::start(&Spec {
             command: &command,
             // What KUBECONFIG names may be named as seen from here.
@@ -107,9 +113,8 @@ impl Cluster {
         let log = self.socket.with_extension(format!("{pod}.log"));
         let _ = std::fs::remove_file(&log);
         let here = std::env::current_dir().unwrap_or_else(|_| std::env::temp_dir());
-        let words = ["kubectl", "port-forward", "--address=127.0.0.1"].map(str::to_owned);
         let of_pod = [format!("--namespace={namespace}"), format!("pod/{pod}"), format!(":{port}")];
-        let command: Vec<String> = words.into_iter().chain(of_pod).collect();
+        let command = self.kubectl(&["port-forward", "--address=127.0.0.1", &of_pod[0], &of_pod[1], &of_pod[2]]);
         let env = BTreeMap::new();
         let (folder, run) = (here.as_path(), "kubernetes");
         let mut kubectl =

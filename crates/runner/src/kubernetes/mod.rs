@@ -153,11 +153,6 @@ fn cluster_address(service: &Value) -> Result<SocketAddr, String> {
     Ok(SocketAddr::from((host.ok_or("the cluster gave the service no address")?, PORT)))
 }
 
-/// Whether a host is this machine and nobody else's.
-fn is_loopback(host: &str) -> bool {
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
 /// Why a contender cannot run in a pod; `None` where it may.
 fn cannot(contender: &Contender) -> Option<&'static str> {
     if contender.system.image.dockerfile.is_some() {
@@ -187,14 +182,7 @@ impl Runner for Kubernetes {
     }
 
     fn inside(&self, contender: &Contender, around: &Surroundings<'_>, _: &Path) -> Result<Inside, String> {
-        let host = around.database.and_then(|database| database.get("database.host"));
-        if let Some(host) = host.filter(|host| is_loopback(host)) {
-            let instead = "FACEOFF_DATABASE may name one that listens elsewhere";
-            return Err(format!("its database listens at {host}, where no pod reaches it; {instead}"));
-        }
-        if let Some(upstream) = around.upstream.map(|upstream| upstream.address).filter(|address| address.ip().is_loopback()) {
-            return Err(format!("its upstream listens at {upstream}, where no pod reaches it; have it run in the cluster as well"));
-        }
+        around.reached_from("pod", "have it run in the cluster as well")?;
         let namespace = self.cluster.namespace(around.run)?;
         let ports: Vec<(String, u16)> = contender.system.start.ports.iter().cloned().zip(PORT..).collect();
         if ports.is_empty() {
@@ -268,12 +256,6 @@ impl Runner for Kubernetes {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn no_pod_reaches_loopback() {
-        assert!(["localhost", "127.0.0.1", "127.1.2.3", "::1"].into_iter().all(is_loopback));
-        assert!(!["10.0.0.7", "db.example", ""].into_iter().any(is_loopback));
-    }
 
     #[test]
     fn images_are_called_by_what_is_in_them() {

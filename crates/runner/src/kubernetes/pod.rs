@@ -331,7 +331,8 @@ impl Pod {
         }
         delete(format!("{}?{of_start}", self.path("/apis/apps/v1", "replicasets", "")));
         // Whose process is not known may be starting yet, and would also once the cluster has forgotten it.
-        let is_known = self.pid != 0 && self.others.len() + 1 >= self.replicas as usize;
+        // What ended by itself may be started again beside us.
+        let is_known = self.pid != 0 && self.others.len() + 1 >= self.replicas as usize && self.ended.is_none();
         let grace_seconds = u8::from(!is_known);
         delete(format!("{}?gracePeriodSeconds={grace_seconds}&{of_start}", self.path("/api/v1", "pods", "")));
         delete(format!("{}?{of_start}", self.path("/api/v1", "configmaps", "")));
@@ -458,7 +459,7 @@ impl Started for Pod {
         let took_ns = load::clock::now_ns() - begin;
         // Before it is started again.
         self.remove_pod();
-        let status = match (self.ended.take(), watch) {
+        let status = match (self.ended.clone(), watch) {
             (Some(status), _) => status,
             (None, Ok(watch)) => end_told(watch, self.memory_bytes),
             (None, Err(why)) => format!("lost: {why}"),
