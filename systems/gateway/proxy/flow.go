@@ -21,6 +21,7 @@ type flow struct {
 	window  int64  // bytes that may be sent
 	room    int64  // bytes that the other end may send
 	owed    int64  // bytes of it that were not allowed anew
+	held    int64  // bytes of the connection's window that came and were not read
 	left    int64  // of a body whose length was told; negative for others
 	heads   []byte // what came before the body, as HTTP/1.1 has it
 	inbox   []byte // what came of the body
@@ -103,19 +104,26 @@ func (st *flow) fill(in *intake) state {
 	return fine
 }
 
-// allow lets the other end send as much again as was read.
+// allow lets the other end send as much again as was read. Over the connection at once, as it carries others; over the stream where
+// it is worth a frame.
 func (st *flow) allow() {
+	st.release()
 	if st.owed < h2.Window/2 || st.ended {
 		return
 	}
 	f := st.framing
 	f.begin()
 	f.frames = h2.AppendWindow(f.frames, st.id, uint32(st.owed))
-	if !f.serves {
-		f.credit(st.owed)
-	}
 	st.room += st.owed
 	st.owed = 0
+}
+
+// release gives back what the stream holds of the connection's window.
+func (st *flow) release() {
+	if st.held > 0 {
+		st.framing.credit(st.held)
+		st.held = 0
+	}
 }
 
 // give sends what may be sent of a body, and returns the rest. last tells that nothing follows these bytes.

@@ -223,6 +223,37 @@ func TestHTTP2(t *testing.T) {
 	g.counted(t, "gateway_upstream_requests", 0)
 }
 
+func TestManyUploadsShareTheConnectionsWindow(t *testing.T) {
+	const length = h2.Window/2 - 1000 // too short for an update of its stream's window
+	const uploads = 2 * sessionRoom / length
+	var all sync.WaitGroup
+	all.Add(uploads)
+	address := startUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		all.Done()
+		all.Wait() // none is answered before the last one has come
+	})
+	g := start(t, address, nil)
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	client := &http.Client{Transport: &http.Transport{Protocols: protocols}, Timeout: patience}
+	defer client.CloseIdleConnections()
+	var asked sync.WaitGroup
+	for range uploads {
+		asked.Go(func() {
+			response, err := client.Post("http://"+g.address+"/product/", "text/plain", bytes.NewReader(make([]byte, length)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if body(t, response); response.StatusCode != 200 {
+				t.Error(response.Status)
+			}
+		})
+	}
+	asked.Wait()
+}
+
 func TestASlowReaderOverHTTP2(t *testing.T) {
 	const size = 16 << 20
 	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) {

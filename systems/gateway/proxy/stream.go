@@ -159,7 +159,7 @@ func (st *stream) close() {
 	case !st.ended:
 		s.reset(st.id, h2.NoError) // 8.1: the rest of the request is not needed
 	}
-	s.credit(st.owed)
+	st.release()
 	if s.over {
 		return
 	}
