@@ -179,6 +179,9 @@ func (t table) via() string {
 
 func (t table) networks(key string) []netip.Prefix {
 	var all []netip.Prefix
+	if t.has(key) && len(t.list(key)) == 0 {
+		t.problem(t.at(key), "name networks, or leave it out", "`%s` names no network", t.join(key))
+	}
 	for _, node := range t.list(key) {
 		prefix, err := netip.ParsePrefix(resolve(node).Value)
 		if err != nil {
@@ -340,6 +343,22 @@ func (u table) server(node *yaml.Node) (address string, weight int) {
 	return one.text("address", "", "127.0.0.1:8081"), one.count("weight", 1, 1, 100)
 }
 
+// methods are those that a route is for. Their case matters: one that nobody asks with would never fit.
+func (t table) methods() []string {
+	all := t.texts("methods")
+	for _, one := range all {
+		if upper := strings.ToUpper(one); upper != one && standard[upper] {
+			t.problem(t.at("methods"), "write `"+upper+"`: the case of methods matters", "`%s` has %q", t.join("methods"), one)
+		} else if !word.MatchString(one) {
+			t.problem(t.at("methods"), "write methods such as `methods: [GET, HEAD]`", "`%s` has %q", t.join("methods"), one)
+		}
+	}
+	return all
+}
+
+// standard are the methods of RFC 9110, 9, and PATCH (RFC 5789).
+var standard = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true, "TRACE": true, "CONNECT": true}
+
 func (c *Config) routes(t table, upstreams map[string]int) {
 	if !t.has("routes") {
 		t.problem(t.node, "write `routes:` and below it `- {path: /, upstream: NAME}`", "`routes` is missing")
@@ -347,7 +366,7 @@ func (c *Config) routes(t table, upstreams map[string]int) {
 	for i, node := range t.list("routes") {
 		r := t.reader.table(node, fmt.Sprintf("routes[%d]", i), "name", "path", "exact", "host", "methods", "headers", "replace", "access", "mirror", "upstream",
 			"allow", "deny", "body", "rate", "token", "id", "trace", "request", "answer", "cors", "fault", "compress", "openapi", "cache")
-		one := &route.Route{Path: r.text("path", "/", "/api"), Exact: r.boolean("exact", false), Methods: r.texts("methods"), Quiet: !r.boolean("access", true)}
+		one := &route.Route{Path: r.text("path", "/", "/api"), Exact: r.boolean("exact", false), Methods: r.methods(), Quiet: !r.boolean("access", true)}
 		one.Name = r.text("name", one.Path, "api")
 		for _, host := range r.texts("host") {
 			if !plainHost.MatchString(strings.TrimPrefix(host, "*.")) || strings.Contains(host, ":") && host[0] != '[' {

@@ -28,10 +28,14 @@ func (r table) rate() *guard.Rate {
 		t.problem(t.node, "write for example `rate: {requests: 100, per: 1s}`", "`%s.requests` is missing", t.path)
 	}
 	requests := t.count("requests", 100, 1, 1<<30)
+	key := t.text("key", "", "X-Api-Key")
+	if key != "" && !word.MatchString(key) {
+		t.problem(t.at("key"), "name the field whose value tells clients apart, such as `key: X-Api-Key`", "`%s` is %q", t.join("key"), key)
+	}
 	limits := guard.Limits{
 		Each:  float64(requests) / t.duration("per", time.Second, time.Millisecond, longest).Seconds(),
 		Burst: float64(t.count("burst", requests, 1, 1<<30)),
-		Key:   strings.ToLower(t.text("key", "", "X-Api-Key")),
+		Key:   strings.ToLower(key),
 	}
 	return guard.NewRate(limits)
 }

@@ -25,6 +25,8 @@ type block struct {
 const (
 	blockSize = 16 << 10 // a worker hands its lines on when they are as many, or when it goes to sleep
 	blocksLet = 256      // waiting for the writer
+
+	lastLines = time.Second // that whoever reads the lines may take for the last of them, as the gateway is to end
 )
 
 // NewAccess begins to write to a place, which nobody else writes to.
@@ -41,10 +43,13 @@ func NewAccess(to io.Writer) *Access {
 	return a
 }
 
-// Close waits until all lines are written. No worker may be running.
+// Close waits until all lines are written, or some of them were not taken for as long as is let. No worker may be running.
 func (a *Access) Close() {
 	close(a.blocks)
-	<-a.ended
+	select {
+	case <-a.ended:
+	case <-time.After(lastLines):
+	}
 }
 
 // handOn gives a worker's lines to the writer.

@@ -86,6 +86,7 @@ func TestAWriterThatIsStuckHoldsNobodyUp(t *testing.T) {
 	if dropped == 0 || dropped > all {
 		t.Errorf("%d lines of %d dropped", dropped, all)
 	}
+	access.Close() // nor its end
 	close(release)
-	access.Close()
+	<-access.ended
 }
