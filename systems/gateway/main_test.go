@@ -238,3 +238,53 @@ func TestAFileThatChangesIsReadAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestARefusalForgetsNothing(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.Path) }))
+	defer upstream.Close()
+	folder, listen := t.TempDir(), free(t)
+	file, lines, keys := filepath.Join(folder, "gateway.yaml"), filepath.Join(folder, "access.log"), filepath.Join(folder, "keys.json")
+	write := func(route string) {
+		text := fmt.Sprintf("listen: %s\naccess: %s\nwatch: 100ms\nupstreams: {one: {servers: [%q]}}\nroutes:\n  - {path: /, upstream: one%s}\n", listen, lines, upstream.Listener.Addr(), route)
+		if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(file+".new", file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("")
+	var logged syncBuffer
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, settings{config: file}, &logged) }()
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	until(t, "it to listen", func() bool { return strings.Contains(logged.String(), "listening on "+listen) })
+
+	if err := os.Rename(lines, lines+".1"); err != nil {
+		t.Fatal(err)
+	}
+	write(", token: {keys: " + keys + "}")
+	until(t, "the refusal", func() bool { return strings.Contains(logged.String(), "stays as it was") })
+	if status, _ := get(t, "http://"+listen+"/"); status != 200 {
+		t.Errorf("status %d", status)
+	}
+	until(t, "a line in a new file", func() bool { text, _ := os.ReadFile(lines); return len(text) > 0 })
+
+	given, err := os.ReadFile("token-keys.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(keys, given, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the file that was missing", func() bool { return strings.Contains(logged.String(), "is in force") })
+	if status, _ := get(t, "http://"+listen+"/"); status != 401 {
+		t.Errorf("status %d", status)
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"log"
 	"maps"
 	"os"
@@ -25,7 +26,7 @@ type reloader struct {
 	keys     *ring
 	lines    *file
 	logger   *log.Logger
-	files    []string // that the configuration in force came from
+	files    []string // of which a change has it read again
 	seen     map[string]version
 }
 
@@ -60,10 +61,17 @@ func (r *reloader) look() {
 
 // reload reads the configuration again. What is wrong, or cannot be put in force, leaves everything as it was.
 func (r *reloader) reload() {
+	if err := r.lines.reopen(); err != nil { // they may have been moved away, whatever else has changed
+		r.logger.Print(err)
+	}
 	r.seen = versions(r.files) // before they are read: what changes meanwhile is seen the next time
 	again, err := config.Read(r.settings.config, r.limit, r.cores, r.settings.set...)
 	if err != nil {
 		r.logger.Printf("the configuration stays as it was: %v", err)
+		var wrong *config.Problems
+		if errors.As(err, &wrong) {
+			r.watch(append(slices.Clone(r.inForce.Load().Files), wrong.Files...))
+		}
 		return
 	}
 	again.Server.Access = r.began.Server.Access
@@ -71,24 +79,27 @@ func (r *reloader) reload() {
 		again.Access = r.settings.access
 	}
 	if fixed := config.Fixed(r.began, again); len(fixed) > 0 {
+		r.watch(append(slices.Clone(r.inForce.Load().Files), again.Files...))
 		r.logger.Printf("the configuration stays as it was: %s changes only when the gateway is started again", strings.Join(fixed, " and "))
 		return
-	}
-	if err := r.lines.reopen(); err != nil {
-		r.logger.Print(err)
 	}
 	if r.began.TLS != nil && again.TLS != nil {
 		r.server.Certify(again.TLS)
 	}
 	r.server.Swap(table(again, r.server.Table(), r.began.Server.Workers))
 	r.keys.follow(again.Routes)
-	for name, v := range versions(again.Files) {
+	r.watch(again.Files)
+	r.inForce.Store(again)
+	r.logger.Print("the configuration is in force")
+}
+
+// watch has changes of these files looked for from now on.
+func (r *reloader) watch(files []string) {
+	for name, v := range versions(files) {
 		if _, known := r.seen[name]; !known {
 			r.seen[name] = v // read for the first time
 		}
 	}
-	maps.DeleteFunc(r.seen, func(name string, _ version) bool { return !slices.Contains(again.Files, name) })
-	r.files = again.Files
-	r.inForce.Store(again)
-	r.logger.Print("the configuration is in force")
+	maps.DeleteFunc(r.seen, func(name string, _ version) bool { return !slices.Contains(files, name) })
+	r.files = files
 }

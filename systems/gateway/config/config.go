@@ -81,10 +81,10 @@ type outside struct {
 func parse(file string, text []byte, limit uint64, cores int, world outside, settings ...string) (*Config, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
-		return nil, &Problems{file, []Problem{syntax(err)}}
+		return nil, &Problems{file, []Problem{syntax(err)}, []string{file}}
 	}
 	if len(document.Content) == 0 {
-		return nil, &Problems{file, []Problem{{1, "the file is empty", "it needs `listen`, `upstreams` and `routes`"}}}
+		return nil, &Problems{file, []Problem{{1, "the file is empty", "it needs `listen`, `upstreams` and `routes`"}}, []string{file}}
 	}
 	r := &reader{outside: world, got: map[string]answer{}, described: map[string]description{}}
 	r.set(document.Content[0], settings)
@@ -93,7 +93,7 @@ func parse(file string, text []byte, limit uint64, cores int, world outside, set
 	config.document = &document
 	if len(r.list) > 0 {
 		slices.SortStableFunc(r.list, func(a, b Problem) int { return a.Line - b.Line })
-		return nil, &Problems{file, r.list}
+		return nil, &Problems{file, r.list, config.Files}
 	}
 	return config, nil
 }

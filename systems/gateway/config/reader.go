@@ -20,8 +20,9 @@ type Problem struct {
 
 // Problems are all that was found in a file.
 type Problems struct {
-	File string
-	List []Problem
+	File  string
+	List  []Problem
+	Files []string // that it was read from: what is wrong may be mended in any of them
 }
 
 func (p *Problems) Error() string {

@@ -13,9 +13,13 @@ import (
 // steadily. All workers share it.
 type Rate struct {
 	Limits
-	seed   maphash.Seed
+	seeds  [2]maphash.Seed
 	shards [shards]shard
 }
+
+// digest stands for a key: however long keys are that somebody makes up, they take no more room. That two have the same is as
+// good as impossible, and then they share a bucket.
+type digest [2]uint64
 
 // Limits are what the configuration says of a rate.
 type Limits struct {
@@ -36,7 +40,7 @@ const (
 
 type shard struct {
 	mu      sync.Mutex
-	buckets map[string]*bucket
+	buckets map[digest]*bucket
 	_       [40]byte // on a line of the cache of its own
 }
 
@@ -47,9 +51,9 @@ type bucket struct {
 
 // NewRate makes a rate that nothing was taken of.
 func NewRate(limits Limits) *Rate {
-	rate := &Rate{Limits: limits, seed: maphash.MakeSeed()}
+	rate := &Rate{Limits: limits, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
 	for i := range rate.shards {
-		rate.shards[i].buckets = map[string]*bucket{}
+		rate.shards[i].buckets = map[digest]*bucket{}
 	}
 	return rate
 }
@@ -64,13 +68,14 @@ func (rate *Rate) take(r *wire.Request, from netip.Addr, now time.Time) bool {
 	} else {
 		key = append(key, r.Only(rate.Key)...)
 	}
-	return rate.shards[maphash.Bytes(rate.seed, key)%shards].take(key, now, &rate.Limits)
+	of := digest{maphash.Bytes(rate.seeds[0], key), maphash.Bytes(rate.seeds[1], key)}
+	return rate.shards[of[0]%shards].take(of, now, &rate.Limits)
 }
 
-func (s *shard) take(key []byte, now time.Time, limits *Limits) bool {
+func (s *shard) take(key digest, now time.Time, limits *Limits) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.buckets[string(key)]
+	b := s.buckets[key]
 	if b != nil {
 		b.fill(now, limits)
 	} else {
@@ -78,7 +83,7 @@ func (s *shard) take(key []byte, now time.Time, limits *Limits) bool {
 			s.forget(now, limits)
 		}
 		b = &bucket{limits.Burst, now}
-		s.buckets[string(key)] = b
+		s.buckets[key] = b
 	}
 	if b.left < 1 {
 		return false
