@@ -51,12 +51,12 @@ func (s *session) write() {
 		c.close()
 		return
 	}
+	if s.held && !s.clogged() { // also where the client takes nothing now: it may wait for the same
+		s.held = false
+		c.w.later(c)
+	}
 	if !c.pending() {
 		s.resume()
-		if s.held {
-			s.held = false
-			c.w.later(c)
-		}
 		if s.leaving && len(s.streams) == 0 {
 			c.goodbye()
 			return

@@ -207,11 +207,10 @@ func (t *trunk) write() {
 		t.follow()
 		return
 	}
-	if l.pending() {
-		return
+	if !l.pending() {
+		t.resume()
 	}
-	t.resume()
-	if t.held {
+	if t.held && !t.clogged() { // also where the server takes nothing now: it may wait for the same
 		t.held = false
 		t.ready()
 	}

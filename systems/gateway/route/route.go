@@ -160,11 +160,44 @@ func (t *Table) Match(r *wire.Request) *Route {
 }
 
 func (route *Route) fitsPath(path []byte) bool {
-	n := len(route.Path)
-	if len(path) < n || string(path[:n]) != route.Path {
+	n := route.cover(path)
+	if n < 0 {
 		return false
 	}
-	return len(path) == n || (!route.Exact && (n == 0 || route.Path[n-1] == '/' || path[n] == '/'))
+	return len(path) == n || (!route.Exact && (route.Path == "" || strings.HasSuffix(route.Path, "/") || path[n] == '/'))
+}
+
+// cover is how much of a path stands for the route's own, negative where the path begins otherwise. Parameters of a segment (RFC 3986,
+// 3.3: "/admin;v=1/x") and slashes after slashes are not compared, as there are upstreams that take no notice of them.
+func (route *Route) cover(path []byte) int {
+	n := len(route.Path)
+	if len(path) >= n && string(path[:n]) == route.Path && (len(path) == n || path[n] != ';') {
+		return n
+	}
+	at := 0
+	for i := range n {
+		at = skipParameters(path, at)
+		if i > 0 && route.Path[i-1] == '/' && route.Path[i] != '/' {
+			for at < len(path) && path[at] == '/' {
+				at = skipParameters(path, at+1)
+			}
+		}
+		if at == len(path) || path[at] != route.Path[i] {
+			return -1
+		}
+		at++
+	}
+	return skipParameters(path, at)
+}
+
+// skipParameters is where the parameters of a segment end that begin at a place; the place itself where none do.
+func skipParameters(path []byte, at int) int {
+	if at < len(path) && path[at] == ';' {
+		for at < len(path) && path[at] != '/' {
+			at++
+		}
+	}
+	return at
 }
 
 func (route *Route) fits(r *wire.Request) bool {
@@ -223,7 +256,7 @@ func (route *Route) AppendPath(to, path []byte) []byte {
 	if route.Replace == nil {
 		return append(to, path...)
 	}
-	rest := path[len(route.Path):]
+	rest := path[route.cover(path):]
 	if len(rest) == 0 {
 		return append(to, *route.Replace...)
 	}
