@@ -352,7 +352,7 @@ func (c *client) pumpAnswer() {
 			case c.press != nil:
 				_ = c.endPressed(nil) // without trailers it cannot fail
 			case c.framing == wire.Chunked:
-				w.out, _ = wire.AppendLastChunk(w.out, nil, &w.trailers) // the same
+				w.out, _ = wire.AppendLastChunk(w.out, nil, &w.trailers, nil) // the same
 			}
 			c.spent = true
 			c.answered = true
@@ -407,7 +407,7 @@ func (c *client) encodeAnswer() bool {
 			case c.stream != nil:
 				c.stream.head(r, &wire.Inbound{Drop: c.marked().Answer.Drop}, false)
 			case c.minor == 1:
-				w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: 1})
+				w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: 1, Drop: c.marked().Answer.Drop})
 			}
 			continue
 		}
@@ -520,11 +520,15 @@ func (c *client) encode(body *wire.Reader, in *intake, chunked bool) error {
 		switch {
 		case trailers == nil:
 		case c.stream != nil && body == &c.answer:
-			if c.stream.trailers, err = wire.AppendTrailers(nil, trailers, &w.trailers); err != nil {
+			if c.stream.trailers, err = wire.AppendTrailers(nil, trailers, &w.trailers, c.marked().Answer.Drop); err != nil {
 				return err
 			}
 		case chunked:
-			if w.out, err = wire.AppendLastChunk(w.out, trailers, &w.trailers); err != nil {
+			drop := c.marked().Request.Drop
+			if body == &c.answer {
+				drop = c.marked().Answer.Drop
+			}
+			if w.out, err = wire.AppendLastChunk(w.out, trailers, &w.trailers, drop); err != nil {
 				return err
 			}
 		}

@@ -61,6 +61,21 @@ func TestRequestsAreMarked(t *testing.T) {
 	}
 }
 
+func TestWhatIsRemovedComesNeitherBeforeNorAfterAnAnswer(t *testing.T) {
+	upstream := startAnswer(t, "HTTP/1.1 103 Early Hints\r\nLink: a\r\nX-Secret: 1\r\n\r\n"+
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-Sum: 1\r\nX-Secret: 1\r\n\r\n")
+	g := start(t, upstream, func(g *given) { g.routes[0].Marks = &mark.Rules{Answer: mark.Fields{Drop: []string{"x-secret"}}} })
+	c := connectTo(t, g.address)
+	c.say("GET /product/ HTTP/1.1\nHost: a\n\n")
+	if h := c.answer("GET"); h.StatusCode != 103 || h.Header.Get("Link") != "a" || h.Header.Get("X-Secret") != "" {
+		t.Errorf("%d, %v", h.StatusCode, h.Header)
+	}
+	response := c.answer("GET")
+	if got := body(t, response); got != "x" || response.Trailer.Get("X-Sum") != "1" || response.Trailer.Get("X-Secret") != "" {
+		t.Errorf("%q, %v", got, response.Trailer)
+	}
+}
+
 func TestWhatTheGatewayAnswersIsMarkedToo(t *testing.T) {
 	closed := listen(t)
 	closed.Close()

@@ -83,9 +83,9 @@ func (c *client) endPressed(trailers []byte) error {
 	var err error
 	switch {
 	case c.stream != nil && trailers != nil:
-		c.stream.trailers, err = wire.AppendTrailers(nil, trailers, &w.trailers)
+		c.stream.trailers, err = wire.AppendTrailers(nil, trailers, &w.trailers, c.marked().Answer.Drop)
 	case c.framing == wire.Chunked:
-		w.out, err = wire.AppendLastChunk(w.out, trailers, &w.trailers)
+		w.out, err = wire.AppendLastChunk(w.out, trailers, &w.trailers, c.marked().Answer.Drop)
 	}
 	return err
 }

@@ -106,14 +106,14 @@ func TestRefusesChunks(t *testing.T) {
 
 func TestOnlyHarmlessTrailersGoOn(t *testing.T) {
 	var fields Fields
-	got, err := AppendLastChunk(nil, []byte("X-Sum: 1\r\nContent-Length: 5\r\nHost: b\r\nAuthorization: c\r\nTransfer-Encoding: chunked\r\nConnection: close\r\nSet-Cookie: d\r\n\r\n"), &fields)
+	got, err := AppendLastChunk(nil, []byte("X-Sum: 1\r\nContent-Length: 5\r\nHost: b\r\nAuthorization: c\r\nTransfer-Encoding: chunked\r\nConnection: close\r\nSet-Cookie: d\r\nX-Secret: e\r\nX_Secret: f\r\n\r\n"), &fields, []string{"x-secret"})
 	if err != nil || string(got) != "0\r\nX-Sum: 1\r\n\r\n" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := AppendLastChunk(nil, []byte("X : 1\r\n\r\n"), &fields); err == nil {
+	if _, err := AppendLastChunk(nil, []byte("X : 1\r\n\r\n"), &fields, []string{"x-secret"}); err == nil {
 		t.Error("a space before the colon of a trailer went through")
 	}
-	if got, err := AppendLastChunk(nil, []byte("\r\n"), &fields); err != nil || string(got) != "0\r\n\r\n" {
+	if got, err := AppendLastChunk(nil, []byte("\r\n"), &fields, []string{"x-secret"}); err != nil || string(got) != "0\r\n\r\n" {
 		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -130,13 +130,13 @@ func AppendChunk(to, content []byte) []byte {
 const ChunkOverhead = 16 + 4
 
 // AppendLastChunk writes the end of a chunked body, with those of the trailers that may be passed on: none that frames,
-// routes or authenticates (RFC 9110, 6.5.1). section is what Next gave.
-func AppendLastChunk(to, section []byte, fields *Fields) ([]byte, error) {
-	return AppendTrailers(append(to, "0\r\n"...), section, fields)
+// routes or authenticates (RFC 9110, 6.5.1), or is named among drop, in lower case. section is what Next gave.
+func AppendLastChunk(to, section []byte, fields *Fields, drop []string) ([]byte, error) {
+	return AppendTrailers(append(to, "0\r\n"...), section, fields, drop)
 }
 
 // AppendTrailers writes those of the trailers that may be passed on, and the empty line after them.
-func AppendTrailers(to, section []byte, fields *Fields) ([]byte, error) {
+func AppendTrailers(to, section []byte, fields *Fields, drop []string) ([]byte, error) {
 	if len(section) > 2 {
 		fields.reset()
 		if _, err := fields.parse(section); err != nil {
@@ -145,7 +145,8 @@ func AppendTrailers(to, section []byte, fields *Fields) ([]byte, error) {
 		for i := range fields.List {
 			if field := &fields.List[i]; field.ID == Other && !bytes.EqualFold(field.Name, []byte("authorization")) &&
 				!bytes.EqualFold(field.Name, []byte("content-type")) && !bytes.EqualFold(field.Name, []byte("content-encoding")) &&
-				!bytes.EqualFold(field.Name, []byte("content-range")) && !bytes.EqualFold(field.Name, []byte("set-cookie")) {
+				!bytes.EqualFold(field.Name, []byte("content-range")) && !bytes.EqualFold(field.Name, []byte("set-cookie")) &&
+				!named(drop, field.Name) && !disguised(field.Name, drop) {
 				to = appendField(to, field.Name, field.Value)
 			}
 		}

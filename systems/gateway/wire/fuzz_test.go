@@ -123,7 +123,7 @@ func FuzzChunks(f *testing.F) {
 			return
 		}
 		var fields Fields
-		out, err := AppendLastChunk(AppendChunk(nil, []byte(content)), []byte(trailers), &fields)
+		out, err := AppendLastChunk(AppendChunk(nil, []byte(content)), []byte(trailers), &fields, nil)
 		if err != nil {
 			return
 		}
