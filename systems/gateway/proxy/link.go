@@ -11,9 +11,10 @@ type link struct {
 	client     *client // nil while it is idle
 	shadow     *shadow // instead of a client, a copy of a request
 	connecting bool
-	shaking    bool // as part of that, hands, elsewhere
-	dropped    bool // nobody waits for it any more
-	used       bool // it has carried a request before
+	shaking    bool   // as part of that, hands, elsewhere
+	dropped    bool   // nobody waits for it any more
+	giveUp     func() // ends that handshake
+	used       bool   // it has carried a request before
 }
 
 // idle gives the connection to a server that was used last, nil without one. In HTTP/2 it is one with room for a request.
@@ -169,6 +170,7 @@ func (l *link) close() {
 	}
 	if l.shaking && !l.dropped {
 		l.dropped = true
+		l.giveUp()
 		l.upstream.places.connections.Add(-1)
 		l.w.wheel.forget(&l.timer)
 		l.dropOut()

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"syscall"
-	"time"
 )
 
 // UpstreamTLS is how servers are spoken to over TLS.
@@ -47,20 +46,20 @@ type arrival struct {
 }
 
 // shake begins a connection over TLS. The handshake blocks, and so has a goroutine of its own, under the time limit of a
-// connection.
+// connection. It ends with the link, whose place another may have by then.
 func (w *worker) shake(l *link) {
-	address, config, limit := l.server.address, l.upstream.secure, l.upstream.Connect
-	l.w, l.fd, l.side, l.timer.owner = w, -1, l, l
+	address, config := l.server.address, l.upstream.secure
+	ctx, cancel := context.WithTimeout(context.Background(), l.upstream.Connect)
+	l.w, l.fd, l.side, l.timer.owner, l.giveUp = w, -1, l, l, cancel
 	go func() {
+		defer cancel()
 		a := arrival{link: l, fd: -1}
-		a.err = a.make(address, config, limit)
+		a.err = a.make(ctx, address, config)
 		w.bring(a)
 	}()
 }
 
-func (a *arrival) make(to netip.AddrPort, config *tls.Config, limit time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
+func (a *arrival) make(ctx context.Context, to netip.AddrPort, config *tls.Config) error {
 	made, err := (&net.Dialer{}).DialContext(ctx, "tcp", to.String())
 	if err != nil {
 		return err

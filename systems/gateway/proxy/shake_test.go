@@ -95,14 +95,19 @@ func TestWhoIsNotWhoItShouldBeIsToldNothing(t *testing.T) {
 }
 
 func TestAHandshakeIsNotWaitedForWithoutEnd(t *testing.T) {
-	silent := listen(t)
+	silent, come, gone := listen(t), make(chan struct{}, 2), make(chan struct{}, 2)
 	go func() {
 		for {
 			conn, err := silent.Accept()
 			if err != nil {
 				return
 			}
-			defer conn.Close() // it never says a word
+			go func() { // it never says a word
+				defer conn.Close()
+				come <- struct{}{}
+				io.Copy(io.Discard, conn)
+				gone <- struct{}{}
+			}()
 		}
 	}()
 	before := func(limit time.Duration) started {
@@ -115,10 +120,19 @@ func TestAHandshakeIsNotWaitedForWithoutEnd(t *testing.T) {
 	leaving := connectTo(t, g.address)
 	leaving.say("GET /product/ HTTP/1.1\nHost: a\n\n")
 	g.counted(t, "gateway_upstream_requests", 1)
+	<-come
+	<-come // and so not before there is a handshake
 	leaving.Close()
 	g.counted(t, "gateway_upstream_requests", 0)
 	if n := g.Table().Upstreams[0].places.connections.Load(); n != 0 {
 		t.Errorf("%d connections are left", n)
+	}
+	for range cap(gone) {
+		select {
+		case <-gone: // as the gateway has hung up
+		case <-time.After(patience / 2):
+			t.Fatal("the handshake outlives whom it was for")
+		}
 	}
 }
 
