@@ -195,31 +195,44 @@ func TestTheCommandLine(t *testing.T) {
 	}
 }
 
+// replace has a file be another at once, as editors do.
+func replace(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// serve runs a gateway until it is stopped, and waits until it listens.
+func serve(t *testing.T, file, listen string) (logged *syncBuffer, stop func()) {
+	t.Helper()
+	logged = &syncBuffer{}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, settings{config: file}, logged) }()
+	until(t, "it to listen", func() bool { return strings.Contains(logged.String(), "listening on "+listen) })
+	return logged, func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestAFileThatChangesIsReadAgain(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.Path) }))
 	defer upstream.Close()
 	listen, file := free(t), filepath.Join(t.TempDir(), "gateway.yaml")
 	write := func(prefix string) {
 		text := fmt.Sprintf("listen: %s\nwatch: 100ms\nupstreams: {one: {servers: [%q]}}\nroutes:\n  - {path: %s, replace: /, upstream: one}\n", listen, upstream.Listener.Addr(), prefix)
-		if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(file+".new", file); err != nil {
-			t.Fatal(err)
-		}
+		replace(t, file, text)
 	}
 	write("/a")
-	var logged syncBuffer
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, settings{config: file}, &logged) }()
-	defer func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}()
-	until(t, "it to listen", func() bool { return strings.Contains(logged.String(), "listening on "+listen) })
+	logged, stop := serve(t, file, listen)
+	defer stop()
 	times := func(text string) int { return strings.Count(logged.String(), text) }
 	for i, prefix := range []string{"/b", "/c"} {
 		write(prefix)
@@ -246,25 +259,11 @@ func TestARefusalForgetsNothing(t *testing.T) {
 	file, lines, keys := filepath.Join(folder, "gateway.yaml"), filepath.Join(folder, "access.log"), filepath.Join(folder, "keys.json")
 	write := func(route string) {
 		text := fmt.Sprintf("listen: %s\naccess: %s\nwatch: 100ms\nupstreams: {one: {servers: [%q]}}\nroutes:\n  - {path: /, upstream: one%s}\n", listen, lines, upstream.Listener.Addr(), route)
-		if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(file+".new", file); err != nil {
-			t.Fatal(err)
-		}
+		replace(t, file, text)
 	}
 	write("")
-	var logged syncBuffer
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, settings{config: file}, &logged) }()
-	defer func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}()
-	until(t, "it to listen", func() bool { return strings.Contains(logged.String(), "listening on "+listen) })
+	logged, stop := serve(t, file, listen)
+	defer stop()
 
 	if err := os.Rename(lines, lines+".1"); err != nil {
 		t.Fatal(err)

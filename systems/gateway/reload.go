@@ -67,11 +67,11 @@ func (r *reloader) reload() {
 	r.seen = versions(r.files) // before they are read: what changes meanwhile is seen the next time
 	again, err := config.Read(r.settings.config, r.limit, r.cores, r.settings.set...)
 	if err != nil {
-		r.logger.Printf("the configuration stays as it was: %v", err)
 		var wrong *config.Problems
 		if errors.As(err, &wrong) {
-			r.watch(append(slices.Clone(r.inForce.Load().Files), wrong.Files...))
+			r.watchBeside(wrong.Files)
 		}
+		r.logger.Printf("the configuration stays as it was: %v", err)
 		return
 	}
 	again.Server.Access = r.began.Server.Access
@@ -79,7 +79,7 @@ func (r *reloader) reload() {
 		again.Access = r.settings.access
 	}
 	if fixed := config.Fixed(r.began, again); len(fixed) > 0 {
-		r.watch(append(slices.Clone(r.inForce.Load().Files), again.Files...))
+		r.watchBeside(again.Files)
 		r.logger.Printf("the configuration stays as it was: %s changes only when the gateway is started again", strings.Join(fixed, " and "))
 		return
 	}
@@ -102,4 +102,9 @@ func (r *reloader) watch(files []string) {
 	}
 	maps.DeleteFunc(r.seen, func(name string, _ version) bool { return !slices.Contains(files, name) })
 	r.files = files
+}
+
+// watchBeside has changes of these files looked for as well as of those of the configuration in force: what was refused may be mended in any.
+func (r *reloader) watchBeside(files []string) {
+	r.watch(slices.Concat(r.inForce.Load().Files, files))
 }

@@ -345,12 +345,10 @@ func (u table) server(node *yaml.Node) (address string, weight int) {
 
 // methods are those that a route is for. Their case matters: one that nobody asks with would never fit.
 func (t table) methods() []string {
-	all := t.texts("methods")
+	all := t.tokens("methods")
 	for _, one := range all {
 		if upper := strings.ToUpper(one); upper != one && standard[upper] {
 			t.problem(t.at("methods"), "write `"+upper+"`: the case of methods matters", "`%s` has %q", t.join("methods"), one)
-		} else if !word.MatchString(one) {
-			t.problem(t.at("methods"), "write methods such as `methods: [GET, HEAD]`", "`%s` has %q", t.join("methods"), one)
 		}
 	}
 	return all

@@ -122,13 +122,18 @@ func (t table) words(key, otherwise string) string {
 	if !t.has(key) {
 		return otherwise
 	}
+	return strings.Join(t.tokens(key), ", ")
+}
+
+// tokens is a list of names, as fields and methods have them (RFC 9110, 5.6.2).
+func (t table) tokens(key string) []string {
 	all := t.texts(key)
 	for _, one := range all {
 		if !word.MatchString(one) {
 			t.problem(t.at(key), "write names such as `"+key+": [first, second]`", "`%s` has %q", t.join(key), one)
 		}
 	}
-	return strings.Join(all, ", ")
+	return all
 }
 
 // settable reports whether a route may set a field.

@@ -21,7 +21,7 @@ type flow struct {
 	window  int64  // bytes that may be sent
 	room    int64  // bytes that the other end may send
 	owed    int64  // bytes of it that were not allowed anew
-	held    int64  // bytes of the connection's window that came and were not read
+	unread  int64  // bytes of the connection's window that came and were not read
 	left    int64  // of a body whose length was told; negative for others
 	heads   []byte // what came before the body, as HTTP/1.1 has it
 	inbox   []byte // what came of the body
@@ -120,9 +120,9 @@ func (st *flow) allow() {
 
 // release gives back what the stream holds of the connection's window.
 func (st *flow) release() {
-	if st.held > 0 {
-		st.framing.credit(st.held)
-		st.held = 0
+	if st.unread > 0 {
+		st.framing.credit(st.unread)
+		st.unread = 0
 	}
 }
 

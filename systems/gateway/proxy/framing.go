@@ -267,7 +267,7 @@ func (f *framing) takeData(got *h2.Frame) error {
 	if f.serves { // one of its answers that is slowly read is to hold up no other
 		f.credit(n)
 	} else {
-		st.held += n
+		st.unread += n
 	}
 	st.owed += n
 	if st.room -= n; st.room < 0 {
