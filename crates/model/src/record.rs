@@ -681,7 +681,7 @@ pub struct GroupUsage {
     pub memory_kills: u64,
 }
 
-/// A CPU quota at work: that of the process's cgroup, or of the one above it that held it up the longest.
+/// A CPU quota at work: that of the process's cgroup, or of the one above it that held it up the longest; of several pods, all of theirs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
     /// Periods of the quota in which it ran.

@@ -3,14 +3,11 @@
 use crate::cgroup;
 use crate::procfs::{Reader, threads as threads_of, trees};
 use model::record::{GroupUsage, Quota, Signs};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// So many threads are looked at, at most: one file each.
 const THREADS_MAX: usize = 4_096;
-
-/// Of control groups, by file.
-type Quotas = Vec<(PathBuf, Quota)>;
 
 /// A reading of process trees.
 pub struct Reading {
@@ -20,8 +17,9 @@ pub struct Reading {
     threads: BTreeMap<(u32, u32), (u64, u64)>,
     output_bytes: Option<u64>,
     disk_bytes: BTreeMap<u32, u64>,
-    /// What the control groups count that each of the roots is in, by file.
-    quotas: Vec<Quotas>,
+    /// The files of the control groups that each of the roots is in, and what they count.
+    files: Vec<Vec<PathBuf>>,
+    quotas: BTreeMap<PathBuf, Quota>,
     group: Option<GroupUsage>,
 }
 
@@ -30,9 +28,10 @@ impl Reading {
     pub fn take(roots: &[u32], log: &Path) -> Reading {
         let mut reader = Reader::default();
         let tree = trees(roots);
-        let quotas_of =
-            |root: &u32| cgroup::stat_files(*root).into_iter().filter_map(|file| cgroup::quota(&file).map(|quota| (file, quota)));
-        let quotas = roots.iter().map(|root| quotas_of(root).collect()).collect();
+        let files: Vec<Vec<PathBuf>> = roots.iter().map(|root| cgroup::stat_files(*root)).collect();
+        // Pods have groups in common.
+        let each: BTreeSet<&PathBuf> = files.iter().flatten().collect();
+        let quotas = each.into_iter().filter_map(|file| cgroup::quota(file).map(|quota| (file.clone(), quota))).collect();
         let groups = roots.iter().map(|root| cgroup::own_usage(*root)).collect::<Option<Vec<GroupUsage>>>();
         let mut threads = BTreeMap::new();
         for pid in &tree {
@@ -49,6 +48,7 @@ impl Reading {
             threads,
             output_bytes: std::fs::metadata(log).map(|m| m.len()).ok(),
             disk_bytes: tree.iter().filter_map(|pid| Some((*pid, reader.disk_bytes(*pid)?))).collect(),
+            files,
             quotas,
             group: groups.and_then(|groups| groups.into_iter().reduce(together)),
         }
@@ -73,7 +73,7 @@ impl Reading {
             other_threads_wanted_ns: busiest.map(|busiest| all - wanted(&busiest)),
             output_bytes: now.output_bytes.zip(self.output_bytes).map(|(after, before)| after.saturating_sub(before)),
             disk_bytes: (!now.disk_bytes.is_empty()).then(|| disk.sum()),
-            quota: throttled(&self.quotas, &now.quotas),
+            quota: throttled(&now.files, &self.quotas, &now.quotas),
             group: self.group.zip(now.group).map(|(before, after)| GroupUsage {
                 cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
                 memory_max_bytes: after.memory_max_bytes,
@@ -84,21 +84,21 @@ impl Reading {
 }
 
 /// How all were throttled: each as its most throttled group was, which counts once however many are in it.
-fn throttled(before: &[Quotas], after: &[Quotas]) -> Option<Quota> {
-    let of_one = |(before, after): (&Quotas, &Quotas)| {
-        let passed = after.iter().filter_map(|(file, after)| {
-            let (_, before) = before.iter().find(|(f, _)| f == file)?;
-            let quota = Quota {
-                periods: after.periods.saturating_sub(before.periods),
-                throttled_periods: after.throttled_periods.saturating_sub(before.throttled_periods),
-                throttled_ns: after.throttled_ns.saturating_sub(before.throttled_ns),
-            };
-            Some((file.clone(), quota))
-        });
-        passed.max_by_key(|(_, quota)| (quota.throttled_periods, quota.throttled_ns, quota.periods))
+fn throttled(files: &[Vec<PathBuf>], before: &BTreeMap<PathBuf, Quota>, after: &BTreeMap<PathBuf, Quota>) -> Option<Quota> {
+    let passed = |file: &PathBuf| {
+        let (before, after) = (before.get(file)?, after.get(file)?);
+        Some(Quota {
+            periods: after.periods.saturating_sub(before.periods),
+            throttled_periods: after.throttled_periods.saturating_sub(before.throttled_periods),
+            throttled_ns: after.throttled_ns.saturating_sub(before.throttled_ns),
+        })
     };
-    let each: BTreeMap<PathBuf, Quota> = before.iter().zip(after).filter_map(of_one).collect();
-    each.into_values().reduce(|one, other| Quota {
+    let of_one = |files: &Vec<PathBuf>| {
+        let each = files.iter().filter_map(|file| Some((file.clone(), passed(file)?)));
+        each.max_by_key(|(_, quota)| (quota.throttled_periods, quota.throttled_ns, quota.periods))
+    };
+    let most: BTreeMap<PathBuf, Quota> = files.iter().filter_map(of_one).collect();
+    most.into_values().reduce(|one, other| Quota {
         periods: one.periods + other.periods,
         throttled_periods: one.throttled_periods + other.throttled_periods,
         throttled_ns: one.throttled_ns + other.throttled_ns,
@@ -143,12 +143,13 @@ mod tests {
     fn all_pods_are_throttled_and_what_they_share_once() {
         let quota = |periods, throttled_periods| Quota { periods, throttled_periods, throttled_ns: throttled_periods * 1_000 };
         let group = |file: &str, periods, throttled| (PathBuf::from(file), quota(periods, throttled));
-        let before = vec![vec![group("a", 10, 1), group("all", 50, 0)], vec![group("b", 10, 2), group("all", 50, 0)]];
-        let after = vec![vec![group("a", 110, 41), group("all", 150, 0)], vec![group("b", 110, 22), group("all", 150, 0)]];
-        assert_eq!(throttled(&before, &after), Some(quota(200, 60)), "each by its own");
-        let of_all = vec![vec![group("a", 110, 1), group("all", 150, 30)], vec![group("b", 110, 2), group("all", 150, 30)]];
-        assert_eq!(throttled(&before, &of_all), Some(quota(100, 30)), "both by what they share");
-        assert_eq!(throttled(&[vec![]], &[vec![]]), None);
+        let pods = [["a", "all"], ["b", "all"]].map(|files| files.map(PathBuf::from).to_vec());
+        let before = [group("a", 10, 1), group("b", 10, 2), group("all", 50, 0)].into();
+        let after = [group("a", 110, 41), group("b", 110, 22), group("all", 150, 0)].into();
+        assert_eq!(throttled(&pods, &before, &after), Some(quota(200, 60)), "each by its own");
+        let of_all = [group("a", 110, 1), group("b", 110, 2), group("all", 150, 30)].into();
+        assert_eq!(throttled(&pods, &before, &of_all), Some(quota(100, 30)), "both by what they share");
+        assert_eq!(throttled(&[vec![]], &BTreeMap::new(), &BTreeMap::new()), None);
     }
 
     #[test]

@@ -182,13 +182,11 @@ fn start_once(contender: &Contender, ready: &Workload, around: &Surroundings<'_>
         let left = deadline.saturating_sub(load::clock::now_ns());
         let within = Duration::from_nanos(left.clamp(1_000_000, 2_000_000_000));
         // What stands before a service and finds nobody there yet would answer, or hold its tongue, in the service's place.
-        let asked = match behind {
-            Some(service) => ask(service, &Target::plain(service), ready, within).and_then(|_| {
-                behind = None;
-                ask(address, &target, ready, within)
-            }),
-            None => ask(address, &target, ready, within),
-        };
+        let stands = behind.map_or(Ok(()), |service| ask(service, &Target::plain(service), ready, within).map(drop));
+        let asked = stands.and_then(|()| {
+            behind = None;
+            ask(address, &target, ready, within)
+        });
         let cause = match asked {
             Ok(at_ns) => {
                 let (began_ns, ready_after_ns) = (process.started_ns(), Some(at_ns - process.started_ns()));

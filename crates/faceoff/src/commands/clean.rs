@@ -45,15 +45,14 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
         std::fs::remove_dir_all(&folder).map_err(|e| failed(&folder, e))?;
         line(&format!("removed {}", folder.display()));
     }
-    if !images.kept.is_empty() {
-        let kept = images.kept.iter().map(|(image, why)| format!("the image {image} is kept: {why}"));
-        let hint = "hint: remove the containers that use them (`docker ps -a`), then call `faceoff clean` again".to_owned();
-        return Err(Error::Failed(kept.chain([hint]).collect::<Vec<_>>().join("\n")));
+    let mut left: Vec<String> = images.kept.iter().map(|(image, why)| format!("the image {image} is kept: {why}")).collect();
+    if !left.is_empty() {
+        left.push("hint: remove the containers that use them (`docker ps -a`), then call `faceoff clean` again".into());
     }
-    if is_cleared {
-        return Ok(ExitCode::SUCCESS);
+    if !is_cleared {
+        left.push(
+            "what killed runs left is not all removed, as is said above\nhint: call `faceoff clean` again where it can be reached".into(),
+        );
     }
-    Err(Error::Failed(
-        "what killed runs left is not all removed, as is said above\nhint: call `faceoff clean` again where it can be reached".into(),
-    ))
+    if left.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Error::Failed(left.join("\n"))) }
 }

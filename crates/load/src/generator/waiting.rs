@@ -125,10 +125,8 @@ impl<W: World> Generator<'_, W> {
         let connection = self.slots[slot as usize].connection.as_mut().expect("it is not over");
         let under_way = connection.under_way() - connection.waiting.len() as u32;
         let closes_after_each = self.plan.target.protocol == (Protocol::Http1 { keep_alive: false });
-        if under_way == 0 && (connection.is_closing() || (closes_after_each && was_open && connection.waiting.is_empty())) {
-            return self.over(slot, Over::Closed);
-        }
-        if self.has_left(slot) {
+        let is_over = under_way == 0 && (connection.is_closing() || (closes_after_each && was_open && connection.waiting.is_empty()));
+        if is_over || self.has_left(slot) {
             return self.over(slot, Over::Closed);
         }
         self.begin_waiting(slot);

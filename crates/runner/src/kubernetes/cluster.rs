@@ -60,12 +60,6 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// kubectl, on the cluster that was found, whatever its user turns to meanwhile.
-    fn kubectl(&self, words: &[&str]) -> Vec<String> {
-        let context = (!self.context.is_empty()).then(|| format!("--context={}", self.context));
-        std::iter::once("kubectl".to_owned()).chain(context).chain(words.iter().map(|word| (*word).to_owned())).collect()
-    }
-
     /// What answers at a socket.
     pub fn at(socket: PathBuf) -> Cluster {
         let engine = Engine::at(socket.clone());
@@ -78,7 +72,7 @@ impl Cluster {
         let _ = std::fs::remove_file(&self.socket);
         let log = self.socket.with_extension("log");
         let here = std::env::current_dir().unwrap_or_else(|_| std::env::temp_dir());
-        let command = self.kubectl(&["proxy", &format!("--unix-socket={}", self.socket.display())]);
+        let command = leftovers::in_context(&["kubectl", "proxy", &format!("--unix-socket={}", self.socket.display())], &self.context);
         let mut kubectl = Process::start(&Spec {
             command: &command,
             // What KUBECONFIG names may be named as seen from here.
@@ -113,8 +107,9 @@ impl Cluster {
         let log = self.socket.with_extension(format!("{pod}.log"));
         let _ = std::fs::remove_file(&log);
         let here = std::env::current_dir().unwrap_or_else(|_| std::env::temp_dir());
-        let of_pod = [format!("--namespace={namespace}"), format!("pod/{pod}"), format!(":{port}")];
-        let command = self.kubectl(&["port-forward", "--address=127.0.0.1", &of_pod[0], &of_pod[1], &of_pod[2]]);
+        let [namespace, pod, port] = [format!("--namespace={namespace}"), format!("pod/{pod}"), format!(":{port}")];
+        let words = ["kubectl", "port-forward", "--address=127.0.0.1", &namespace, &pod, &port];
+        let command = leftovers::in_context(&words, &self.context);
         let env = BTreeMap::new();
         let (folder, run) = (here.as_path(), "kubernetes");
         let mut kubectl =

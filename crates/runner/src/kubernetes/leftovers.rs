@@ -48,9 +48,13 @@ fn absolute(list: &OsStr) -> String {
 fn words(namespace: &str, context: &str) -> Option<Vec<String>> {
     // Whatever else a note says: nothing is removed that has another name than ours.
     let namespace = Some(namespace).filter(|name| name.starts_with("faceoff-"))?;
-    let mut words: Vec<String> = ["delete", "namespace", namespace, "--ignore-not-found", "--wait=false", SILENT].map(str::to_owned).into();
-    words.extend(Some(context).filter(|context| !context.is_empty()).map(|context| format!("--context={context}")));
-    Some(words)
+    Some(in_context(&["delete", "namespace", namespace, "--ignore-not-found", "--wait=false", SILENT], context))
+}
+
+/// Words for kubectl on the cluster that a context names, whatever its user turns to meanwhile; on the current one where it has no name.
+pub(super) fn in_context(words: &[&str], context: &str) -> Vec<String> {
+    let context = Some(context).filter(|context| !context.is_empty()).map(|context| format!("--context={context}"));
+    words.iter().map(|word| (*word).to_owned()).chain(context).collect()
 }
 
 /// Asks a cluster to remove a namespace of ours; what was removed, or why it is left.
