@@ -58,7 +58,10 @@ func (k *ring) ask(ctx context.Context, from source, tokens []*guard.Token) {
 		if ctx.Err() != nil { // both were due
 			return
 		}
-		text, err := config.Fetch(from.url)
+		text, err := config.Fetch(ctx, from.url)
+		if ctx.Err() != nil {
+			return
+		}
 		var keys []guard.Key
 		if err == nil {
 			keys, err = guard.ParseKeys(text)

@@ -80,7 +80,10 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 		return err
 	}
 	cores := runtime.GOMAXPROCS(0) // by affinity and control group
-	c, err := config.Read(s.config, limit, cores, s.set...)
+	c, err := config.Read(ctx, s.config, limit, cores, s.set...)
+	if ctx.Err() != nil {
+		return nil // stopped before it began
+	}
 	if err != nil || s.check {
 		return err
 	}
@@ -149,10 +152,10 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 	for {
 		select {
 		case <-reload:
-			r.reload()
+			r.reload(ctx)
 			continue
 		case <-look:
-			r.look()
+			r.look(ctx)
 			continue
 		case err := <-server.Errors():
 			now, cancel := context.WithTimeout(ctx, 0)

@@ -71,6 +71,50 @@ func get(t *testing.T, url string) (int, string) {
 	return response.StatusCode, string(b)
 }
 
+func TestAStopWaitsForNoKeys(t *testing.T) {
+	asked, answer := make(chan struct{}, 2), make(chan struct{})
+	issuer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-answer
+	}))
+	defer issuer.Close()
+	defer close(answer)
+	listen := free(t)
+	file := filepath.Join(t.TempDir(), "gateway.yaml")
+	write := func(more string) {
+		text := fmt.Sprintf("listen: %s\nupstreams: {one: {servers: [%q]}}\nroutes:\n  - {path: /a, upstream: one%s}\n", listen, listen, more)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stops := func(what string, before func(logged *syncBuffer)) {
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		var logged syncBuffer
+		go func() { ended <- run(ctx, settings{config: file}, &logged) }()
+		before(&logged)
+		<-asked
+		stopped := time.Now()
+		cancel()
+		if err := <-ended; err != nil || time.Since(stopped) > 2*time.Second { // a fetch may take 5 s
+			t.Errorf("%s: %v after %v", what, err, time.Since(stopped))
+		}
+		if strings.Contains(logged.String(), "configuration stays") {
+			t.Errorf("%s: %s", what, logged.String())
+		}
+	}
+	keys := ", token: {keys: " + issuer.URL + "}"
+	write("")
+	stops("a reload", func(logged *syncBuffer) {
+		until(t, "it to listen", func() bool { return strings.Contains(logged.String(), "listening on ") })
+		write(keys)
+		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+	})
+	stops("a start", func(*syncBuffer) {})
+}
+
 func TestItRunsReadsItsFileAgainAndStops(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.Path) }))
 	defer upstream.Close()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"log"
 	"maps"
@@ -53,19 +54,22 @@ func versions(files []string) map[string]version {
 }
 
 // look reads the configuration again where one of its files is another than before.
-func (r *reloader) look() {
+func (r *reloader) look(ctx context.Context) {
 	if !maps.Equal(versions(r.files), r.seen) {
-		r.reload()
+		r.reload(ctx)
 	}
 }
 
-// reload reads the configuration again. What is wrong, or cannot be put in force, leaves everything as it was.
-func (r *reloader) reload() {
+// reload reads the configuration again. What is wrong, cannot be put in force, or is still asked for when ctx ends, leaves everything as it was.
+func (r *reloader) reload(ctx context.Context) {
 	if err := r.lines.reopen(); err != nil { // they may have been moved away, whatever else has changed
 		r.logger.Print(err)
 	}
 	r.seen = versions(r.files) // before they are read: what changes meanwhile is seen the next time
-	again, err := config.Read(r.settings.config, r.limit, r.cores, r.settings.set...)
+	again, err := config.Read(ctx, r.settings.config, r.limit, r.cores, r.settings.set...)
+	if ctx.Err() != nil {
+		return
+	}
 	if err != nil {
 		var wrong *config.Problems
 		if errors.As(err, &wrong) {

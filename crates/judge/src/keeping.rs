@@ -5,16 +5,11 @@ use model::name::ContenderName;
 use model::record::Record;
 use std::collections::BTreeMap;
 
-/// The fault for which the database itself is to blame.
-const LOST: &str = "database-lost";
-
-/// Every disagreement between answers and data, with who and where.
+/// Every disagreement between answers and data, with who and where. Where the database was lost later (the fault `database-lost`), what was
+/// seen before stands: nothing is looked into afterwards.
 fn found(record: &Record) -> Vec<(&ContenderName, FaultAt)> {
     let mut found = Vec::new();
     for (trial, kept) in record.trials.iter().filter_map(|trial| Some((trial, trial.database.as_ref()?))) {
-        if trial.faults.iter().any(|fault| fault.kind == LOST) {
-            continue;
-        }
         for checked in &kept.checks {
             let place = format!("block {}, {}, after {}", trial.block, trial.contender, checked.after);
             let hint = "it is disqualified: what it acknowledges it must keep, once";

@@ -160,8 +160,11 @@ impl Keeping {
         Ok(())
     }
 
-    /// Looks into the tables.
+    /// Looks into the tables, unless the database was lost before: what is there now may not be what was.
     pub fn check(&mut self, after: &str) {
+        if self.lost.is_some() {
+            return;
+        }
         match self.look(after) {
             Ok(checked) => self.kept.checks.push(checked),
             Err(error) => self.lose("it cannot be looked into", &error),

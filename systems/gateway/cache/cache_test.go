@@ -230,6 +230,13 @@ func TestVariants(t *testing.T) { // 4.1
 			t.Errorf("%s: %v, %v", c.field, e, other)
 		}
 	}
+	if e, other := s.Find("key", request(t, "GET", "Connection: Accept-Language", "Accept-Language: de")); e != nil || !other {
+		t.Errorf("the upstream would not see that: %v, %v", e, other)
+	}
+	stored(t, s, request(t, "GET", "Connection: Accept-Language", "Accept-Language: fr"), 200, "Cache-Control: max-age=60", "Vary: Accept-Language", "X: none")
+	if e, _ := s.Find("key", request(t, "GET", "Accept-Language: fr")); e != nil {
+		t.Errorf("it was not asked for in that language: %v", e)
+	}
 	if e, other := s.Find("another", request(t, "GET")); e != nil || other {
 		t.Errorf("%v, %v", e, other)
 	}

@@ -124,11 +124,11 @@ func has(f *wire.Fields, name string) bool {
 	return false
 }
 
-// joined is the value of all lines of a field (RFC 9110, 5.3).
+// joined is the value of all lines of a field (RFC 9110, 5.3), but for one that Connection names: whoever is asked does not see it.
 func joined(f *wire.Fields, name string) string {
 	var all []byte
 	for i := range f.List {
-		if wire.Equal(f.List[i].Name, name) {
+		if wire.Equal(f.List[i].Name, name) && !f.List[i].EndsHere() {
 			if len(all) > 0 {
 				all = append(all, ", "...)
 			}

@@ -2,6 +2,7 @@
 package config
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"maps"
@@ -44,17 +45,12 @@ type Config struct {
 func (c *Config) Text() ([]byte, error) { return yaml.Marshal(c.document) }
 
 // Read reads a file. limit is the process's descriptor limit, cores how many it may use; settings, such as
-// `upstreams.products.retries=0%`, go before what stands in the file.
-func Read(file string, limit uint64, cores int, settings ...string) (*Config, error) {
+// `upstreams.products.retries=0%`, go before what stands in the file. What it names elsewhere is asked for as long as ctx lets it.
+func Read(ctx context.Context, file string, limit uint64, cores int, settings ...string) (*Config, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("the configuration cannot be read: %w\n  hint: name a file with -config", err)
 	}
-	return Parse(file, text, limit, cores, settings...)
-}
-
-// Parse reads a file's text.
-func Parse(file string, text []byte, limit uint64, cores int, settings ...string) (*Config, error) {
 	return parse(file, text, limit, cores, outside{
 		find: func(address string) (netip.AddrPort, error) {
 			resolved, err := net.ResolveTCPAddr("tcp", address)
@@ -65,7 +61,7 @@ func Parse(file string, text []byte, limit uint64, cores int, settings ...string
 		},
 		load:  tls.LoadX509KeyPair,
 		read:  os.ReadFile,
-		fetch: Fetch,
+		fetch: func(url string) ([]byte, error) { return Fetch(ctx, url) },
 	}, settings...)
 }
 

@@ -604,7 +604,7 @@ func TestFetchedKeysAreWholeAndFromWhereTheyShouldBe(t *testing.T) {
 	}))
 	defer server.Close()
 	for path, want := range map[string]string{"/keys": "", "/moved": "", "/away": "neither https", "/round": "without end", "/long": "more than", "/none": "404"} {
-		text, err := Fetch(server.URL + path)
+		text, err := Fetch(t.Context(), server.URL+path)
 		if want == "" && (err != nil || string(text) != oneKey) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %d bytes, %v", path, len(text), err)
 		}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,8 +18,8 @@ const (
 
 var errNoURL = errors.New("it is no URL")
 
-// Fetch gets what stands at a URL that Trustworthy lets through.
-func Fetch(url string) ([]byte, error) {
+// Fetch gets what stands at a URL that Trustworthy lets through, for as long as ctx lets it.
+func Fetch(ctx context.Context, url string) ([]byte, error) {
 	client := &http.Client{
 		Timeout: fetchTimeout,
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
@@ -29,7 +30,11 @@ func Fetch(url string) ([]byte, error) {
 		},
 	}
 	defer client.CloseIdleConnections()
-	answer, err := client.Get(url)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := client.Do(request)
 	if err != nil {
 		return nil, err
 	}

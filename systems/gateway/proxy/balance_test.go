@@ -434,6 +434,8 @@ func TestClientsThatDripAreCut(t *testing.T) {
 	slow.Close()
 	g.counted(t, "gateway_connections", 0)
 	g.counted(t, "gateway_upstream_requests", 0)
+	g.counted(t, "gateway_slow_clients_total", 2)
+	g.counted(t, `gateway_upstream_failures_total{cause="too_slow"}`, 0)
 }
 
 func TestCopiesAreSent(t *testing.T) {
@@ -443,7 +445,7 @@ func TestCopiesAreSent(t *testing.T) {
 		b, _ := io.ReadAll(r.Body)
 		seen <- fmt.Sprintf("%s %s %s", r.Method, r.URL.Path, b)
 		w.WriteHeader(500)
-		w.Write(make([]byte, 3*readSize))
+		w.Write(make([]byte, 3*turnsEach*readSize))
 	})
 	g := start(t, upstream, func(g *given) {
 		copies := plainUpstream(other)

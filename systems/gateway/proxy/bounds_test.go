@@ -328,6 +328,7 @@ func TestSlowClientsAreTimedOut(t *testing.T) {
 	idle.wantEnd()
 	g.counted(t, "gateway_upstream_requests", 0)
 	g.counted(t, "gateway_connections", 0)
+	g.counted(t, "gateway_slow_clients_total", 1) // which was asked for a body
 }
 
 func TestASlowUpstreamIsTimedOut(t *testing.T) {
@@ -347,7 +348,31 @@ func TestASlowUpstreamIsTimedOut(t *testing.T) {
 			t.Errorf("%q: %v", answer, err)
 		}
 		g.counted(t, "gateway_upstream_requests", 0)
+		g.counted(t, `gateway_upstream_failures_total{cause="too_slow"}`, 1)
+		g.counted(t, "gateway_slow_clients_total", 0)
 	}
+}
+
+func TestWhoAsksWithoutEndLeavesOthersTheirTurn(t *testing.T) {
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "ok") })
+	g := start(t, upstream, func(g *given) { g.Workers = 1 })
+	flood := connectTo(t, g.address)
+	go func() { // each is answered by the gateway itself
+		for many := []byte(strings.Repeat("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n", 2000)); ; {
+			if _, err := flood.Write(many); err != nil {
+				return
+			}
+		}
+	}()
+	go io.Copy(io.Discard, flood.Conn)
+	others := int64(3)
+	for range others {
+		if got := body(t, connectTo(t, g.address).get("/product/")); got != "ok" {
+			t.Errorf("body %q", got)
+		}
+	}
+	flood.Close()
+	g.counted(t, "gateway_connections", others)
 }
 
 func TestNothingPutsATimeLimitOff(t *testing.T) {

@@ -46,7 +46,6 @@ type client struct {
 	trusted bool          // what it says about hops before it
 	since   time.Duration // it is quiet, by the worker's clock
 	seen    int           // bytes of in that hold no whole head
-	listed  bool          // in the worker's list of those to look at
 	fresh   bool          // nothing has come that could not begin HTTP/2
 	session *session      // nil while it speaks HTTP/1.1
 	stream  *stream       // of another client's session, where it is one request there
@@ -76,7 +75,7 @@ func (w *worker) welcome(n newcomer) {
 		c.scheme, c.secure = "https", n.secure
 		n.below.conn, n.below.Conn = &c.conn, nil
 		c.readable, c.writable = true, true // what came with the handshake is known to TLS alone
-		w.later(c)
+		w.later(&c.conn)
 	}
 	w.guests.push(&c.member, c)
 	w.metrics.accepted.Add(1)
@@ -155,7 +154,6 @@ func (c *client) goOn() {
 
 // proceed goes on where the client was left: its link has news, it was granted a place, or it has more to do.
 func (c *client) proceed() {
-	c.listed = false
 	switch {
 	case c.phase == queueing && c.granted.Load():
 		c.granted.Store(false)
@@ -193,7 +191,7 @@ func (c *client) expired() {
 		c.skipHead()
 		c.fail(503, "too many requests in flight")
 	case gathering, exchanging:
-		if c.awaited() && c.keepsPace() && !c.overdue() {
+		if c.behind() || (c.awaited() && c.keepsPace() && !c.overdue()) {
 			c.w.wheel.start(&c.timer, c.untilLook())
 			return
 		}
@@ -208,7 +206,11 @@ func (c *client) expired() {
 // read reads heads of requests, until one is on its way or there is no more to read.
 func (c *client) read() {
 	w, most := c.w, c.w.server.settings.MaxHead
-	for c.open && c.phase == reading {
+	for turn := 0; c.open && c.phase == reading; turn++ {
+		if turn >= turnsEach { // whose requests are answered here could go on for as long as it sends
+			w.later(&c.conn)
+			break
+		}
 		if c.fresh && len(c.in.data) > 0 {
 			switch prior(c.in.data) {
 			case yes:
@@ -412,7 +414,7 @@ func (c *client) enter() {
 		c.admit()
 	}
 	if c.open && c.phase == reading { // it was answered at once
-		c.w.later(c)
+		c.w.later(&c.conn)
 	}
 	if c.open {
 		c.in.keep(c.w)
@@ -436,12 +438,12 @@ func (c *client) next() {
 	}
 	if len(c.in.data) > 0 {
 		c.w.wheel.start(&c.timer, c.w.server.settings.HeadTimeout)
-		c.w.later(c)
+		c.w.later(&c.conn)
 		return
 	}
 	c.becomeQuiet(c.w.server.settings.IdleTimeout)
 	if c.readable {
-		c.w.later(c)
+		c.w.later(&c.conn)
 	}
 }
 
@@ -473,7 +475,7 @@ func (c *client) linger() {
 		}
 	}
 	c.in.drop(c.w)
-	c.w.later(c)
+	c.w.later(&c.conn)
 }
 
 // abandon gives up a client that is gone.

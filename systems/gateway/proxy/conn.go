@@ -16,6 +16,7 @@ type conn struct {
 	writable   bool
 	hung       bool // the other end said that it will send nothing more, or is gone
 	open       bool
+	listed     bool // in the worker's list of those to look at
 	in         intake
 	out        []byte // accepted, but not taken by the kernel; a buffer of the worker's
 	sent       int    // of out
@@ -35,7 +36,8 @@ type carried interface {
 // side is what a connection is to the worker: a client or an upstream connection.
 type side interface {
 	expirer
-	ready() // something about its connection has changed
+	ready()   // something about its connection has changed
+	proceed() // it goes on where it was left
 }
 
 // notice takes down what epoll said.

@@ -104,7 +104,7 @@ func (c *client) gather() {
 		}
 		if turn >= turnsEach {
 			c.in.keep(w)
-			w.later(c)
+			w.later(&c.conn)
 			return
 		}
 		before := len(c.in.data)
@@ -185,7 +185,7 @@ func (c *client) weigh() {
 		c.venture()
 	}
 	if c.open && c.phase == reading { // it was answered at once
-		w.later(c)
+		w.later(&c.conn)
 	}
 	if c.open {
 		c.in.keep(w)

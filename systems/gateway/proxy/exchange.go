@@ -269,7 +269,7 @@ func (c *client) pumpRequest() bool {
 			continue
 		}
 		if turn >= turnsEach {
-			w.later(c)
+			w.later(&c.conn)
 			return true
 		}
 		before := len(c.in.data)
@@ -336,7 +336,7 @@ func (c *client) pumpAnswer() {
 			return
 		}
 		if turn >= turnsEach {
-			w.later(c)
+			w.later(&c.conn)
 			return
 		}
 		switch c.fillAnswer() {
@@ -435,7 +435,7 @@ func (c *client) encodeAnswer() bool {
 			} else {
 				w.out = wire.AppendResponse(w.out, r, &wire.Inbound{Minor: 1})
 			}
-			w.later(c) // what the client has sent since is for the tunnel
+			w.later(&c.conn) // what the client has sent since is for the tunnel
 			break
 		}
 		c.answer.Start(r.Body)

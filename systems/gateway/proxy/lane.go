@@ -27,7 +27,7 @@ type lane struct {
 func (n *lane) look() {
 	switch l := n.link; {
 	case l.client != nil:
-		l.w.later(l.client)
+		l.w.later(&l.client.conn)
 	case l.shadow != nil:
 		n.trunk.shadows = append(n.trunk.shadows, l)
 	case !l.open && (n.ended || n.gone) && n.trunk.streams[n.id] == &n.flow:

@@ -123,6 +123,13 @@ func (l *link) ready() {
 	}
 }
 
+// proceed goes on with a copy's answer that takes more than one turn.
+func (l *link) proceed() {
+	if l.open && l.shadow != nil {
+		l.follow()
+	}
+}
+
 func (l *link) expired() {
 	switch {
 	case l.shadow != nil:

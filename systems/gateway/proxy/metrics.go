@@ -5,7 +5,7 @@ import "sync/atomic"
 // Metrics are a worker's counts. It alone writes them; anybody may read.
 type Metrics struct {
 	accepted, sessions, requests, answers1xx, answers2xx, answers3xx, answers4xx, answers5xx,
-	shed, denied, faults, refused, abandoned, connects, unreachable, brokeOff, misspoke, stalled, repeated, mirrored, unmirrored, pressed, unpressed, invalid, invalidAnswers, unchecked, hits, renewed atomic.Int64
+	shed, denied, faults, refused, abandoned, connects, unreachable, brokeOff, misspoke, stalled, slow, repeated, mirrored, unmirrored, pressed, unpressed, invalid, invalidAnswers, unchecked, hits, renewed atomic.Int64
 }
 
 // answer counts a final answer by the class of its status.
@@ -69,6 +69,7 @@ func (s *Server) Counts() []Count {
 		{"gateway_faults_total", "", "Requests that were delayed, answered wrongly or broken off on purpose.", sum(func(m *Metrics) *atomic.Int64 { return &m.faults }), false},
 		{"gateway_refused_total", "", "Requests that were malformed, ambiguous or too late.", sum(func(m *Metrics) *atomic.Int64 { return &m.refused }), false},
 		{"gateway_abandoned_total", "", "Requests whose client went before its answer.", sum(func(m *Metrics) *atomic.Int64 { return &m.abandoned }), false},
+		{"gateway_slow_clients_total", "", "Requests that were given up as their client sent, or took, too little in time.", sum(func(m *Metrics) *atomic.Int64 { return &m.slow }), false},
 		{"gateway_repeated_total", "", "Requests sent again as their connection had ended before a byte of an answer, or could not be made.", sum(func(m *Metrics) *atomic.Int64 { return &m.repeated }), false},
 		{"gateway_mirrored_total", "", "Copies of requests that were sent to another upstream.", sum(func(m *Metrics) *atomic.Int64 { return &m.mirrored }), false},
 		{"gateway_unmirrored_total", "", "Copies of requests for which there was no place or no server.", sum(func(m *Metrics) *atomic.Int64 { return &m.unmirrored }), false},

@@ -63,7 +63,7 @@ func (l *link) follow() {
 		l.endShadow(false)
 		return
 	}
-	for {
+	for turn := 0; ; turn++ {
 		whole, err := s.take(w, &l.in)
 		switch {
 		case err != nil:
@@ -75,6 +75,11 @@ func (l *link) follow() {
 			return
 		case len(l.in.data) >= w.server.settings.MaxHead+readSize:
 			l.endShadow(false)
+			return
+		}
+		if turn >= turnsEach {
+			l.in.keep(w)
+			w.later(&l.conn)
 			return
 		}
 		switch l.fill(w.upScratch, readSize) {

@@ -18,10 +18,15 @@ func (c *client) awaited() bool {
 	return c.pending() || c.phase == gathering || (!c.body.Done() && !c.deaf && !c.expects && c.link != nil && !c.link.connecting && !c.link.pending())
 }
 
+// behind reports whether a stream waits for the connection that carries it, whose own pace is watched.
+func (c *client) behind() bool {
+	return c.stream != nil && c.stream.blocked && c.stream.framing.conn.pending()
+}
+
 // watchPace looks, at the end of an event, whether the client keeps pace. It closes one that does not.
 func (c *client) watchPace() {
 	switch {
-	case !c.awaited():
+	case !c.awaited() || c.behind():
 		c.pace.watched = false
 	case !c.pace.watched:
 		c.pace = pace{true, c.w.wheel.now, c.moved - unsent(c.fd)}

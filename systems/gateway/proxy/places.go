@@ -153,7 +153,7 @@ func (w *worker) tell(next *client) {
 	switch {
 	case next == nil:
 	case next.w == w:
-		w.later(next)
+		w.later(&next.conn)
 	default:
 		next.w.post(next)
 	}

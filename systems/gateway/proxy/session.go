@@ -36,7 +36,7 @@ func (c *client) frame() {
 		h2.Setting{ID: h2.MaxConcurrentStreams, Value: uint32(settings.Streams)}, h2.Setting{ID: h2.MaxHeaderListSize, Value: uint32(settings.MaxHead)},
 		h2.Setting{ID: h2.EnableConnect, Value: 1})
 	s.frames = h2.AppendWindow(s.frames, 0, sessionRoom-h2.Window)
-	c.w.later(c)
+	c.w.later(&c.conn)
 }
 
 func (s *session) write() {
@@ -53,7 +53,7 @@ func (s *session) write() {
 	}
 	if s.held && !s.clogged() { // also where the client takes nothing now: it may wait for the same
 		s.held = false
-		c.w.later(c)
+		c.w.later(&c.conn)
 	}
 	if !c.pending() {
 		s.resume()
@@ -94,7 +94,7 @@ func (s *session) expired() {
 	case c.keepsPace():
 		c.w.wheel.start(&c.timer, c.w.server.settings.Stall)
 	default:
-		c.w.metrics.stalled.Add(1)
+		c.w.metrics.slow.Add(1)
 		c.close()
 	}
 }
@@ -155,7 +155,7 @@ func (s *session) read() {
 			break
 		}
 		if turn >= turnsEach {
-			w.later(c)
+			w.later(&c.conn)
 			break
 		}
 		switch c.fill(w.inScratch, readSize) {

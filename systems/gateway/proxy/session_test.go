@@ -615,6 +615,32 @@ func TestAReaderThatTakesNothingIsCut(t *testing.T) {
 		f.Close()
 	}
 	g.counted(t, "gateway_connections", 0)
+	g.counted(t, "gateway_slow_clients_total", 2)
+	g.counted(t, `gateway_upstream_failures_total{cause="too_slow"}`, 0)
+}
+
+func TestAReaderThatKeepsPaceKeepsItsStreams(t *testing.T) {
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+		block := make([]byte, 1<<20)
+		for range 64 {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
+	})
+	g := start(t, upstream, func(g *given) { g.Stall, g.Pace = 200*time.Millisecond, 1000 })
+	f := connectFramed(t, g.address)
+	f.raw(h2.AppendWindow(h2.AppendSettings(nil, h2.Setting{ID: h2.InitialWindowSize, Value: h2.MaxWindow}), 0, h2.MaxWindow-h2.Window))
+	f.ask(1, true)
+	f.ask(3, true)
+	for began := time.Now(); time.Since(began) < 5*200*time.Millisecond; time.Sleep(10 * time.Millisecond) {
+		if _, err := io.CopyN(io.Discard, f.Conn, 64<<10); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.counted(t, "gateway_upstream_requests", 2)
+	g.counted(t, "gateway_slow_clients_total", 0)
+	g.counted(t, `gateway_upstream_failures_total{cause="too_slow"}`, 0)
 }
 
 // FuzzSession holds, whatever a client says after its preface: the gateway lives, and nothing is left over of it.

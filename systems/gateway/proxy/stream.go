@@ -45,7 +45,7 @@ func (s *session) open(id uint32, head *h2.Head, end bool) {
 // look has the client looked at.
 func (st *stream) look() {
 	if st.client.open {
-		st.client.w.later(st.client)
+		st.client.w.later(&st.client.conn)
 	}
 }
 

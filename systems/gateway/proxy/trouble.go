@@ -121,21 +121,29 @@ func (c *client) misspoke(err error) {
 
 // tooSlow is told that nothing moved for as long as is allowed, or too little.
 func (c *client) tooSlow() {
+	m := &c.w.metrics
 	switch {
 	case c.phase == gathering:
+		m.slow.Add(1)
 		c.skipHead()
 		c.last = true
 		c.fail(408, "the request did not come in time")
+	case c.tunnel: // neither side said anything
+		c.close()
+	case c.awaited() && (c.answered || c.answering || c.link == nil):
+		m.slow.Add(1)
+		c.close()
 	case c.answered || c.answering || c.link == nil:
-		c.w.metrics.stalled.Add(1)
+		m.stalled.Add(1)
 		c.close()
 	case c.link.connecting:
 		c.unreachable("no answer in time")
-	case !c.body.Done() && !c.deaf && !c.expects && !c.link.pending():
+	case c.awaited():
+		m.slow.Add(1)
 		c.last = true
 		c.fail(408, "the request did not come in time")
 	default:
-		c.w.metrics.stalled.Add(1)
+		m.stalled.Add(1)
 		c.w.server.logf("%s did not answer in time", c.link.server.address)
 		c.upstream.failed(c.link.server)
 		c.fail(504, "the upstream did not answer in time")

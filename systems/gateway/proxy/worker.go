@@ -68,8 +68,8 @@ type worker struct {
 	added    []byte         // fields of an answer in addition, of the event under way
 	drop     []string       // names of those that do not go on
 
-	ready []*client // have a place, or more to do
-	turn  []*client // those of them that are looked at
+	ready []*conn // have a place, or more to do
+	turn  []*conn // those of them that are looked at
 
 	mu        sync.Mutex
 	inbox     []*client  // granted a place by another worker
@@ -134,7 +134,8 @@ func (w *worker) run() error {
 		w.readInbox()
 		w.turn, w.ready = w.ready, w.turn[:0]
 		for _, c := range w.turn {
-			c.proceed()
+			c.listed = false
+			c.side.proceed()
 		}
 		if now-look >= lookAgain || w.stopping {
 			look = now
@@ -184,8 +185,8 @@ func (w *worker) join(c *conn, fd int, side side) error {
 
 func (w *worker) leave(fd int) { w.conns[fd] = nil }
 
-// later has a client looked at again before the worker sleeps.
-func (w *worker) later(c *client) {
+// later has a connection looked at again before the worker sleeps.
+func (w *worker) later(c *conn) {
 	if !c.listed {
 		c.listed = true
 		w.ready = append(w.ready, c)
@@ -222,7 +223,7 @@ func (w *worker) send(n newcomer) {
 func (w *worker) readInbox() {
 	w.mu.Lock()
 	for _, c := range w.inbox {
-		w.later(c)
+		w.later(&c.conn)
 	}
 	clear(w.inbox)
 	w.inbox = w.inbox[:0]

@@ -75,6 +75,9 @@ type Field struct {
 	dropped     bool // named by Connection
 }
 
+// EndsHere reports whether Connection names the field, so that it is for the next hop alone.
+func (f *Field) EndsHere() bool { return f.dropped }
+
 // maxFields is the most lines that a head or a trailer section may have.
 const maxFields = 128
 

@@ -105,12 +105,14 @@ fn a_baseline_that_loses_data_is_no_measure_for_anybody() {
 }
 
 #[test]
-fn what_a_lost_database_lost_is_not_the_contenders_doing() {
-    let mut record = record();
-    set_rows(&mut record, "b", 0);
-    let trial = record.trials.iter_mut().find(|t| t.contender == name("b") && t.block == 2).unwrap();
-    trial.faults.push(Fault { kind: "database-lost".into(), evidence: "it ended".into(), hint: String::new() });
-    let judgement = judge::judge(&record);
-    assert!(judgement.disqualified.is_empty());
-    assert!(judgement.excluded.iter().any(|e| e.contender == name("b") && e.block == 2), "{:?}", judgement.excluded);
+fn what_was_seen_before_a_database_was_lost_stands() {
+    for (rows, disqualified) in [(100, 0), (99, 1)] {
+        let mut record = record();
+        set_rows(&mut record, "b", rows);
+        let trial = record.trials.iter_mut().find(|t| t.contender == name("b") && t.block == 2).unwrap();
+        trial.faults.push(Fault { kind: "database-lost".into(), evidence: "it ended".into(), hint: String::new() });
+        let judgement = judge::judge(&record);
+        assert_eq!(judgement.disqualified.len(), disqualified, "{:?}", judgement.disqualified);
+        assert!(judgement.excluded.iter().any(|e| e.contender == name("b") && e.block == 2), "{:?}", judgement.excluded);
+    }
 }
