@@ -202,7 +202,7 @@ fn details(judgement: &Judgement) -> Vec<String> {
 }
 
 /// Who was measured before any steady state was seen.
-fn unsteady(record: &Record, judgement: &Judgement) -> Vec<String> {
+pub(crate) fn unsteady(record: &Record, judgement: &Judgement) -> Vec<String> {
     const MOST_NAMED: usize = 6;
     let at_most = show_duration(record.header.experiment.design.warmup);
     let count = |warmup: &WarmUp, class| warmup.classes.iter().find(|(c, _)| *c == class).map_or(0, |(_, n)| *n);

@@ -1,6 +1,6 @@
 //! What the terminal shows at the end of a run.
 
-use crate::answer::{answer, besides, made_again, not_known};
+use crate::answer::{answer, besides, made_again, not_known, unsteady};
 use crate::judged::fault_counts;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use model::judgement::{CapacityCurves, ClaimVerdict, Judgement, Noise, Outcome, SweepCurves, Verdict, WarmUp, show_confidence};
@@ -43,6 +43,9 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
     text += &crate::effects::text(judgement);
     for (at, warmup) in judgement.warmups.iter().enumerate() {
         let _ = writeln!(text, "{}{}", if at == 0 { "\nWarm-up\n" } else { "" }, warmup_line(warmup));
+    }
+    for note in unsteady(record, judgement) {
+        let _ = writeln!(text, "  {note}");
     }
     if record.torn_lines > 0 {
         let _ = writeln!(text, "\nlines of the record that a crash cut short, and that are left out: {}", record.torn_lines);
