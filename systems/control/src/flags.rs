@@ -31,8 +31,8 @@ pub struct Flags {
     /// Body of so many bytes.
     #[arg(long, value_name = "SIZE", default_value = "74", value_parser = units::size, help_heading = "Answers")]
     body_size: u64,
-    /// Body with the bytes of this file.
-    #[arg(long, value_name = "FILE", conflicts_with = "body_size", help_heading = "Answers")]
+    /// Body with the bytes of this file; of several, the last.
+    #[arg(long, value_name = "FILE", conflicts_with = "body_size", overrides_with = "body_file", help_heading = "Answers")]
     body_file: Option<PathBuf>,
     /// Value of the content-type header.
     #[arg(long, value_name = "TYPE", default_value = "text/plain", value_parser = header_value, help_heading = "Answers")]
