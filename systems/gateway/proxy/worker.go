@@ -113,6 +113,7 @@ func (w *worker) run() error {
 	defer w.end()
 	w.listen()
 	var look time.Duration // when the door was last looked at
+	traffic := false       // the last wait ended with an event
 	for {
 		w.writeFramings()
 		patience := -1
@@ -122,10 +123,11 @@ func (w *worker) run() error {
 		case w.wheel.set > 0 || !w.listening || w.lines > 0:
 			patience = int(tick / time.Millisecond)
 		}
-		n, err := wait(w.epoll, w.events, patience)
+		n, err := wait(w.epoll, w.events, patience, traffic)
 		if err != nil {
 			return err
 		}
+		traffic = n > 0
 		now := time.Since(w.started)
 		w.wheel.advance(now)
 		for i := range n {
