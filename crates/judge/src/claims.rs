@@ -1,6 +1,7 @@
 //! Whether the claims of an experiment hold.
 
 use crate::itself;
+use crate::rule::Edges;
 use crate::verdict::{Judge, Judged, failures, values};
 use model::experiment::{Claim, Expectation, FEWEST_BLOCKS};
 use model::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Outcome, Verdict};
@@ -62,9 +63,9 @@ fn one(judge: &Judge<'_>, claim: &Claim, verdicts: &[Judged]) -> ClaimVerdict {
         .into_iter()
         .map(|cell| {
             if let Some(beside) = claim.beside {
-                let Judged { verdict, p, .. } = itself::compared(judge, claim, beside, cell, margin);
-                let name = cell.unwrap_or("warm-up").to_owned();
-                return (ClaimCell { cell: name, outcome: of_comparison(claim, &verdict), verdict }, p);
+                let judged = itself::compared(judge, claim, beside, cell, margin);
+                let (outcome, p) = of_comparison(claim, &judged);
+                return (ClaimCell { cell: cell.unwrap_or("warm-up").to_owned(), outcome, verdict: judged.verdict }, p);
             }
             let name = cell.unwrap_or("start").to_owned();
             if claim.expects == Expectation::AtMost {
@@ -82,9 +83,9 @@ fn one(judge: &Judge<'_>, claim: &Claim, verdicts: &[Judged]) -> ClaimVerdict {
                     known.unwrap_or_else(|| judge.one(&claim.contender, claim.metric, cell, margin))
                 }
             };
-            let Judged { verdict, p, .. } = judged;
-            let outcome = if claim.expects.is_absolute() { of_zero(judge, claim, cell) } else { of_comparison(claim, &verdict) };
-            (ClaimCell { cell: name, outcome, verdict }, p)
+            let (outcome, p) =
+                if claim.expects.is_absolute() { (of_zero(judge, claim, cell), None) } else { of_comparison(claim, &judged) };
+            (ClaimCell { cell: name, outcome, verdict: judged.verdict }, p)
         })
         .unzip();
     let with = |outcome| cells.iter().filter(|c| c.outcome == outcome).map(|c| c.cell.as_str()).collect::<Vec<_>>();
@@ -116,21 +117,28 @@ fn combined(outcome: ClaimOutcome, cells: &[ClaimCell], p_values: &[Option<f64>]
     refuting.reduce(f64::min).map(|p| (p * cells.len() as f64).min(1.0))
 }
 
-fn of_comparison(claim: &Claim, verdict: &Verdict) -> ClaimOutcome {
+/// What a comparison says of a claim, and its p. Who speaks of one direction is asked about that edge of the margin alone.
+fn of_comparison(claim: &Claim, judged: &Judged) -> (ClaimOutcome, Option<f64>) {
     let lower_is_better = claim.metric.describe().lower_is_better;
-    let confirming = match claim.expects {
-        Expectation::Same | Expectation::Times => Outcome::Equivalent,
-        // Better confirms it as well.
-        Expectation::NotWorse if verdict.outcome == Outcome::Better => Outcome::Better,
-        Expectation::NotWorse => Outcome::Equivalent,
-        Expectation::Lower if lower_is_better => Outcome::Better,
-        Expectation::Higher if !lower_is_better => Outcome::Better,
-        _ => Outcome::Worse,
+    let asked = |edges: Edges| match claim.expects {
+        Expectation::Lower => Some((edges.below_lower, edges.above_lower)),
+        Expectation::Higher => Some((edges.above_upper, edges.below_upper)),
+        Expectation::NotWorse if lower_is_better => Some((edges.below_upper, edges.above_upper)),
+        Expectation::NotWorse => Some((edges.above_lower, edges.below_lower)),
+        _ => None,
     };
-    match verdict.outcome {
-        Outcome::Undecided => ClaimOutcome::Undecided,
-        outcome if outcome == confirming => ClaimOutcome::Confirmed,
-        _ => ClaimOutcome::Refuted,
+    let Some((holds, fails)) = judged.edges.and_then(asked) else {
+        let outcome = match judged.verdict.outcome {
+            Outcome::Equivalent if matches!(claim.expects, Expectation::Same | Expectation::Times) => ClaimOutcome::Confirmed,
+            Outcome::Better | Outcome::Worse => ClaimOutcome::Refuted,
+            Outcome::Equivalent | Outcome::Undecided => ClaimOutcome::Undecided,
+        };
+        return (outcome, judged.p);
+    };
+    match () {
+        () if holds.holds => (ClaimOutcome::Confirmed, holds.p),
+        () if fails.holds => (ClaimOutcome::Refuted, fails.p),
+        () => (ClaimOutcome::Undecided, holds.p.into_iter().chain(fails.p).reduce(f64::min)),
     }
 }
 

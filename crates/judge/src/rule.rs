@@ -4,7 +4,7 @@ use crate::looks::Looks;
 use model::experiment::FEWEST_BLOCKS;
 use model::judgement::Outcome;
 use model::units::show_number;
-use stats::{Block, Interval, hierarchical_bootstrap, mean, mean_interval, p_above, p_below, p_equivalent, pairs_needed, sign_flip};
+use stats::{Block, Interval, hierarchical_bootstrap, mean, mean_interval, p_above, p_below, pairs_needed, sign_flip};
 
 /// How often blocks and seconds are resampled.
 pub const RESAMPLES: usize = 4_000;
@@ -85,6 +85,29 @@ impl Question {
     }
 }
 
+/// A statement about one edge of the margin.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OneSided {
+    /// Whether it surely holds, by the interval that decides.
+    pub holds: bool,
+    /// As [`Finding::p`].
+    pub p: Option<f64>,
+}
+
+/// Where the ratio (or difference) lies beside each edge of the margin: who asks whether somebody is worse asks about one edge alone. Beyond the margin
+/// by the interval of better and worse, this side of it by that of equivalent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Edges {
+    /// Lower than the baseline by more than the margin.
+    pub below_lower: OneSided,
+    /// Not lower by more than the margin.
+    pub above_lower: OneSided,
+    /// Not higher by more than the margin.
+    pub below_upper: OneSided,
+    /// Higher by more than the margin.
+    pub above_upper: OneSided,
+}
+
 /// What pairs come to. Without a ratio (too few pairs, or a value that is not above zero) all numbers are `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
@@ -108,6 +131,8 @@ pub struct Finding {
     pub sign_flip_p: Option<f64>,
     /// p of the likeliest outcome of the three, scaled so that it decides at `1 - design_confidence`.
     pub p: Option<f64>,
+    /// The same of one edge of the margin at a time.
+    pub edges: Edges,
     /// About how many blocks would settle it, when undecided; `None` where no number would.
     pub blocks_needed: Option<usize>,
 }
@@ -125,6 +150,7 @@ impl Finding {
             interval_equivalence: None,
             sign_flip_p: None,
             p: None,
+            edges: Edges::default(),
             blocks_needed: None,
         }
     }
@@ -176,7 +202,9 @@ pub fn by_ratio(pairs: &[Pair], question: &Question) -> Finding {
     };
     let lower_is_better = question.lower_is_better != canonical.is_exchanged;
     let stretch = Stretch { wide: t.zip(wide), narrow: t_narrow.zip(narrow) };
-    conclude(finding, &Values { all: &logs, edge: (1.0 + question.margin).ln(), lower_is_better, stretch }, question, say)
+    let values = Values { all: &logs, edge: (1.0 + question.margin).ln(), lower_is_better, stretch };
+    let concluded = conclude(finding, &values, question, say);
+    Finding { edges: if canonical.is_exchanged { concluded.edges.exchanged() } else { concluded.edges }, ..concluded }
 }
 
 /// Compares by difference, contender minus baseline, where zero is what is hoped for; the margin counts in hundredths.
@@ -213,15 +241,14 @@ fn conclude(mut finding: Finding, values: &Values<'_>, question: &Question, say:
         return finding;
     }
     let Values { all, edge, lower_is_better, stretch } = values;
-    finding.p = scaled_p(all, *edge, stretch, question);
-    let (Some((_, wide)), Some((_, narrow))) = (stretch.wide, stretch.narrow) else {
+    finding.edges = Edges::of(all, *edge, stretch, question);
+    finding.p = finding.edges.p();
+    let (Some((_, wide)), Some(_)) = (stretch.wide, stretch.narrow) else {
         finding.reason = "no look yet: after so few of the planned blocks nothing is said".into();
         return finding;
     };
-    if let Some(place) = decide(wide, narrow, *edge) {
+    if let Some(place) = finding.edges.place() {
         finding.outcome = place.outcome(*lower_is_better);
-        // What is decided lies within its threshold, whatever rounding says.
-        finding.p = finding.p.map(|p| p.min(1.0 - question.design_confidence));
         return finding;
     }
     // The bootstrap's spread counts where it is what decides.
@@ -272,15 +299,6 @@ impl Place {
     }
 }
 
-fn decide(wide: Interval, narrow: Interval, edge: f64) -> Option<Place> {
-    match () {
-        () if wide.high < -edge => Some(Place::Below),
-        () if wide.low > edge => Some(Place::Above),
-        () if narrow.within(-edge, edge) => Some(Place::Within),
-        () => None,
-    }
-}
-
 /// By how much the interval that decides is wider than the t interval, for both confidences.
 struct Stretch {
     wide: Option<(Interval, Interval)>,
@@ -297,36 +315,64 @@ impl Stretch {
     }
 }
 
-/// The t tests' p-values of "beyond the margin" (two-sided) and "within it", the smaller of the two. The values are spread
-/// until their t interval reaches as far as the interval that decides, so that p and interval always agree; and scaled from what
-/// the look may spend to what the whole may.
-fn scaled_p(values: &[f64], edge: f64, stretch: &Stretch, question: &Question) -> Option<f64> {
-    let center = mean(values)?;
-    let alpha = 1.0 - question.design_confidence;
-    let spread = |reach_t: f64, reach: f64| -> Vec<f64> {
-        // Values that are all alike cannot be spread: nothing is tested.
-        match reach_t > 0.0 {
-            true => values.iter().map(|v| center + (v - center) * (reach / reach_t).max(0.0)).collect(),
-            false if reach > 0.0 => Vec::new(),
-            false => values.to_vec(),
-        }
-    };
-    let low = |(t, used): (Interval, Interval)| spread(center - t.low, center - used.low);
-    let high = |(t, used): (Interval, Interval)| spread(t.high - center, used.high - center);
-    let beyond = stretch.wide.and_then(|both| {
-        let one_sided = p_above(&low(both), edge)?.min(p_below(&high(both), -edge)?);
-        Some((2.0 * one_sided * alpha / (1.0 - question.confidence)).min(1.0))
-    });
-    let within = stretch.narrow.and_then(|both| {
-        let one_sided = match both.0 == both.1 {
-            true => p_equivalent(values, -edge, edge)?,
-            false => p_above(&low(both), -edge)?.max(p_below(&high(both), edge)?),
+impl Edges {
+    /// The t tests' p-values of each statement. The values are spread until their t interval reaches as far as the interval that decides, so that p and
+    /// interval always agree; and scaled from what the look may spend, on two sides, to what the whole may.
+    fn of(values: &[f64], edge: f64, stretch: &Stretch, question: &Question) -> Edges {
+        let Some(center) = mean(values) else { return Edges::default() };
+        let alpha = 1.0 - question.design_confidence;
+        let spread = |reach_t: f64, reach: f64| -> Vec<f64> {
+            // Values that are all alike cannot be spread: nothing is tested.
+            match reach_t > 0.0 {
+                true if reach == reach_t => values.to_vec(),
+                true => values.iter().map(|v| center + (v - center) * (reach / reach_t).max(0.0)).collect(),
+                false if reach > 0.0 => Vec::new(),
+                false => values.to_vec(),
+            }
         };
-        Some((2.0 * one_sided * alpha / (1.0 - question.confidence_equivalence)).min(1.0))
-    });
-    match (beyond, within) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (one, other) => one.or(other),
+        // What holds lies within its threshold, whatever rounding says.
+        let of = |holds: bool, one_sided: Option<f64>, confidence: f64| OneSided {
+            holds,
+            p: one_sided.map(|p| (2.0 * p * alpha / (1.0 - confidence)).min(if holds { alpha } else { 1.0 })),
+        };
+        let above = |interval: Option<(Interval, Interval)>, confidence: f64, bound: f64, holds: fn(f64, f64) -> bool| {
+            interval.map_or(OneSided::default(), |(t, used)| {
+                of(holds(used.low, bound), p_above(&spread(center - t.low, center - used.low), bound), confidence)
+            })
+        };
+        let below = |interval: Option<(Interval, Interval)>, confidence: f64, bound: f64, holds: fn(f64, f64) -> bool| {
+            interval.map_or(OneSided::default(), |(t, used)| {
+                of(holds(used.high, bound), p_below(&spread(t.high - center, used.high - center), bound), confidence)
+            })
+        };
+        Edges {
+            below_lower: below(stretch.wide, question.confidence, -edge, |high, bound| high < bound),
+            above_lower: above(stretch.narrow, question.confidence_equivalence, -edge, |low, bound| low >= bound),
+            below_upper: below(stretch.narrow, question.confidence_equivalence, edge, |high, bound| high <= bound),
+            above_upper: above(stretch.wide, question.confidence, edge, |low, bound| low > bound),
+        }
+    }
+
+    /// The same seen from the baseline.
+    fn exchanged(self) -> Edges {
+        let Edges { below_lower, above_lower, below_upper, above_upper } = self;
+        Edges { below_lower: above_upper, above_lower: below_upper, below_upper: above_lower, above_upper: below_lower }
+    }
+
+    fn place(&self) -> Option<Place> {
+        match () {
+            () if self.below_lower.holds => Some(Place::Below),
+            () if self.above_upper.holds => Some(Place::Above),
+            () if self.above_lower.holds && self.below_upper.holds => Some(Place::Within),
+            () => None,
+        }
+    }
+
+    /// Of "beyond the margin" and "within it", the smaller; within takes both of its tests (Schuirmann 1987).
+    fn p(&self) -> Option<f64> {
+        let beyond = self.below_lower.p.zip(self.above_upper.p).map(|(a, b)| a.min(b));
+        let within = self.above_lower.p.zip(self.below_upper.p).map(|(a, b)| a.max(b));
+        beyond.into_iter().chain(within).reduce(f64::min)
     }
 }
 
@@ -493,6 +539,21 @@ mod tests {
         assert!(by_ratio(&pairs(&[1.0; 6]), &question(0.0)).p.unwrap() <= 0.05 + 1e-12);
     }
 
+    /// Of 4 % less nobody knows whether it is more than 5 % less; but more than 5 % more it is not.
+    #[test]
+    fn an_edge_is_asked_about_alone() {
+        let about_less = by_ratio(&pairs(&[0.93, 0.97, 0.95, 0.96, 0.94, 0.98]), &question(0.05));
+        assert_eq!(about_less.outcome, Outcome::Undecided);
+        let Edges { below_lower, above_lower, below_upper, above_upper } = about_less.edges;
+        assert_eq!([below_lower, above_lower, below_upper, above_upper].map(|side| side.holds), [false, false, true, false]);
+        assert!(below_upper.p.unwrap() < 0.001 && above_upper.p.unwrap() == 1.0, "{about_less:?}");
+        assert!(below_lower.p.unwrap() > 0.05 && above_lower.p.unwrap() > 0.05, "{about_less:?}");
+        // By the one-sided t test itself: mean of the logs −0.046, s 0.0196, five degrees of freedom, twice 0.05 of either side.
+        let logs: Vec<f64> = [0.93f64, 0.97, 0.95, 0.96, 0.94, 0.98].map(f64::ln).to_vec();
+        let exact = stats::p_above(&logs, -(1.05f64.ln())).unwrap();
+        assert!((above_lower.p.unwrap() - exact).abs() < 0.02, "{above_lower:?} {exact}");
+    }
+
     #[test]
     fn differences_of_shares() {
         let of = |values: [f64; 6]| by_difference(&values.map(|v| (v, 0.0)), &question(0.05));
@@ -545,6 +606,7 @@ mod tests {
             let mirrored = match there.outcome { Outcome::Better => Outcome::Worse, Outcome::Worse => Outcome::Better, same => same };
             prop_assert_eq!(back.outcome, mirrored);
             prop_assert_eq!((back.p, back.sign_flip_p, back.blocks_needed), (there.p, there.sign_flip_p, there.blocks_needed));
+            prop_assert_eq!(back.edges, there.edges.exchanged());
             for (a, b) in [(there.interval, back.interval), (there.interval_bootstrap, back.interval_bootstrap), (there.interval_equivalence, back.interval_equivalence)] {
                 let (a, b) = (a.unwrap(), b.unwrap());
                 prop_assert!((a.low * b.high - 1.0).abs() < 1e-9 && (a.high * b.low - 1.0).abs() < 1e-9);
@@ -556,6 +618,11 @@ mod tests {
             let found = by_ratio(&pairs, &question(margin));
             prop_assert_eq!(found.outcome == Outcome::Undecided, found.p.unwrap() > 0.05 + 1e-9, "{:?}", found);
             prop_assert_eq!(found.outcome == Outcome::Undecided, !found.reason.is_empty());
+            let Edges { below_lower, above_lower, below_upper, above_upper } = found.edges;
+            for side in [below_lower, above_lower, below_upper, above_upper] {
+                prop_assert_eq!(side.holds, side.p.unwrap() <= 0.05 + 1e-9, "{:?}", found);
+            }
+            prop_assert!(!(below_lower.holds && above_lower.holds || below_upper.holds && above_upper.holds), "{:?}", found);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The verdict on one metric of one contender in one cell.
 
 use crate::looks::{Looks, looks};
-use crate::rule::{Finding, Pair, Question, Second, Side, by_difference, by_ratio};
+use crate::rule::{Edges, Finding, Pair, Question, Second, Side, by_difference, by_ratio};
 use crate::{exclusion, keeping, measurement, spoils};
 use model::judgement::{Disqualified, Outcome, Verdict};
 use model::metric::Metric;
@@ -102,6 +102,8 @@ pub(crate) struct Judged {
     pub verdict: Verdict,
     /// See [`Finding::p`]; `None` once somebody is barred or nothing is ranked.
     pub p: Option<f64>,
+    /// See [`Finding::edges`]; `None` as `p`.
+    pub edges: Option<Edges>,
     pub log_deviation: Option<f64>,
 }
 
@@ -122,6 +124,7 @@ impl Judged {
         self.verdict.reason = reason;
         self.verdict.blocks_needed = None;
         self.p = None;
+        self.edges = None;
     }
 }
 
@@ -203,12 +206,15 @@ impl<'r> Judge<'r> {
         let is_about = |d: &&Disqualified| d.contender == verdict.contender || d.contender == verdict.baseline;
         if let Some(Disqualified { contender, reason }) = self.disqualified.iter().find(is_about) {
             judged.withdraw(format!("{contender} is disqualified: {reason}"));
-        } else if let Some(how) = self.differs.get(&(verdict.cell.clone(), verdict.metric.describe().name))
-            && verdict.outcome != Outcome::Undecided
-        {
-            judged.withdraw(format!("the baseline differs from itself here: {how}"));
+        } else if let Some(how) = self.differs.get(&(verdict.cell.clone(), verdict.metric.describe().name)) {
+            if verdict.outcome != Outcome::Undecided {
+                judged.withdraw(format!("the baseline differs from itself here: {how}"));
+            }
+            judged.edges = None;
         } else if !self.unsound.is_empty() && is_ranked {
             judged.withdraw(format!("the run is unsound: {}", self.unsound));
+        } else if !self.unsound.is_empty() && verdict.outcome == Outcome::Undecided {
+            judged.edges = None;
         }
     }
 
@@ -303,7 +309,7 @@ impl<'r> Judge<'r> {
             excluded,
             spoilt,
         };
-        let mut judged = Judged { verdict, p: found.p, log_deviation: found.log_deviation };
+        let mut judged = Judged { verdict, p: found.p, edges: Some(found.edges), log_deviation: found.log_deviation };
         let is_short = judged.verdict.used < model::experiment::FEWEST_BLOCKS as usize;
         if is_short && spoilt > 0 {
             judged.verdict.reason += &format!(": faults spoilt {spoilt}");

@@ -209,7 +209,7 @@ impl<'a> Lab<'a> {
         if experiment.cells.is_empty() {
             return Err(LabError::NobodyLeft("no cell can be measured: none of their drivers is on the PATH".into()));
         }
-        let cpus = runner::cpus::choose(experiment.place.cpus.as_ref())?;
+        let cpus = runner::cpus::choose(&experiment.place)?;
         let mut agents = Agents::of(&mut experiment.place)?;
         if let Some(why) = agents.iter_mut().flat_map(|agents| agents.look(place.stop)).next() {
             return Err(LabError::Agents(why));

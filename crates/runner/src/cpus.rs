@@ -1,7 +1,7 @@
 //! Which CPUs who runs on.
 
 use crate::procfs;
-use model::experiment::CpuSets;
+use model::experiment::{CpuSets, Place};
 use model::problem::Problems;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -32,13 +32,20 @@ pub fn automatic(usable: &[usize]) -> CpuSets {
     CpuSets { contender: contender.to_vec(), generator: generator.to_vec(), upstream: upstream.to_vec() }
 }
 
+/// The generator as ever, and all other CPUs for the contender and the upstream together. On one CPU everybody shares it.
+fn shared(usable: &[usize]) -> CpuSets {
+    let generator = automatic(usable).generator;
+    let both = if usable.len() > 1 { usable[generator.len()..].to_vec() } else { generator.clone() };
+    CpuSets { contender: both.clone(), generator, upstream: both }
+}
+
 /// The sets that were asked for, or the automatic ones.
 ///
 /// # Errors
 /// A CPU that is not there, or that this process may not use.
-pub fn choose(asked: Option<&CpuSets>) -> Result<CpuSets, Problems> {
+pub fn choose(place: &Place) -> Result<CpuSets, Problems> {
     let usable = usable();
-    let Some(sets) = asked else { return Ok(automatic(&usable)) };
+    let Some(sets) = &place.cpus else { return Ok(if place.share_cpus { shared(&usable) } else { automatic(&usable) }) };
     match sets.contender.iter().chain(&sets.generator).chain(&sets.upstream).find(|cpu| !usable.contains(cpu)) {
         Some(cpu) => Err(Problems::plain(
             format!("CPU {cpu} of [place] cannot be used here"),
@@ -98,6 +105,18 @@ mod tests {
     }
 
     #[test]
+    fn contender_and_upstream_may_share_all_but_the_generators() {
+        for n in 1..=64 {
+            let all: Vec<usize> = (0..n).collect();
+            let sets = shared(&all);
+            assert_eq!(sets.contender, sets.upstream);
+            assert_eq!(sets.generator, automatic(&all).generator);
+            assert_eq!(sets.all(), all, "{n} CPUs, all of use");
+            assert!(n == 1 || sets.contender.iter().all(|cpu| !sets.generator.contains(cpu)), "{n}: {sets:?}");
+        }
+    }
+
+    #[test]
     fn sets_are_shown_as_ranges() {
         assert_eq!(show(&[0, 2, 3, 4, 7]), "CPU 0, 2-4, 7");
     }
@@ -105,6 +124,7 @@ mod tests {
     #[test]
     fn a_cpu_that_is_not_there_is_refused() {
         let sets = CpuSets { contender: vec![4000], generator: vec![0], upstream: vec![0] };
-        assert!(choose(Some(&sets)).unwrap_err().to_string().contains("CPU 4000"));
+        let place = Place { cpus: Some(sets), ..Place::default() };
+        assert!(choose(&place).unwrap_err().to_string().contains("CPU 4000"));
     }
 }

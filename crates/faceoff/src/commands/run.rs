@@ -236,7 +236,7 @@ fn left_out(whole: &Experiment, quick: &Experiment, is_of_revision: bool) -> Opt
 
 /// What will be done, and about how long it takes.
 pub fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error> {
-    let cpus = runner::cpus::choose(experiment.place.cpus.as_ref())?;
+    let cpus = runner::cpus::choose(&experiment.place)?;
     let mut text = format!("{}\n", experiment.question);
     let mut lasts = BTreeMap::new();
     for cell in &experiment.cells {

@@ -104,3 +104,27 @@ fn users_who_make_their_rounds_are_planned_to_be_done_before_the_time_is_over() 
         assert!(!whole.contains("estimated") && (12.0 * seconds..12.0 * seconds + 60.0).contains(&lasts(&whole)), "{whole}");
     }
 }
+
+#[test]
+fn the_contender_may_share_its_cpus_with_what_stands_behind_it() {
+    let folder = Folder::new();
+    ["a", "b"].iter().for_each(|name| folder.system(name, &[]));
+    let places = |place: &str| {
+        folder.experiment(&["a", "b"], place);
+        let plan = folder.run(&["run", "x", "--plan"]).expect(0).err;
+        let line = plan.lines().find(|line| line.contains("contender on ")).unwrap();
+        ["contender on ", "generator on ", "upstream on "].map(|who| {
+            let rest = line.split(who).nth(1).unwrap();
+            rest.split([',', ';']).next().unwrap().trim().to_owned()
+        })
+    };
+    let [contender, generator, upstream] = places("[place]\nshare_cpus = true\n");
+    assert_eq!(contender, upstream);
+    let is_alone = runner::cpus::usable().len() == 1;
+    assert_eq!(contender == generator, is_alone, "{contender}, {generator}");
+    let [contender, _, upstream] = places("");
+    assert_eq!(contender == upstream, is_alone, "{contender}, {upstream}");
+
+    folder.experiment(&["a", "b"], "[place]\nshare_cpus = true\ncpus = { contender = [0], generator = [0], upstream = [0] }\n");
+    folder.run(&["run", "x", "--plan"]).expect(2).says("x.toml:6").says("both say who works where").says("leave one of them out");
+}

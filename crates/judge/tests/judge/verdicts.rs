@@ -75,6 +75,9 @@ fn not_worse_is_what_is_better_or_the_same_and_is_refuted_by_worse_alone() {
     };
     assert_eq!([of(2.0, 0.01), of(0.5, 0.01), of(1.01, 0.01)], [ClaimOutcome::Refuted, ClaimOutcome::Confirmed, ClaimOutcome::Confirmed]);
     assert_eq!(of(1.05, 0.2), ClaimOutcome::Undecided);
+    // Perhaps better by more than the margin, perhaps not: worse it is not.
+    assert_eq!(of(1.0 / 1.05, 0.01), ClaimOutcome::Confirmed);
+    assert_eq!(of(1.05, 0.01), ClaimOutcome::Undecided);
     // A higher throughput is better, and not worse.
     let slower = record(&[2.0; 6]);
     let about = Claim { metric: Metric::Throughput, ..claim(Expectation::NotWorse) };
@@ -85,6 +88,26 @@ fn not_worse_is_what_is_better_or_the_same_and_is_refuted_by_worse_alone() {
         (counts.scheduled, counts.correct) = (2 * counts.scheduled, 2 * counts.correct);
     });
     assert_eq!(judge::judge(&record).claims[0].outcome, ClaimOutcome::Confirmed);
+}
+
+/// Whether it is lower by more than the margin is open; that it is not higher by more is sure.
+#[test]
+fn a_claim_of_one_direction_asks_about_one_edge_of_the_margin() {
+    let noisy = [0.93, 0.97, 0.95, 0.96, 0.94, 0.98];
+    let of = |expects: Expectation| {
+        let mut record = record(&noisy);
+        record.header.experiment.claims = vec![claim(expects)];
+        let judgement = judge::judge(&record);
+        assert_eq!(judgement.claims[0].cells[0].verdict.outcome, Outcome::Undecided);
+        (judgement.claims[0].outcome, judgement.claims[0].p.unwrap())
+    };
+    let (refuted, p) = of(Expectation::Higher);
+    assert!(refuted == ClaimOutcome::Refuted && p < 0.001, "{p}");
+    assert_eq!(of(Expectation::NotWorse).0, ClaimOutcome::Confirmed);
+    for open in [Expectation::Lower, Expectation::Same] {
+        let (outcome, p) = of(open);
+        assert!(outcome == ClaimOutcome::Undecided && p > 0.05, "{open:?} {p}");
+    }
 }
 
 /// Worked by hand: ln-ratios 0.1, 0.2, 0.3, 0.4, 0.5, 0.6 have mean 0.35 and s = 0.18708;
@@ -283,10 +306,15 @@ fn a_claim_that_holds_alone_may_not_hold_among_several() {
     let one = &judge::judge(&alone).claims[0];
     assert_eq!(one.outcome, ClaimOutcome::Confirmed);
     assert!((one.p.unwrap() - 0.0301).abs() < 2e-4 && one.p == one.p_adjusted, "{one:?}");
-    assert!(three.iter().all(|c| c.outcome == ClaimOutcome::Undecided), "{three:#?}");
-    assert!((three[0].p_adjusted.unwrap() - 3.0 * one.p.unwrap()).abs() < 1e-9);
+    assert_eq!(
+        [0, 1, 2].map(|n| three[n].outcome),
+        [ClaimOutcome::Undecided, ClaimOutcome::Undecided, ClaimOutcome::Refuted],
+        "{three:#?}"
+    );
+    // That it is lower by more than the margin is refuted for sure, and first in Holm's order; the other two come after it.
+    assert!(three[2].p_adjusted.unwrap() < 0.01 && (three[0].p_adjusted.unwrap() - 2.0 * one.p.unwrap()).abs() < 1e-9, "{three:#?}");
     assert!(three[0].reason.starts_with("it would hold alone"), "{}", three[0].reason);
-    assert!(three[2].reason.starts_with("it would be refuted alone"), "{}", three[2].reason);
+    assert!(three[1].reason.starts_with("it would be refuted alone"), "{}", three[1].reason);
 }
 
 #[test]

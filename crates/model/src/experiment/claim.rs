@@ -62,7 +62,7 @@ pub enum Expectation {
     Same,
     /// Within the margin of the claim's value times the baseline.
     Times,
-    /// Better than the baseline, or within the margin of it.
+    /// Not worse than the baseline by more than the margin: better, within the margin, or one of the two.
     NotWorse,
     /// Zero in every trial.
     Zero,

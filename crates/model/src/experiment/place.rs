@@ -13,6 +13,9 @@ use std::net::Ipv4Addr;
 pub struct Place {
     /// CPU sets; `None` picks them from the cores there are.
     pub cpus: Option<CpuSets>,
+    /// Whether, where they are picked, upstream and database work on the contender's CPUs, as on one server.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub share_cpus: bool,
     /// Most descriptors each contender may hold.
     pub descriptors: Option<u64>,
     /// Whether CPUs are kept from sleeping while the experiment runs; `None` where the machine is virtual and lets it be done.
@@ -210,6 +213,7 @@ pub(super) fn walk_place(table: &Table<'_>) -> Place {
     let (agent_pods, agents) = table.integer_or_strings("agents", (*agents::PODS.start()).into(), (*agents::PODS.end()).into());
     let place = Place {
         cpus,
+        share_cpus: table.flag("share_cpus").unwrap_or_default(),
         descriptors: table.integer("descriptors", 16, 1 << 30),
         keep_awake: table.flag("keep_awake"),
         runner,
@@ -233,6 +237,9 @@ pub(super) fn walk_place(table: &Table<'_>) -> Place {
     if place.agents.is_empty() && place.address.is_some() {
         let message = "`address` of [place] is where agents reach contenders, and none are named";
         table.problem("address", message, "leave it out, or name agents by host and port");
+    }
+    if place.share_cpus && place.cpus.is_some() {
+        table.problem("share_cpus", "`share_cpus` and `cpus` of [place] both say who works where", "leave one of them out");
     }
     if let Some((message, hint)) = place.contradiction() {
         table.problem("runner", message, hint);
