@@ -97,6 +97,9 @@ pub struct Tcp {
     pub segments: u64,
     /// Of these, sent again.
     pub retransmitted: u64,
+    /// Of those, to ask for an acknowledgement that was late (tail loss probes, RFC 8985): nobody waits for them. 0 in older records, which did not tell.
+    #[serde(default)]
+    pub probes: u64,
     /// Connections that found the queue of a listener full.
     pub listen_overflows: u64,
     /// Connections that a listener dropped, for that or another reason.

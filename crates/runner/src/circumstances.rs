@@ -63,6 +63,7 @@ impl<'a> Reading<'a> {
             tcp: self.tcp.zip(now.tcp).map(|(before, after)| Tcp {
                 segments: after.segments.saturating_sub(before.segments),
                 retransmitted: after.retransmitted.saturating_sub(before.retransmitted),
+                probes: after.probes.saturating_sub(before.probes),
                 listen_overflows: after.listen_overflows.saturating_sub(before.listen_overflows),
                 listen_drops: after.listen_drops.saturating_sub(before.listen_drops),
             }),
@@ -109,6 +110,7 @@ fn tcp(snmp: &str, netstat: &str) -> Option<Tcp> {
     Some(Tcp {
         segments: named(snmp, "Tcp", "OutSegs")?,
         retransmitted: named(snmp, "Tcp", "RetransSegs")?,
+        probes: named(netstat, "TcpExt", "TCPLossProbes")?,
         listen_overflows: named(netstat, "TcpExt", "ListenOverflows")?,
         listen_drops: named(netstat, "TcpExt", "ListenDrops")?,
     })
@@ -154,8 +156,8 @@ mod tests {
     #[test]
     fn the_kernels_tables_are_read_by_name() {
         let snmp = "Ip: A B\nIp: 1 2\nTcp: MaxConn OutSegs RetransSegs\nTcp: -1 500 7\n";
-        let netstat = "TcpExt: X ListenOverflows ListenDrops\nTcpExt: 0 3 4\nIpExt: X\nIpExt: 1\n";
-        let read = Tcp { segments: 500, retransmitted: 7, listen_overflows: 3, listen_drops: 4 };
+        let netstat = "TcpExt: X ListenOverflows ListenDrops TCPLossProbes\nTcpExt: 0 3 4 5\nIpExt: X\nIpExt: 1\n";
+        let read = Tcp { segments: 500, retransmitted: 7, probes: 5, listen_overflows: 3, listen_drops: 4 };
         assert_eq!(tcp(snmp, netstat), Some(read));
         assert_eq!(tcp("", netstat), None);
         let meminfo = "MemTotal:       1000 kB\nMemFree: 1 kB\nMemAvailable:    400 kB\n";

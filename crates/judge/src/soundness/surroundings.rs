@@ -106,10 +106,11 @@ pub(super) fn backlog(seen: &Seen<'_>) -> Option<Fault> {
 
 pub(super) fn retransmits(seen: &Seen<'_>) -> Option<Fault> {
     let tcp = circumstances(seen)?.tcp?;
-    if tcp.retransmitted <= RETRANSMITTED_MAX || tcp.retransmitted as f64 <= RETRANSMITTED_SHARE_MAX * tcp.segments as f64 {
+    let lost = tcp.retransmitted.saturating_sub(tcp.probes);
+    if lost <= RETRANSMITTED_MAX || lost as f64 <= RETRANSMITTED_SHARE_MAX * tcp.segments as f64 {
         return None;
     }
-    let evidence = format!("{} of {} TCP segments were sent again", tcp.retransmitted, tcp.segments);
+    let evidence = format!("{lost} of {} TCP segments were sent again", tcp.segments);
     fault("retransmits", evidence, "look for a full listen queue or a lossy link (`nstat`, `ss -ti`)")
 }
 

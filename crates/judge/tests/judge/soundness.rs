@@ -53,7 +53,7 @@ fn sound(closed: bool) -> Measurement {
             ],
             faceoff_cpu_ns: 8_900 * MS,
             faceoff_memory_bytes: Some(20_000_000),
-            tcp: Some(Tcp { segments: 10_000, retransmitted: 10, listen_overflows: 0, listen_drops: 0 }),
+            tcp: Some(Tcp { segments: 10_000, retransmitted: 10, probes: 0, listen_overflows: 0, listen_drops: 0 }),
             ports: Some(Ports { taken_before: 0, taken_after: 899, range: 1_000 }),
             memory: Some(Memory { available_bytes: 6, total_bytes: 100, swapped_pages: 0 }),
             wall_clock_moved_ns: -50_000_000,
@@ -147,6 +147,11 @@ fn each_reading_beyond_its_threshold_is_a_fault() {
     shows(around(|c| c.ports.as_mut().unwrap().taken_before = 806), "ports", "900 TCP sockets");
     shows(around(|c| c.tcp.as_mut().unwrap().listen_overflows = 1), "backlog", "full 1 times");
     shows(around(|c| c.tcp.as_mut().unwrap().retransmitted = 11), "retransmits", "11 of 10000");
+    // Of which 3 only asked for an acknowledgement.
+    let sent_again =
+        |c: &mut Circumstances, all: u64| c.tcp = Some(Tcp { segments: 10_000, retransmitted: all, probes: 3, ..Tcp::default() });
+    shows(around(|c| sent_again(c, 14)), "retransmits", "11 of 10000");
+    assert!(around(|c| sent_again(c, 13)).is_empty());
     shows(around(|c| c.memory.as_mut().unwrap().available_bytes = 4), "memory", "4.00 % of the memory");
     shows(around(|c| c.memory.as_mut().unwrap().swapped_pages = 1), "memory", "1 pages");
     shows(around(|c| c.wall_clock_moved_ns = -51_000_000), "clock-step", "back by 51 ms");
@@ -409,7 +414,7 @@ proptest! {
                 cpus: vec![CpuTime { cpu: 0, busy_ticks: numbers[8], ticks: numbers[9], stolen_ticks: Some(numbers[10]) }],
                 faceoff_cpu_ns: numbers[10],
                 faceoff_memory_bytes: None,
-                tcp: Some(Tcp { segments: numbers[0], retransmitted: numbers[1], listen_overflows: numbers[2] >> 1, listen_drops: numbers[3] >> 1 }),
+                tcp: Some(Tcp { segments: numbers[0], retransmitted: numbers[1], probes: numbers[1] >> 2, listen_overflows: numbers[2] >> 1, listen_drops: numbers[3] >> 1 }),
                 ports: Some(Ports { taken_before: numbers[4], taken_after: numbers[8], range: numbers[5] }),
                 memory: Some(Memory { available_bytes: numbers[6], total_bytes: numbers[7], swapped_pages: 0 }),
                 wall_clock_moved_ns: moved.0,
