@@ -119,21 +119,20 @@ fn combined(outcome: ClaimOutcome, cells: &[ClaimCell], p_values: &[Option<f64>]
 
 /// What a comparison says of a claim, and its p. Who speaks of one direction is asked about that edge of the margin alone.
 fn of_comparison(claim: &Claim, judged: &Judged) -> (ClaimOutcome, Option<f64>) {
-    let lower_is_better = claim.metric.describe().lower_is_better;
-    let asked = |edges: Edges| match claim.expects {
-        Expectation::Lower => Some((edges.below_lower, edges.above_lower)),
-        Expectation::Higher => Some((edges.above_upper, edges.below_upper)),
-        Expectation::NotWorse if lower_is_better => Some((edges.below_upper, edges.above_upper)),
-        Expectation::NotWorse => Some((edges.above_lower, edges.below_lower)),
-        _ => None,
-    };
-    let Some((holds, fails)) = judged.edges.and_then(asked) else {
-        let outcome = match judged.verdict.outcome {
-            Outcome::Equivalent if matches!(claim.expects, Expectation::Same | Expectation::Times) => ClaimOutcome::Confirmed,
-            Outcome::Better | Outcome::Worse => ClaimOutcome::Refuted,
-            Outcome::Equivalent | Outcome::Undecided => ClaimOutcome::Undecided,
-        };
-        return (outcome, judged.p);
+    let Edges { below_lower, above_lower, below_upper, above_upper } = judged.edges;
+    let (holds, fails) = match claim.expects {
+        Expectation::Lower => (below_lower, above_lower),
+        Expectation::Higher => (above_upper, below_upper),
+        Expectation::NotWorse if claim.metric.describe().lower_is_better => (below_upper, above_upper),
+        Expectation::NotWorse => (above_lower, below_lower),
+        _ => {
+            let outcome = match judged.verdict.outcome {
+                Outcome::Equivalent => ClaimOutcome::Confirmed,
+                Outcome::Better | Outcome::Worse => ClaimOutcome::Refuted,
+                Outcome::Undecided => ClaimOutcome::Undecided,
+            };
+            return (outcome, judged.p);
+        }
     };
     match () {
         () if holds.holds => (ClaimOutcome::Confirmed, holds.p),

@@ -56,7 +56,7 @@ fn warmed(judge: &Judge<'_>, claim: &Claim, margin: f64) -> Judged {
         spoilt,
         ..Verdict::open(claim.contender.clone(), claim.contender.clone(), claim.metric)
     };
-    let mut judged = Judged { verdict, p: found.p, edges: Some(found.edges), log_deviation: found.log_deviation };
+    let mut judged = Judged { verdict, p: found.p, edges: found.edges, log_deviation: found.log_deviation };
     judge.restrain(&mut judged);
     judged
 }

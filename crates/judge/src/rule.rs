@@ -330,26 +330,23 @@ impl Edges {
                 false => values.to_vec(),
             }
         };
-        // What holds lies within its threshold, whatever rounding says.
-        let of = |holds: bool, one_sided: Option<f64>, confidence: f64| OneSided {
-            holds,
-            p: one_sided.map(|p| (2.0 * p * alpha / (1.0 - confidence)).min(if holds { alpha } else { 1.0 })),
-        };
-        let above = |interval: Option<(Interval, Interval)>, confidence: f64, bound: f64, holds: fn(f64, f64) -> bool| {
-            interval.map_or(OneSided::default(), |(t, used)| {
-                of(holds(used.low, bound), p_above(&spread(center - t.low, center - used.low), bound), confidence)
+        let over = |t: Interval, used: Interval, bound: f64| p_above(&spread(center - t.low, center - used.low), bound);
+        let under = |t: Interval, used: Interval, bound: f64| p_below(&spread(t.high - center, used.high - center), bound);
+        let of = |both: Option<(Interval, Interval)>, confidence: f64, test: &dyn Fn(Interval, Interval) -> (bool, Option<f64>)| {
+            both.map_or(OneSided::default(), |(t, used)| {
+                let (holds, one_sided) = test(t, used);
+                // What holds lies within its threshold, whatever rounding says.
+                let most = if holds { alpha } else { 1.0 };
+                OneSided { holds, p: one_sided.map(|p| (2.0 * p * alpha / (1.0 - confidence)).min(most)) }
             })
         };
-        let below = |interval: Option<(Interval, Interval)>, confidence: f64, bound: f64, holds: fn(f64, f64) -> bool| {
-            interval.map_or(OneSided::default(), |(t, used)| {
-                of(holds(used.high, bound), p_below(&spread(t.high - center, used.high - center), bound), confidence)
-            })
-        };
+        let beyond = |test: &dyn Fn(Interval, Interval) -> (bool, Option<f64>)| of(stretch.wide, question.confidence, test);
+        let within = |test: &dyn Fn(Interval, Interval) -> (bool, Option<f64>)| of(stretch.narrow, question.confidence_equivalence, test);
         Edges {
-            below_lower: below(stretch.wide, question.confidence, -edge, |high, bound| high < bound),
-            above_lower: above(stretch.narrow, question.confidence_equivalence, -edge, |low, bound| low >= bound),
-            below_upper: below(stretch.narrow, question.confidence_equivalence, edge, |high, bound| high <= bound),
-            above_upper: above(stretch.wide, question.confidence, edge, |low, bound| low > bound),
+            below_lower: beyond(&|t, used| (used.high < -edge, under(t, used, -edge))),
+            above_lower: within(&|t, used| (used.low >= -edge, over(t, used, -edge))),
+            below_upper: within(&|t, used| (used.high <= edge, under(t, used, edge))),
+            above_upper: beyond(&|t, used| (used.low > edge, over(t, used, edge))),
         }
     }
 

@@ -102,8 +102,8 @@ pub(crate) struct Judged {
     pub verdict: Verdict,
     /// See [`Finding::p`]; `None` once somebody is barred or nothing is ranked.
     pub p: Option<f64>,
-    /// See [`Finding::edges`]; `None` as `p`.
-    pub edges: Option<Edges>,
+    /// See [`Finding::edges`]; nothing holds once somebody is barred or nothing is ranked.
+    pub edges: Edges,
     pub log_deviation: Option<f64>,
 }
 
@@ -124,7 +124,7 @@ impl Judged {
         self.verdict.reason = reason;
         self.verdict.blocks_needed = None;
         self.p = None;
-        self.edges = None;
+        self.edges = Edges::default();
     }
 }
 
@@ -210,11 +210,11 @@ impl<'r> Judge<'r> {
             if verdict.outcome != Outcome::Undecided {
                 judged.withdraw(format!("the baseline differs from itself here: {how}"));
             }
-            judged.edges = None;
+            judged.edges = Edges::default();
         } else if !self.unsound.is_empty() && is_ranked {
             judged.withdraw(format!("the run is unsound: {}", self.unsound));
         } else if !self.unsound.is_empty() && verdict.outcome == Outcome::Undecided {
-            judged.edges = None;
+            judged.edges = Edges::default();
         }
     }
 
@@ -309,7 +309,7 @@ impl<'r> Judge<'r> {
             excluded,
             spoilt,
         };
-        let mut judged = Judged { verdict, p: found.p, edges: Some(found.edges), log_deviation: found.log_deviation };
+        let mut judged = Judged { verdict, p: found.p, edges: found.edges, log_deviation: found.log_deviation };
         let is_short = judged.verdict.used < model::experiment::FEWEST_BLOCKS as usize;
         if is_short && spoilt > 0 {
             judged.verdict.reason += &format!(": faults spoilt {spoilt}");

@@ -110,7 +110,7 @@ fn tcp(snmp: &str, netstat: &str) -> Option<Tcp> {
     Some(Tcp {
         segments: named(snmp, "Tcp", "OutSegs")?,
         retransmitted: named(snmp, "Tcp", "RetransSegs")?,
-        probes: named(netstat, "TcpExt", "TCPLossProbes")?,
+        probes: named(netstat, "TcpExt", "TCPLossProbes").unwrap_or(0),
         listen_overflows: named(netstat, "TcpExt", "ListenOverflows")?,
         listen_drops: named(netstat, "TcpExt", "ListenDrops")?,
     })
