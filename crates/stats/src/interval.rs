@@ -12,13 +12,6 @@ pub struct Interval {
     pub high: f64,
 }
 
-impl Interval {
-    /// Whether the interval lies wholly inside `[low, high]`.
-    pub fn within(&self, low: f64, high: f64) -> bool {
-        self.low >= low && self.high <= high
-    }
-}
-
 /// The ratio of two systems over blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairedRatio {
