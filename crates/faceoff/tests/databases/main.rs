@@ -268,6 +268,31 @@ fn a_bank_that_lies_is_found_out_and_disqualified_though_every_answer_is_right()
 }
 
 #[test]
+#[ignore = "fetches PostgreSQL, Go modules and what Java's banks need; part of `make test-all`"]
+fn a_transaction_is_whole_though_its_client_hangs_up() {
+    let banks = ["bank-go", "bank-java", "bank-reactive"];
+    let folder = Folder::of(3, "bank-fair", &banks[1..]);
+    folder.check(&[&["postgres"][..], &banks[..]].concat(), None);
+    let mut impatient = std::fs::read_to_string(folder.path("experiments/chaos.toml")).unwrap();
+    for (patient, now) in [("connections = 8", "connections = 64"), ("\"2s\"", "\"15ms\""), ("\"900ms\"", "\"10s\"")] {
+        assert!(impatient.contains(patient), "it is written otherwise now");
+        impatient = impatient.replace(patient, now);
+    }
+    std::fs::write(folder.path("experiments/chaos.toml"), impatient).unwrap();
+    let output = folder.faceoff(&["run", "chaos", "--out", "r"]).output().unwrap();
+    let record = Record::read(&folder.path("r")).unwrap_or_else(|e| panic!("{e:?}: {output:?}"));
+    assert_eq!(record.trials.len(), 3 * banks.len(), "{output:?}");
+    for bank in banks {
+        let trials = || record.trials.iter().filter(|trial| trial.contender.to_string() == bank);
+        let hung_up: u64 = trials().flat_map(|trial| &trial.measurements).map(|measured| measured.counts.timed_out).sum();
+        assert!(hung_up > 100, "{bank}: {output:?}");
+        let checks: Vec<_> = trials().flat_map(|trial| &trial.database.as_ref().unwrap().checks).collect();
+        assert!(checks.len() >= 3 && checks.iter().all(|checked| checked.broken().is_empty()), "{bank}: {checks:?}");
+        println!("{bank}: {hung_up} hung up");
+    }
+}
+
+#[test]
 #[ignore = "fetches PostgreSQL, Go modules and what Java's banks need, and takes more than half an hour; FACEOFF_CHAOS_BLOCKS says how many blocks of three trials; part of `make test-all`"]
 fn every_acknowledged_write_is_there_whoever_is_killed_when() {
     // Of ten trials about nine are killed.

@@ -3,7 +3,6 @@ package faceoff.bank;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.r2dbc.core.DatabaseClient;
 import org.springframework.stereotype.Repository;
-import org.springframework.transaction.reactive.TransactionalOperator;
 import reactor.core.publisher.Mono;
 
 /** The accounts, in PostgreSQL. A balance is what came in less what went out. */
@@ -19,12 +18,12 @@ class Accounts {
     private static final String LOCK_CLIENT = "SELECT count(*) FROM (SELECT id FROM client WHERE id = $1 FOR UPDATE) AS payer";
 
     private final DatabaseClient database;
-    private final TransactionalOperator together;
+    private final WholeTransactions transactions;
     private final boolean overdraft;
 
-    Accounts(DatabaseClient database, TransactionalOperator together, @Value("${bank.overdraft}") boolean overdraft) {
+    Accounts(DatabaseClient database, WholeTransactions transactions, @Value("${bank.overdraft}") boolean overdraft) {
         this.database = database;
-        this.together = together;
+        this.transactions = transactions;
         this.overdraft = overdraft;
     }
 
@@ -33,7 +32,7 @@ class Accounts {
         Mono<Client> stored = number(INSERT_CLIENT)
                 .map(Number::intValue)
                 .flatMap(id -> number(INSERT_TRANSACTION, 0, id, balance).thenReturn(new Client(id, "", "", "")));
-        return together.transactional(stored);
+        return transactions.run(stored);
     }
 
     /** Stores a transfer; empty where its payer has less or is none, and that is refused. */
@@ -48,7 +47,7 @@ class Accounts {
                 .flatMap(payer -> balance(transfer.from()))
                 .filter(balance -> balance >= transfer.amount())
                 .flatMap(enough -> store(transfer));
-        return together.transactional(paid);
+        return transactions.run(paid);
     }
 
     private Mono<Transaction> store(Transfer transfer) {
