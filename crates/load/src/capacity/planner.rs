@@ -30,9 +30,12 @@ pub struct Next {
 ///
 /// A round of these has a random level in each of six equal stretches (on a logarithmic axis) around the edge as a logistic curve through all
 /// probes has it so far, in random order, so that neither drift nor the probe before can pass for the level. Rounds narrow as far as the answers let them.
+/// One whose probes all came out alike, against a level of the search, says that the system is not what it was then (a JVM that got warm): doubling or
+/// halving goes on from there.
 pub struct Planner<'c> {
     capacity: &'c Capacity,
     seed: u64,
+    /// What rounds are spread by.
     held: Vec<Held>,
     /// The highest level of the search that was kept, the lowest that was not.
     kept: Option<f64>,
@@ -41,6 +44,8 @@ pub struct Planner<'c> {
     out_of_reach: Option<(f64, Unfit)>,
     /// Of a round, the next last.
     queue: Vec<f64>,
+    /// What the round's probes said so far.
+    said: Vec<Held>,
     left: u32,
     rounds: u64,
 }
@@ -56,6 +61,7 @@ impl<'c> Planner<'c> {
             broken: None,
             out_of_reach: None,
             queue: Vec::new(),
+            said: Vec::new(),
             left: capacity.probes,
             rounds: 0,
         }
@@ -82,6 +88,9 @@ impl<'c> Planner<'c> {
             }
         }
         if self.queue.is_empty() {
+            if self.has_moved() {
+                return self.next_level();
+            }
             self.queue = self.round();
         }
         self.queue.last().map(|level| Next { level: *level, at_edge: true })
@@ -95,6 +104,7 @@ impl<'c> Planner<'c> {
         let Some(held) = held else { return };
         self.held.push(Held { level: next.level, held });
         if next.at_edge {
+            self.said.push(Held { level: next.level, held });
             return;
         }
         match held {
@@ -115,6 +125,24 @@ impl<'c> Planner<'c> {
     /// Why the generator could make no more, where the search ended at that and not at what was probed.
     pub fn bound_by(&self) -> Option<Unfit> {
         self.out_of_reach.filter(|_| self.broken.is_none()).map(|(_, why)| why)
+    }
+
+    /// Whether the round that is over says that the edge lies elsewhere now, which the search is told then.
+    fn has_moved(&mut self) -> bool {
+        let said = std::mem::take(&mut self.said);
+        let (Some(kept), Some(broken), true) = (self.kept, self.broken, said.len() == ROUND as usize) else { return false };
+        let low = said.iter().map(|held| held.level).fold(f64::INFINITY, f64::min);
+        let high = said.iter().map(|held| held.level).fold(0.0, f64::max);
+        if high > broken && said.iter().all(|held| held.held) {
+            (self.kept, self.broken) = (Some(high), None);
+            self.held.retain(|held| held.held || held.level > high);
+        } else if low < kept && said.iter().all(|held| !held.held) {
+            (self.kept, self.broken) = (None, Some(low));
+            self.held.retain(|held| !held.held || held.level < low);
+        } else {
+            return false;
+        }
+        true
     }
 
     fn whole(&self, level: f64) -> f64 {
@@ -200,6 +228,24 @@ mod tests {
         assert_eq!(all.iter().filter(|(next, _)| next.at_edge).count(), 24);
         let levels: Vec<f64> = all.iter().take(4).map(|(next, _)| next.level).collect();
         assert_eq!(levels, [10.0, 20.0, 40.0, 80.0]);
+    }
+
+    /// A JVM that gets warm while it is searched, and whoever tires.
+    #[test]
+    fn an_edge_that_moves_is_followed() {
+        for (before, after) in [(150.0, 400.0), (400.0, 150.0)] {
+            for seed in 0..20 {
+                let mut asked = 0;
+                let all = probed(&capacity(users(), 10.0, 1e6), seed, |level| {
+                    asked += 1;
+                    f64::from(u8::from(level < if asked <= 8 { before } else { after }))
+                });
+                let found = edge(&all, seed).unwrap_or_else(|| panic!("{before} to {after}, seed {seed}: {all:?}"));
+                // What the search was told before is answered by nobody now, and widens what is found.
+                let holds = found.interval.low <= after && after <= found.interval.high;
+                assert!(holds && (found.level / after).ln().abs() < 0.5, "{before} to {after}, seed {seed}: {found:?}, {all:?}");
+            }
+        }
     }
 
     #[test]
