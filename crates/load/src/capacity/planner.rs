@@ -31,7 +31,7 @@ pub struct Next {
 /// A round of these has a random level in each of six equal stretches (on a logarithmic axis) around the edge as a logistic curve through all
 /// probes has it so far, in random order, so that neither drift nor the probe before can pass for the level. Rounds narrow as far as the answers let them.
 /// One whose probes all came out alike, against a level of the search, says that the system is not what it was then (a JVM that got warm): doubling or
-/// halving goes on from there.
+/// halving goes on from there, and no later round is spread by what it contradicts.
 pub struct Planner<'c> {
     capacity: &'c Capacity,
     seed: u64,
