@@ -292,10 +292,25 @@ func (c *client) begin(n int) {
 			return
 		}
 	}
+	if r.Limited && r.Hops == 0 {
+		c.skipHead()
+		c.answerLast(string(r.Method))
+		return
+	}
 	if c.route.OpenAPI != nil && !c.describe() {
 		return
 	}
 	c.venture()
+}
+
+// answerLast answers OPTIONS and TRACE as their last receiver (RFC 9110, 9.3.7 and 9.3.8). TRACE would show what the
+// servers before this one have added to a request, credentials among it.
+func (c *client) answerLast(method string) {
+	if method == "OPTIONS" {
+		c.fail(204, "")
+	} else {
+		c.fail(501, "TRACE is not answered here")
+	}
 }
 
 // venture goes on with a request that may go on, unless it meets its route's fault.

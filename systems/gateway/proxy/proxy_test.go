@@ -134,6 +134,32 @@ func TestAmbiguousRequestsAreRefusedAndTheConnectionEnds(t *testing.T) {
 	g.counted(t, "gateway_upstream_connections_total", 0)
 }
 
+func TestMaxForwardsEndsHere(t *testing.T) { // RFC 9110, 7.6.2
+	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header["Max-Forwards"]; r.Method != "OPTIONS" || !slices.Equal(got, []string{"1"}) {
+			t.Errorf("%s with %q went on", r.Method, got)
+		}
+		fmt.Fprint(w, "ok")
+	})
+	g := start(t, upstream, nil)
+	c := connectTo(t, g.address)
+	c.say("OPTIONS /product/ HTTP/1.1\nHost: a\nMax-Forwards: 0\n\n")
+	if response := c.answer("OPTIONS"); response.StatusCode != 204 || response.Close {
+		t.Errorf("%d, to be closed: %v", response.StatusCode, response.Close)
+	}
+	c.say("OPTIONS /product/ HTTP/1.1\nHost: a\nMax-Forwards: 2\n\n")
+	if got := body(t, c.answer("OPTIONS")); got != "ok" {
+		t.Errorf("%q", got)
+	}
+	c.say("TRACE /product/ HTTP/1.1\nHost: a\nCookie: secret\nMax-Forwards: 0\n\n")
+	wantError(t, c.answer("TRACE"), http.StatusNotImplemented)
+	f := connectFramed(t, g.address)
+	f.ask(1, true, ":method", "OPTIONS", ":scheme", "http", ":authority", "a", ":path", "/product/", "max-forwards", "0")
+	if status := f.status(1); status != "204" || !f.over {
+		t.Errorf("status %s, the end: %v", status, f.over)
+	}
+}
+
 func TestABadChunkIsRefused(t *testing.T) {
 	upstream := startRaw(t, func(_ net.Conn, r *bufio.Reader) {
 		request, err := http.ReadRequest(r)

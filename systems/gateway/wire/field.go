@@ -25,6 +25,7 @@ const (
 	XForwardedProto
 	Date
 	HTTP2Settings
+	MaxForwards
 	known // how many there are
 )
 
@@ -34,6 +35,7 @@ var names = [known]string{
 	ProxyConnection: "proxy-connection", ProxyAuthenticate: "proxy-authenticate", ProxyAuthorization: "proxy-authorization",
 	Forwarded: "forwarded", XForwardedFor: "x-forwarded-for", XForwardedHost: "x-forwarded-host",
 	XForwardedProto: "x-forwarded-proto", Date: "date", HTTP2Settings: "http2-settings",
+	MaxForwards: "max-forwards",
 }
 
 // byLength has the names of each length, as few candidates as that leaves.

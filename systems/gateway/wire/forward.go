@@ -44,6 +44,11 @@ func AppendRequest(to []byte, r *Request, o *Outbound) []byte {
 		to = appendField(to, field.Name, field.Value)
 	}
 	to = appendForwarded(to, r, o)
+	if r.Limited {
+		to = append(to, "Max-Forwards: "...)
+		to = AppendDecimal(to, r.Hops-1)
+		to = append(to, "\r\n"...)
+	}
 	to = append(to, o.Lines...)
 	if o.Via != "" {
 		to = append(to, "Via: "...)
@@ -88,6 +93,8 @@ func passes(r *Request, id ID, trusted bool) bool {
 		return r.Continue
 	case Trailer:
 		return r.Body.Kind == Chunked
+	case MaxForwards:
+		return !r.Limited // written anew
 	}
 	return true
 }

@@ -59,6 +59,9 @@ func TestWhatAGatewayAddsToARequest(t *testing.T) {
 		want          []string
 	}{
 		{"9110 7.6.3", lines("GET / HTTP/1.0", "Via: 1.0 fred"), []string{"Via: 1.0 fred\r\n", "Via: 1.0 gateway\r\n"}},
+		{"9110 7.6.2", lines("OPTIONS / HTTP/1.1", "Host: a", "Connection: Max-Forwards", "Max-Forwards: 10"), []string{"\r\nMax-Forwards: 9\r\n"}},
+		{"9110 7.6.2", lines("TRACE / HTTP/1.1", "Host: a", "Max-Forwards: 1"), []string{"\r\nMax-Forwards: 0\r\n"}},
+		{"9110 7.6.2", lines("GET / HTTP/1.1", "Host: a", "Max-Forwards: 0"), []string{"\r\nMax-Forwards: 0\r\n"}},
 		{"9110 7.8", lines("GET / HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: websocket"), []string{"Connection: Upgrade\r\nUpgrade: websocket\r\n"}},
 		{"9110 10.1.4", lines("GET / HTTP/1.1", "Host: a", "Connection: TE", "TE: trailers"), []string{"Connection: TE\r\nTE: trailers\r\n"}},
 		{"9112 6.2", lines("POST / HTTP/1.1", "Host: a", "Content-Length: 007"), []string{"Content-Length: 7\r\n"}},

@@ -16,6 +16,8 @@ type Request struct {
 	Upgrade  []byte
 	Continue bool // it waits for 100 before it sends its body
 	Trailers bool // it understands trailers
+	Limited  bool // TRACE or OPTIONS that may pass no more than Hops further servers
+	Hops     int64
 
 	plain []byte // scratch for Path
 }
@@ -145,6 +147,9 @@ func (r *Request) understand(target []byte) error {
 	if err := r.dropNamed(); err != nil {
 		return err
 	}
+	if err := r.limitHops(); err != nil {
+		return err
+	}
 	r.Close = r.HasOption(Connection, "close") || (r.Minor == 0 && !r.HasOption(Connection, "keep-alive"))
 	r.Trailers = r.HasOption(TE, "trailers") && r.HasOption(Connection, "te")
 
@@ -159,5 +164,19 @@ func (r *Request) understand(target []byte) error {
 		}
 		r.Continue = r.Body.Kind != None
 	}
+	return nil
+}
+
+// limitHops reads Max-Forwards, which means something with two methods only (RFC 9110, 7.6.2).
+func (r *Request) limitHops() error {
+	r.Limited = r.Has(MaxForwards) && (string(r.Method) == "OPTIONS" || string(r.Method) == "TRACE")
+	if !r.Limited {
+		return nil
+	}
+	hops, number := decimal(r.Value(MaxForwards))
+	if !number || r.count[MaxForwards] > 1 {
+		return bad("Max-Forwards is not one number")
+	}
+	r.Hops = hops
 	return nil
 }

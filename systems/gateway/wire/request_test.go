@@ -85,6 +85,8 @@ var refusedRequests = []struct {
 	{"9112 6.2", "two lengths", lines("POST / HTTP/1.1", "Host: a", "Content-Length: 3", "Content-Length: 4"), 400},
 	{"9112 6.2", "one length twice", lines("POST / HTTP/1.1", "Host: a", "Content-Length: 3", "Content-Length: 3"), 400},
 	{"9112 6.2", "a list of lengths", lines("POST / HTTP/1.1", "Host: a", "Content-Length: 3, 3"), 400},
+	{"9110 7.6.2", "Max-Forwards that is no number", lines("OPTIONS / HTTP/1.1", "Host: a", "Max-Forwards: -1"), 400},
+	{"9110 7.6.2", "Max-Forwards twice", lines("TRACE / HTTP/1.1", "Host: a", "Max-Forwards: 1", "Max-Forwards: 2"), 400},
 	{"9110 8.6", "a negative length", lines("POST / HTTP/1.1", "Host: a", "Content-Length: -1"), 400},
 	{"9110 8.6", "a signed length", lines("POST / HTTP/1.1", "Host: a", "Content-Length: +1"), 400},
 	{"9110 8.6", "a hexadecimal length", lines("POST / HTTP/1.1", "Host: a", "Content-Length: 0x1"), 400},
