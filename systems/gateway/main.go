@@ -22,6 +22,7 @@ import (
 	"faceoff/systems/gateway/config"
 	"faceoff/systems/gateway/proxy"
 	"faceoff/systems/gateway/route"
+	"faceoff/systems/gateway/spans"
 )
 
 func main() {
@@ -107,6 +108,11 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 		}
 		c.Server.Access = proxy.NewAccess(lines)
 		defer c.Server.Access.Close()
+	}
+	if c.Spans.To != "" {
+		exporter := spans.New(c.Spans.To, c.Spans.Service, func(line string) { logger.Print(line) })
+		c.Server.Spans = proxy.NewSpans(exporter.Send)
+		defer c.Server.Spans.Close()
 	}
 	listener, err := proxy.Listen(c.Listen)
 	if err != nil {

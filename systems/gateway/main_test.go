@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -118,11 +119,20 @@ func TestAStopWaitsForNoKeys(t *testing.T) {
 func TestItRunsReadsItsFileAgainAndStops(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.Path) }))
 	defer upstream.Close()
+	var told atomic.Int64
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		if r.URL.Path != "/v1/traces" || !strings.Contains(string(text), `{"key":"service.name","value":{"stringValue":"shop"}}`) {
+			t.Errorf("%s %s", r.URL, text)
+		}
+		told.Add(int64(strings.Count(string(text), `"traceId":`)))
+	}))
+	defer collector.Close()
 	listen, admin := free(t), free(t)
 	file := filepath.Join(t.TempDir(), "gateway.yaml")
 	write := func(prefix, more string) {
-		text := fmt.Sprintf("listen: %s\nadmin: %s\nupstreams:\n  one:\n    servers: [%q]\nroutes:\n  - {path: %s, replace: /, upstream: one}\n%s",
-			listen, admin, upstream.Listener.Addr(), prefix, more)
+		text := fmt.Sprintf("listen: %s\nadmin: %s\nspans: {to: %q, service: shop}\nupstreams:\n  one:\n    servers: [%q]\nroutes:\n  - {path: %s, replace: /, upstream: one, trace: 100%%}\n%s",
+			listen, admin, collector.URL, upstream.Listener.Addr(), prefix, more)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +182,7 @@ func TestItRunsReadsItsFileAgainAndStops(t *testing.T) {
 	write("wrong", "")
 	hup()
 	until(t, "the refusal", func() bool { return strings.Contains(logged.String(), "stays as it was") })
-	if !strings.Contains(logged.String(), "gateway.yaml:7: `path` is \"wrong\"\n  hint: ") {
+	if !strings.Contains(logged.String(), "gateway.yaml:8: `path` is \"wrong\"\n  hint: ") {
 		t.Errorf("%s", logged.String())
 	}
 	if status, _ := get(t, "http://"+listen+"/b/x"); status != 200 {
@@ -211,6 +221,9 @@ func TestItRunsReadsItsFileAgainAndStops(t *testing.T) {
 		}
 	case <-time.After(patience):
 		t.Fatal("it does not stop")
+	}
+	if got := told.Load(); got != 4 {
+		t.Errorf("the collector was told of %d requests, the last ones on stopping", got)
 	}
 }
 

@@ -78,7 +78,7 @@ func (r *reloader) reload(ctx context.Context) {
 		r.logger.Printf("the configuration stays as it was: %v", err)
 		return
 	}
-	again.Server.Access = r.began.Server.Access
+	again.Server.Access, again.Server.Spans = r.began.Server.Access, r.began.Server.Spans
 	if r.settings.access != "" {
 		again.Access = r.settings.access
 	}

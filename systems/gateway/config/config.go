@@ -32,6 +32,7 @@ type Config struct {
 	Watch     time.Duration // how often its files are looked at; zero: never
 	Files     []string      // that it was read from
 	Access    string        // a file, "stdout" or "stderr"; empty for none
+	Spans     Spans
 	Stop      time.Duration // for the requests in flight when the process is told to stop
 	Server    proxy.Settings
 	Upstreams []proxy.UpstreamSettings
@@ -111,7 +112,7 @@ func syntax(err error) Problem {
 }
 
 func (r *reader) file(node *yaml.Node, limit uint64, cores int) *Config {
-	t := r.table(node, "", "listen", "tls", "admin", "workers", "limits", "timeouts", "via", "forwarded", "trusted", "access", "watch", "upstreams", "routes")
+	t := r.table(node, "", "listen", "tls", "admin", "workers", "limits", "timeouts", "via", "forwarded", "trusted", "access", "spans", "watch", "upstreams", "routes")
 	c := &Config{}
 	var ok bool
 	if c.Listen, ok = t.address("listen", "127.0.0.1:8080"); !ok && !t.has("listen") {
@@ -122,6 +123,7 @@ func (r *reader) file(node *yaml.Node, limit uint64, cores int) *Config {
 	}
 	c.readTLS(t)
 	c.Access = t.text("access", "", "access.log")
+	c.Spans = t.spans()
 	if t.has("watch") {
 		c.Watch = t.duration("watch", 2*time.Second, shortest, longest)
 	}
@@ -343,15 +345,12 @@ func (u table) server(node *yaml.Node) (address string, weight int) {
 func (t table) methods() []string {
 	all := t.tokens("methods")
 	for _, one := range all {
-		if upper := strings.ToUpper(one); upper != one && standard[upper] {
+		if upper := strings.ToUpper(one); upper != one && wire.IsStandard([]byte(upper)) {
 			t.problem(t.at("methods"), "write `"+upper+"`: the case of methods matters", "`%s` has %q", t.join("methods"), one)
 		}
 	}
 	return all
 }
-
-// standard are the methods of RFC 9110, 9, and PATCH (RFC 5789).
-var standard = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true, "TRACE": true, "CONNECT": true}
 
 func (c *Config) routes(t table, upstreams map[string]int) {
 	if !t.has("routes") {
@@ -468,6 +467,7 @@ func Fixed(before, after *Config) []string {
 		{"`listen`", before.Listen != after.Listen},
 		{"`admin`", before.Admin != after.Admin},
 		{"`access`", before.Access != after.Access},
+		{"`spans`", before.Spans != after.Spans},
 		{"`tls.listen`", before.ListenTLS != after.ListenTLS},
 		{"what stands beside `upstreams` and `routes`", !reflect.DeepEqual(before.Server, after.Server) || before.Stop != after.Stop || before.Watch != after.Watch},
 	} {

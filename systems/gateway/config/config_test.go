@@ -66,6 +66,7 @@ watch: 2s
 tls:
   listen: 127.0.0.1:8443
   certificates: [{certificate: shop.pem, key: shop.key}]
+spans: {to: "http://127.0.0.1:4318"}
 `
 
 var known = outside{
@@ -162,7 +163,7 @@ func TestReadsAFile(t *testing.T) {
 	if split := c.Routes[1].Split; !slices.Equal(split, []route.Part{{Upstream: 0, Upto: 9950}, {Upstream: 1, Upto: route.Whole}}) {
 		t.Errorf("%+v", split)
 	}
-	if r := c.Routes[2]; r.Upstream != 1 || !slices.Equal(r.Hosts, []string{"*.shop.example"}) || len(r.Methods) != 2 || r.Headers[0].Name != "x-canary" || r.Rewrites() || !r.Quiet || *r.Mirror != (route.Part{Upstream: 0, Upto: 1000}) || c.Routes[0].Mirror != nil || c.Routes[0].Quiet || c.Access != "access.log" || c.Watch != 2*time.Second || !slices.Equal(c.Files, []string{"gateway.yaml", "shop.pem", "shop.key", "keys.json"}) {
+	if r := c.Routes[2]; r.Upstream != 1 || !slices.Equal(r.Hosts, []string{"*.shop.example"}) || len(r.Methods) != 2 || r.Headers[0].Name != "x-canary" || r.Rewrites() || !r.Quiet || *r.Mirror != (route.Part{Upstream: 0, Upto: 1000}) || c.Routes[0].Mirror != nil || c.Routes[0].Quiet || c.Access != "access.log" || c.Spans != (Spans{"http://127.0.0.1:4318/v1/traces", "gateway"}) || c.Watch != 2*time.Second || !slices.Equal(c.Files, []string{"gateway.yaml", "shop.pem", "shop.key", "keys.json"}) {
 		t.Errorf("%+v", r)
 	}
 	if c.Routes[0].Guard != nil || c.Routes[2].Guard == nil {
@@ -293,6 +294,8 @@ func TestWhatIsWrongIsToldWithLineAndCure(t *testing.T) {
 		{"admin: 127.0.0.1:9901", "admin: 0.0.0.0:9901", "gateway.yaml:2: `admin` is not on loopback"},
 		{"workers: 2", "workers: 2\nworkers: 3", "gateway.yaml:4: `workers` stands twice"},
 		{"workers: 2", "workers: 0", "gateway.yaml:3: `workers` is \"0\"\n  hint: write a whole number from 1 to 256"},
+		{"to: \"http://127.0.0.1:4318\"", "to: collector:4318", "`spans.to` is no place for spans: it is no address of http or https\n  hint: write the address of a collector"},
+		{"to: \"http://127.0.0.1:4318\"", "service: shop", "`spans.to` is no place for spans"},
 		{"workers: 2", "wrokers: 2", "gateway.yaml:3: `wrokers` is not known in the file\n  hint: did you mean `workers`?"},
 		{"head: 8KB", "head: 8", "gateway.yaml:4: `limits.head` is \"8\""},
 		{"head: 8KB", "head: 99999999999999999999KB", "`limits.head` is"},

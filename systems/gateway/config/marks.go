@@ -12,6 +12,7 @@ import (
 
 	"faceoff/systems/gateway/mark"
 	"faceoff/systems/gateway/press"
+	"faceoff/systems/gateway/spans"
 	"faceoff/systems/gateway/wire"
 )
 
@@ -26,6 +27,22 @@ func (r table) marks() *mark.Rules {
 		return nil
 	}
 	return rules
+}
+
+// Spans says which collector of OpenTelemetry is told of sampled traces, and by which name of this service. Without To, none is.
+type Spans struct{ To, Service string }
+
+// spans reads `{to: http://127.0.0.1:4318, service: gateway}`.
+func (t table) spans() Spans {
+	if !t.has("spans") {
+		return Spans{}
+	}
+	s := t.table("spans", "to", "service")
+	to, err := spans.Address(s.text("to", "", "http://127.0.0.1:4318"))
+	if err != nil {
+		s.problem(s.at("to"), "write the address of a collector, such as `to: http://127.0.0.1:4318`", "`spans.to` is no place for spans: %v", err)
+	}
+	return Spans{to, s.text("service", "gateway", "gateway")}
 }
 
 // fields reads `{set: {NAME: value}, remove: [NAME]}`.

@@ -71,6 +71,7 @@ func TestTheSchemaKnowsWhatTheReaderKnows(t *testing.T) {
 		{"KEY: 1", nil},
 		{"tls: {KEY: 1}", []string{"tls"}},
 		{"tls: {certificates: [{KEY: 1}]}", []string{"tls", "certificates", "*"}},
+		{"spans: {KEY: 1}", []string{"spans"}},
 		{"limits: {KEY: 1}", []string{"limits"}},
 		{"timeouts: {KEY: 1}", []string{"timeouts"}},
 		{"upstreams: {a: {KEY: 1}}", []string{"upstreams", "*"}},

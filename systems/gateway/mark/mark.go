@@ -4,6 +4,7 @@ package mark
 
 import (
 	"math/rand/v2"
+	"strings"
 
 	"faceoff/systems/gateway/wire"
 )
@@ -29,6 +30,9 @@ type Mark struct {
 	ID    []byte // its name, empty without
 	Trace []byte // that of its trace
 
+	Span, Parent []byte // that of its part of the trace, and of the part which asked for it; that may be empty
+	Sampled      bool   // somebody keeps the trace
+
 	Request, Answer Fields // for the upstream, and for the client
 
 	Preflight bool // it asks what a page of another origin may do, and is answered here
@@ -44,7 +48,7 @@ const (
 
 // Begin gives a request what its route says. A name and a trace that it has already are kept where the client is trusted.
 func (m *Mark) Begin(rules *Rules, r *wire.Request, trusted bool) {
-	m.ID, m.Trace = m.ID[:0], m.Trace[:0]
+	m.ID, m.Trace, m.Span, m.Parent, m.Sampled = m.ID[:0], m.Trace[:0], m.Span[:0], m.Parent[:0], false
 	m.Request.Lines = append(m.Request.Lines[:0], rules.Request.Lines...)
 	m.Request.Drop = append(m.Request.Drop[:0], rules.Request.Drop...)
 	m.Answer.Lines = append(m.Answer.Lines[:0], rules.Answer.Lines...)
@@ -81,6 +85,7 @@ func (m *Mark) trace(sampled float64, r *wire.Request, trusted bool) {
 	switch {
 	case goesOn:
 		m.Trace = append(m.Trace, given[3:35]...)
+		m.Parent = append(m.Parent, given[36:52]...)
 		flags = string(given[53:55])
 	default:
 		m.Trace = appendHex(appendHex(m.Trace, some()), some())
@@ -90,9 +95,11 @@ func (m *Mark) trace(sampled float64, r *wire.Request, trusted bool) {
 	}
 	to = append(to, m.Trace...)
 	to = append(to, '-')
-	to = appendHex(to, some())
+	m.Span = appendHex(m.Span, some())
+	to = append(to, m.Span...)
 	to = append(to, '-')
 	to = append(to, flags...)
+	m.Sampled = strings.IndexByte(digits, flags[1])&1 == 1
 	m.Request.set(traceparent, to)
 	if !goesOn {
 		m.Request.Drop = append(m.Request.Drop, tracestate) // of another trace

@@ -2,90 +2,47 @@ package proxy
 
 import (
 	"io"
-	"sync/atomic"
 	"time"
 
 	"faceoff/systems/gateway/wire"
 )
 
-// Access is where a line for each request goes. Writing never holds a worker up: what the writer cannot take in time is
-// dropped and counted.
-type Access struct {
-	blocks  chan block
-	ended   chan struct{}
-	dropped atomic.Int64
-}
-
-// block is lines of one worker.
-type block struct {
-	text  []byte
-	lines int
-}
-
-const (
-	blockSize = 16 << 10 // a worker hands its lines on when they are as many, or when it goes to sleep
-	blocksLet = 256      // waiting for the writer
-
-	lastLines = time.Second // that whoever reads the lines may take for the last of them, as the gateway is to end
-)
+// Access is where a line for each request goes.
+type Access struct{ outlet }
 
 // NewAccess begins to write to a place, which nobody else writes to.
 func NewAccess(to io.Writer) *Access {
-	a := &Access{blocks: make(chan block, blocksLet), ended: make(chan struct{})}
-	go func() {
-		defer close(a.ended)
-		for b := range a.blocks {
-			if _, err := to.Write(b.text); err != nil {
-				a.dropped.Add(int64(b.lines))
-			}
+	a := &Access{}
+	a.open(0, 0, func(text []byte, lines int) int {
+		if _, err := to.Write(text); err != nil {
+			return lines
 		}
-	}()
+		return 0
+	})
 	return a
 }
 
-// Close waits until all lines are written, or some of them were not taken for as long as is let. No worker may be running.
-func (a *Access) Close() {
-	close(a.blocks)
-	select {
-	case <-a.ended:
-	case <-time.After(lastLines):
-	}
-}
-
-// handOn gives a worker's lines to the writer.
-func (w *worker) handOn() {
-	if w.lines == 0 {
-		return
-	}
-	access := w.server.settings.Access
-	select {
-	case access.blocks <- block{w.line, w.lines}:
-		w.line = make([]byte, 0, blockSize+1<<10)
-	default:
-		access.dropped.Add(int64(w.lines))
-		w.line = w.line[:0]
-	}
-	w.lines = 0
-}
-
-// account is what a line tells of an exchange beside its outcome.
+// account is what a line, and a span, tell of an exchange beside its outcome.
 type account struct {
-	on     bool
+	on     bool // a line is wanted
 	begun  time.Duration
 	status int
 	said   int64  // bytes, of heads too, that went to the client
 	asked  []byte // the method and the target, as JSON has them
 	error  string // why it was the gateway that answered
+	span   []byte // the beginning of a span, empty where none is wanted
+	start  int64  // of the span, since 1970 in ns
 }
 
-// openAccount notes what was asked, before the bytes are gone. It does nothing where no line is wanted.
+// openAccount notes what was asked, before the bytes are gone.
 func (c *client) openAccount() {
 	w := c.w
+	c.account = account{begun: w.wheel.now, asked: c.account.asked[:0], span: c.account.span[:0]}
 	if w.server.settings.Access == nil || (c.route != nil && c.route.Quiet) {
 		return
 	}
 	r := &w.request
-	asked := append(c.account.asked[:0], `"method":"`...)
+	asked := append(c.account.asked, `"method":"`...)
 	asked = append(asked, r.Method...) // a token has nothing to escape
 	asked = append(asked, `","host":"`...)
 	asked = append(asked, r.Host...) // nor has a host
@@ -93,7 +50,7 @@ func (c *client) openAccount() {
 	asked = appendJSON(asked, r.Path)
 	asked = appendJSON(asked, r.Query)
 	asked = append(asked, '"')
-	c.account = account{on: true, begun: w.wheel.now, asked: asked}
+	c.account.on, c.account.asked = true, asked
 }
 
 // appendJSON writes what a target may consist of within a JSON string.
@@ -110,12 +67,13 @@ func appendJSON(to, text []byte) []byte {
 // refuseAccount opens the account of a request that was not understood.
 func (c *client) refuseAccount() {
 	if c.w.server.settings.Access != nil {
-		c.account = account{on: true, begun: c.w.wheel.now, asked: c.account.asked[:0]}
+		c.account = account{on: true, begun: c.w.wheel.now, asked: c.account.asked[:0], span: c.account.span[:0]}
 	}
 }
 
-// closeAccount writes the line.
+// closeAccount writes the line, and the span.
 func (c *client) closeAccount() {
+	c.closeSpan()
 	a := &c.account
 	if !a.on {
 		return
@@ -123,7 +81,7 @@ func (c *client) closeAccount() {
 	a.on = false
 	w := c.w
 	now := time.Now().UTC()
-	to := append(w.line, `{"time":"`...)
+	to := append(w.lines.text, `{"time":"`...)
 	to = now.AppendFormat(to, "2006-01-02T15:04:05.000Z")
 	to = append(to, `","client":"`...)
 	to = append(to, c.address...)
@@ -155,8 +113,5 @@ func (c *client) closeAccount() {
 		to = append(to, a.error...)
 		to = append(to, '"')
 	}
-	w.line = append(to, "}\n"...)
-	if w.lines++; len(w.line) >= blockSize {
-		w.handOn()
-	}
+	w.lines.add(append(to, "}\n"...), &w.server.settings.Access.outlet)
 }

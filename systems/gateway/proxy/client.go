@@ -278,6 +278,7 @@ func (c *client) begin(n int) {
 			c.mark = &mark.Mark{}
 		}
 		c.mark.Begin(rules, r, c.trusted)
+		c.openSpan()
 		if c.mark.Preflight {
 			c.skipHead()
 			c.fail(204, "")
@@ -450,6 +451,9 @@ func (c *client) next() {
 	}
 	if cap(c.account.asked) > keepRepeat {
 		c.account.asked = nil
+	}
+	if cap(c.account.span) > keepRepeat {
+		c.account.span = nil
 	}
 	if len(c.in.data) > 0 {
 		c.w.wheel.start(&c.timer, c.w.server.settings.HeadTimeout)

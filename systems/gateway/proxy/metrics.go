@@ -87,6 +87,9 @@ func (s *Server) Counts() []Count {
 	if a := s.settings.Access; a != nil {
 		counts = append(counts, Count{"gateway_access_lines_dropped_total", "", "Lines about requests that could not be written in time.", a.dropped.Load(), false})
 	}
+	if spans := s.settings.Spans; spans != nil {
+		counts = append(counts, Count{"gateway_spans_dropped_total", "", "Spans that did not come to the collector.", spans.dropped.Load(), false})
+	}
 	for _, u := range s.table.Load().Upstreams {
 		u.places.mu.Lock()
 		used, coming, waiting := u.Most-u.places.free, u.places.coming, u.places.long

@@ -33,6 +33,7 @@ type Settings struct {
 	Trusted     []netip.Prefix
 	Forwarded   bool
 	Access      *Access // nil writes no line for a request
+	Spans       *Spans  // nil tells nobody of traces
 }
 
 // Table is where requests go. It can be exchanged while requests are under way.

@@ -54,8 +54,7 @@ type worker struct {
 	inbound                         wire.Inbound
 	trailers                        wire.Fields
 
-	line  []byte // lines for Access, not handed on yet
-	lines int
+	lines, spans pile // for Access, and for Spans
 
 	date   []byte // as fields have it
 	second int64  // of date
@@ -120,7 +119,7 @@ func (w *worker) run() error {
 		switch {
 		case len(w.ready) > 0:
 			patience = 0
-		case w.wheel.set > 0 || !w.listening || w.lines > 0:
+		case w.wheel.set > 0 || !w.listening || w.lines.entries+w.spans.entries > 0:
 			patience = int(tick / time.Millisecond)
 		}
 		n, err := wait(w.epoll, w.events, patience, traffic)
@@ -284,6 +283,16 @@ func (w *worker) end() {
 		c.close()
 	}
 	w.handOn()
+}
+
+// handOn gives what it has to tell of requests to those who deliver it.
+func (w *worker) handOn() {
+	if access := w.server.settings.Access; access != nil {
+		w.lines.handOn(&access.outlet)
+	}
+	if spans := w.server.settings.Spans; spans != nil {
+		w.spans.handOn(&spans.outlet)
+	}
 }
 
 // free closes what other workers may still use while they run.

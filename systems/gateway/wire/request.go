@@ -47,6 +47,15 @@ func kind(method []byte) Method {
 	return Unsafe
 }
 
+// IsStandard reports whether a method is of RFC 9110, 9, or PATCH (RFC 5789).
+func IsStandard(method []byte) bool {
+	switch string(method) {
+	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT":
+		return true
+	}
+	return false
+}
+
 // Parse reads a head at the beginning of text and returns how many bytes it takes. Zero means that more is needed. An
 // error is a *Refusal: the client is told, and its connection closed.
 func (r *Request) Parse(text []byte) (int, error) {
