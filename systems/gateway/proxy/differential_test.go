@@ -161,7 +161,7 @@ func TestOthersUnderstandWhatIsPassedOn(t *testing.T) {
 	})
 	patient := func(g *given) { g.HeadTimeout, g.Stall, g.Pace = 100*time.Millisecond, 100*time.Millisecond, 1 }
 	texts := ambiguous()
-	all := func(t *testing.T, before string) [][]string {
+	all := func(t *testing.T, before string) (string, [][]string) {
 		g := start(t, before, patient)
 		answers := make([][]string, len(texts))
 		var next atomic.Int64
@@ -174,9 +174,9 @@ func TestOthersUnderstandWhatIsPassedOn(t *testing.T) {
 			})
 		}
 		clients.Wait()
-		return answers
+		return g.address, answers
 	}
-	want := all(t, far)
+	without, want := all(t, far)
 	through := 0
 	for _, answers := range want {
 		if slices.ContainsFunc(answers, func(s string) bool { return strings.HasPrefix(s, "200 ") }) {
@@ -188,7 +188,12 @@ func TestOthersUnderstandWhatIsPassedOn(t *testing.T) {
 	}
 	for name := range others {
 		t.Run(name, func(t *testing.T) {
-			for i, got := range all(t, startOther(t, name, far)) {
+			with, answers := all(t, startOther(t, name, far))
+			for i, got := range answers {
+				// A machine that holds one of these clients up for long has it shown out without a word. What differs in meaning differs each time.
+				for tries := 0; !slices.Equal(got, want[i]) && tries < 5; tries++ {
+					want[i], got = said(t, without, texts[i]), said(t, with, texts[i])
+				}
 				if !slices.Equal(got, want[i]) {
 					t.Errorf("%q:\nwithout %s %q\nwith it %q", texts[i], name, want[i], got)
 				}
