@@ -34,10 +34,15 @@ type account struct {
 	start  int64  // of the span, since 1970 in ns
 }
 
+// blankAccount begins one, in the memory of the last.
+func (c *client) blankAccount() {
+	c.account = account{begun: c.w.wheel.now, asked: c.account.asked[:0], span: c.account.span[:0]}
+}
+
 // openAccount notes what was asked, before the bytes are gone.
 func (c *client) openAccount() {
 	w := c.w
-	c.account = account{begun: w.wheel.now, asked: c.account.asked[:0], span: c.account.span[:0]}
+	c.blankAccount()
 	if w.server.settings.Access == nil || (c.route != nil && c.route.Quiet) {
 		return
 	}
@@ -66,9 +71,8 @@ func appendJSON(to, text []byte) []byte {
 
 // refuseAccount opens the account of a request that was not understood.
 func (c *client) refuseAccount() {
-	if c.w.server.settings.Access != nil {
-		c.account = account{on: true, begun: c.w.wheel.now, asked: c.account.asked[:0], span: c.account.span[:0]}
-	}
+	c.blankAccount()
+	c.account.on = c.w.server.settings.Access != nil
 }
 
 // closeAccount writes the line, and the span.

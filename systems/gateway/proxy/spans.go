@@ -73,7 +73,8 @@ func (c *client) closeSpan() {
 	if len(a.span) == 0 {
 		return
 	}
-	w, to := c.w, a.span
+	w := c.w
+	to := append(w.spans.text, a.span...)
 	took := time.Since(w.started) - a.begun
 	failure := ""
 	switch {
@@ -91,7 +92,7 @@ func (c *client) closeSpan() {
 	if failure != "" {
 		to = appendAttribute(to, "error.type", []byte(failure))
 	}
-	to = append(to[:len(to)-1], `],"endTimeUnixNano":"`...) // each attribute has a comma behind
+	to = append(to[:len(to)-1], `],"endTimeUnixNano":"`...) // without the comma behind the last attribute
 	to = wire.AppendDecimal(to, a.start+int64(max(took, 0)))
 	if failure != "" {
 		to = append(to, `","status":{"code":2,"message":"`...)
@@ -100,8 +101,8 @@ func (c *client) closeSpan() {
 	} else {
 		to = append(to, `"},`...)
 	}
-	w.spans.add(append(w.spans.text, to...), &w.server.settings.Spans.outlet)
-	a.span = to[:0]
+	w.spans.add(to, &w.server.settings.Spans.outlet)
+	a.span = a.span[:0]
 }
 
 // appendServer tells the name and the port that the client asked for.
@@ -119,19 +120,23 @@ func appendServer(to, host []byte) []byte {
 	return to
 }
 
-// appendNumber tells a number, in whose place OTLP has a string of its digits.
-func appendNumber(to []byte, key string, digits []byte) []byte {
-	to = append(to, `{"key":"`...)
-	to = append(to, key...)
-	to = append(to, `","value":{"intValue":"`...)
-	to = append(to, digits...)
-	return append(to, `"}},`...)
+// appendAttribute tells text.
+func appendAttribute(to []byte, key string, value []byte) []byte {
+	return appendValue(to, key, "stringValue", value)
 }
 
-func appendAttribute(to []byte, key string, value []byte) []byte {
+// appendNumber tells a number, in whose place OTLP has a string of its digits.
+func appendNumber(to []byte, key string, digits []byte) []byte {
+	return appendValue(to, key, "intValue", digits)
+}
+
+// appendValue writes an attribute, with a comma behind.
+func appendValue(to []byte, key, kind string, value []byte) []byte {
 	to = append(to, `{"key":"`...)
 	to = append(to, key...)
-	to = append(to, `","value":{"stringValue":"`...)
+	to = append(to, `","value":{"`...)
+	to = append(to, kind...)
+	to = append(to, `":"`...)
 	to = appendJSON(to, value)
 	return append(to, `"}},`...)
 }
