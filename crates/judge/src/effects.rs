@@ -108,19 +108,18 @@ fn with_terms(starts: &[Start<'_>], terms: &Terms) -> Option<Fit> {
 fn told(fit: &Fit, terms: &Terms, names: &[&str], confidence: f64) -> Vec<Effect> {
     let first = fit.coefficients.len() - terms.len();
     let half = student_t(confidence, fit.degrees_of_freedom);
-    let is_pair = |term: &[usize]| term.len() > 1;
-    let pairs: Vec<f64> = terms.iter().enumerate().filter(|(_, term)| is_pair(term)).map(|(at, _)| fit.p(first + at)).collect();
-    let mut adjusted = holm(&pairs).into_iter();
+    // Factors stand before pairs, and each of the two is a family of its own.
+    let (alone, pairs): (Vec<_>, Vec<_>) = (0..terms.len()).partition(|at| terms[*at].len() == 1);
+    let adjusted: Vec<f64> = [alone, pairs].iter().flat_map(|family| holm(&family.iter().map(|at| fit.p(first + at)).collect::<Vec<_>>())).collect();
     let effect = |(at, term): (usize, &Vec<usize>)| {
-        let p_adjusted = if is_pair(term) { adjusted.next() } else { None };
         let (value, error) = (fit.coefficients[first + at], fit.errors[first + at]);
         Effect {
             factors: term.iter().map(|factor| names[*factor].to_owned()).collect(),
             value,
             interval: Interval { low: value - half * error, high: value + half * error },
-            p_adjusted,
+            p_adjusted: Some(adjusted[at]),
         }
     };
-    let all: Vec<Effect> = terms.iter().enumerate().map(effect).collect();
-    all.into_iter().filter(|e| e.p_adjusted.is_none_or(|p| p <= 1.0 - confidence)).collect()
+    let all = terms.iter().enumerate().map(effect);
+    all.filter(|e| e.factors.len() == 1 || e.p_adjusted.is_some_and(|p| p <= 1.0 - confidence)).collect()
 }

@@ -24,24 +24,27 @@ fn figure(of: &Effects, effect: &Effect) -> String {
     format!("{value} {unit} ({low} to {high}), {} % of the mean", show_number(100.0 * effect.value / of.mean))
 }
 
-/// The factor that costs most of the first metric that has effects.
+/// The factor that changes the first metric that has effects most, in whatever cell. It is picked among all factors in all cells, so it is sure only by a p-value
+/// that allows for both (Holm's among factors, Bonferroni's among cells).
 pub(crate) fn sentence(judgement: &Judgement) -> Option<String> {
-    let of = shown(judgement).find(|e| !e.effects.is_empty())?;
-    let alone = || of.effects.iter().filter(|e| e.factors.len() == 1);
-    let most = alone().max_by(|a, b| a.value.abs().total_cmp(&b.value.abs()))?;
-    let is_sure = |e: &&Effect| e.interval.low > 0.0 || e.interval.high < 0.0;
-    let place = of.cell.as_ref().map(|cell| format!(" in {cell}")).unwrap_or_default();
-    let label = of.metric.describe().label;
-    if !is_sure(&most) {
-        return Some(format!("None of {} factors surely changes {label}{place}.", alone().count()));
+    let first = shown(judgement).find(|e| !e.effects.is_empty())?.metric;
+    let cells: Vec<&Effects> = judgement.effects.iter().filter(|of| of.metric == first && !of.effects.is_empty()).collect();
+    let alone = |of: &&Effects| of.effects.iter().filter(|e| e.factors.len() == 1).count();
+    let all = cells.iter().flat_map(|of| of.effects.iter().filter(|e| e.factors.len() == 1).map(move |e| (*of, e)));
+    let (of, most) = all.max_by(|(_, a), (_, b)| a.value.abs().total_cmp(&b.value.abs()))?;
+    let label = first.describe().label;
+    let is_sure = (most.interval.low > 0.0 || most.interval.high < 0.0) && most.p_adjusted.is_none_or(|p| p * cells.len() as f64 <= 1.0 - of.confidence);
+    if !is_sure {
+        return Some(format!("None of {} factors surely changes {label}.", alone(&of)));
     }
+    let place = of.cell.as_ref().map(|cell| format!(" in {cell}")).unwrap_or_default();
     let verb = if most.value > 0.0 { "adds" } else { "takes away" };
     let (size, [low, high]) = (most.value.abs(), [most.interval.low.abs(), most.interval.high.abs()]);
     Some(format!(
         "{} {verb} most: {} {} of {label} ({} interval {} to {}), {} % of the mean{place}.",
         names(most),
         show_number(size),
-        of.metric.describe().unit,
+        first.describe().unit,
         show_confidence(of.confidence),
         show_number(low.min(high)),
         show_number(low.max(high)),
@@ -60,7 +63,7 @@ pub(crate) fn text(judgement: &Judgement) -> String {
             text += &format!("  undecided: {}\n", of.reason);
         }
         for effect in &of.effects {
-            let more = effect.p_adjusted.map(|p| format!(", together beyond their sum (p {} with Holm's correction)", show_number(p)));
+            let more = effect.p_adjusted.filter(|_| effect.factors.len() > 1).map(|p| format!(", together beyond their sum (p {} with Holm's correction)", show_number(p)));
             text += &format!("  {:<28} {}{}\n", names(effect), figure(of, effect), more.unwrap_or_default());
         }
     }

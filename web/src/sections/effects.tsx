@@ -34,7 +34,7 @@ export function EffectsSection({ effects }: { effects: Effects[] }) {
         </p>
         <DataTable
           title={`What each factor adds in ${cell}`}
-          columns={["Factor", "Metric", "Adds", "Low", "High", "% of the mean", "p (Holm, of pairs)"]}
+          columns={["Factor", "Metric", "Adds", "Low", "High", "% of the mean", "p (Holm)"]}
           texts={2}
           rows={() =>
             here.flatMap((of) =>

@@ -5,7 +5,7 @@ use model::judgement::Picture;
 
 /// So many bytes a request, at least: the shortest line of an access log has about 40, and some log one request in two.
 const BYTES_MIN: f64 = 16.0;
-/// What is written to disks counts from here on: the kernel counts whole pages, and every program writes a few.
+/// What is written to disks counts from here on: the kernel counts whole pages, and every program writes a few. Its output is among it where that is kept in a file.
 const DISK_MIN: u64 = 1 << 20;
 
 pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
@@ -14,7 +14,7 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
         let output = m.usage.signs.output_bytes.filter(|_| trial.pauses.is_empty()).unwrap_or(0);
         let disk = m.usage.signs.disk_bytes.filter(|bytes| *bytes >= DISK_MIN && trial.pauses.is_empty()).unwrap_or(0);
         let bytes = output.max(disk) as f64 / m.counts.settled().max(1) as f64;
-        (m.counts.settled() >= REQUESTS_MIN && bytes >= BYTES_MIN).then_some((bytes, disk > output))
+        (m.counts.settled() >= REQUESTS_MIN && bytes >= BYTES_MIN).then_some((bytes, disk > output + DISK_MIN))
     })?;
     let to_disk = showing.iter().any(|(_, (_, to_disk))| *to_disk);
     Some(Finding {

@@ -182,6 +182,6 @@ pub struct Effect {
     pub value: f64,
     /// Its interval.
     pub interval: Interval,
-    /// Holm's p-value among all pairs of this metric; `None` for a factor.
+    /// Holm's p-value among all factors of this metric, or among all pairs; `None` in judgements that were kept when factors had none.
     pub p_adjusted: Option<f64>,
 }
