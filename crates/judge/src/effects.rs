@@ -110,7 +110,8 @@ fn told(fit: &Fit, terms: &Terms, names: &[&str], confidence: f64) -> Vec<Effect
     let half = student_t(confidence, fit.degrees_of_freedom);
     // Factors stand before pairs, and each of the two is a family of its own.
     let (alone, pairs): (Vec<_>, Vec<_>) = (0..terms.len()).partition(|at| terms[*at].len() == 1);
-    let adjusted: Vec<f64> = [alone, pairs].iter().flat_map(|family| holm(&family.iter().map(|at| fit.p(first + at)).collect::<Vec<_>>())).collect();
+    let adjusted: Vec<f64> =
+        [alone, pairs].iter().flat_map(|family| holm(&family.iter().map(|at| fit.p(first + at)).collect::<Vec<_>>())).collect();
     let effect = |(at, term): (usize, &Vec<usize>)| {
         let (value, error) = (fit.coefficients[first + at], fit.errors[first + at]);
         Effect {

@@ -33,7 +33,8 @@ pub(crate) fn sentence(judgement: &Judgement) -> Option<String> {
     let all = cells.iter().flat_map(|of| of.effects.iter().filter(|e| e.factors.len() == 1).map(move |e| (*of, e)));
     let (of, most) = all.max_by(|(_, a), (_, b)| a.value.abs().total_cmp(&b.value.abs()))?;
     let label = first.describe().label;
-    let is_sure = (most.interval.low > 0.0 || most.interval.high < 0.0) && most.p_adjusted.is_none_or(|p| p * cells.len() as f64 <= 1.0 - of.confidence);
+    let is_sure = (most.interval.low > 0.0 || most.interval.high < 0.0)
+        && most.p_adjusted.is_none_or(|p| p * cells.len() as f64 <= 1.0 - of.confidence);
     if !is_sure {
         return Some(format!("None of {} factors surely changes {label}.", alone(&of)));
     }
@@ -63,7 +64,10 @@ pub(crate) fn text(judgement: &Judgement) -> String {
             text += &format!("  undecided: {}\n", of.reason);
         }
         for effect in &of.effects {
-            let more = effect.p_adjusted.filter(|_| effect.factors.len() > 1).map(|p| format!(", together beyond their sum (p {} with Holm's correction)", show_number(p)));
+            let more = effect
+                .p_adjusted
+                .filter(|_| effect.factors.len() > 1)
+                .map(|p| format!(", together beyond their sum (p {} with Holm's correction)", show_number(p)));
             text += &format!("  {:<28} {}{}\n", names(effect), figure(of, effect), more.unwrap_or_default());
         }
     }
