@@ -14,7 +14,7 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
         let output = m.usage.signs.output_bytes.filter(|_| trial.pauses.is_empty()).unwrap_or(0);
         let disk = m.usage.signs.disk_bytes.filter(|bytes| *bytes >= DISK_MIN && trial.pauses.is_empty()).unwrap_or(0);
         let bytes = output.max(disk) as f64 / m.counts.settled().max(1) as f64;
-        (m.counts.settled() >= REQUESTS_MIN && bytes >= BYTES_MIN).then_some((bytes, disk > output + DISK_MIN))
+        (m.counts.settled() >= REQUESTS_MIN && bytes >= BYTES_MIN).then_some((bytes, disk.saturating_sub(output) > output))
     })?;
     let to_disk = showing.iter().any(|(_, (_, to_disk))| *to_disk);
     Some(Finding {

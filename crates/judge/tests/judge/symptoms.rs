@@ -224,6 +224,8 @@ fn a_log_counts_by_the_request() {
     let with = |output, disk| symptoms(|m| (m.usage.signs.output_bytes, m.usage.signs.disk_bytes) = (Some(output), Some(disk)));
     shows(&with(60 * 4_000, 0), "log-on-hot-path", &["60 bytes", "its output"]);
     shows(&with(0, 500 * 4_000), "log-on-hot-path", &["500 bytes", "files"]);
+    shows(&with(0, 1 << 20), "log-on-hot-path", &["262 bytes", "files"]);
+    shows(&with(500 * 4_000, 501 * 4_000), "log-on-hot-path", &["501 bytes", "its output"]);
     assert!(with(10 * 4_000, 200 * 4_000).is_empty(), "a few pages and lines");
     let mut m = healthy();
     m.usage.signs.output_bytes = Some(60 * 4_000);
