@@ -108,10 +108,9 @@ fn with_terms(starts: &[Start<'_>], terms: &Terms) -> Option<Fit> {
 fn told(fit: &Fit, terms: &Terms, names: &[&str], confidence: f64) -> Vec<Effect> {
     let first = fit.coefficients.len() - terms.len();
     let half = student_t(confidence, fit.degrees_of_freedom);
-    // Factors stand before pairs, and each of the two is a family of its own.
-    let (alone, pairs): (Vec<_>, Vec<_>) = (0..terms.len()).partition(|at| terms[*at].len() == 1);
-    let adjusted: Vec<f64> =
-        [alone, pairs].iter().flat_map(|family| holm(&family.iter().map(|at| fit.p(first + at)).collect::<Vec<_>>())).collect();
+    let p: Vec<f64> = (first..fit.coefficients.len()).map(|at| fit.p(at)).collect();
+    let (alone, pairs) = p.split_at(terms.iter().take_while(|term| term.len() == 1).count());
+    let adjusted = [holm(alone), holm(pairs)].concat();
     let effect = |(at, term): (usize, &Vec<usize>)| {
         let (value, error) = (fit.coefficients[first + at], fit.errors[first + at]);
         Effect {
@@ -122,5 +121,5 @@ fn told(fit: &Fit, terms: &Terms, names: &[&str], confidence: f64) -> Vec<Effect
         }
     };
     let all = terms.iter().enumerate().map(effect);
-    all.filter(|e| e.factors.len() == 1 || e.p_adjusted.is_some_and(|p| p <= 1.0 - confidence)).collect()
+    all.filter(|e| !e.is_pair() || e.p_adjusted.is_some_and(|p| p <= 1.0 - confidence)).collect()
 }

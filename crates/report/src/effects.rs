@@ -24,19 +24,23 @@ fn figure(of: &Effects, effect: &Effect) -> String {
     format!("{value} {unit} ({low} to {high}), {} % of the mean", show_number(100.0 * effect.value / of.mean))
 }
 
+/// Those of factors by themselves.
+fn alone(of: &Effects) -> impl Iterator<Item = &Effect> {
+    of.effects.iter().filter(|e| !e.is_pair())
+}
+
 /// The factor that changes the first metric that has effects most, in whatever cell. It is picked among all factors in all cells, so it is sure only by a p-value
 /// that allows for both (Holm's among factors, Bonferroni's among cells).
 pub(crate) fn sentence(judgement: &Judgement) -> Option<String> {
     let first = shown(judgement).find(|e| !e.effects.is_empty())?.metric;
     let cells: Vec<&Effects> = judgement.effects.iter().filter(|of| of.metric == first && !of.effects.is_empty()).collect();
-    let alone = |of: &&Effects| of.effects.iter().filter(|e| e.factors.len() == 1).count();
-    let all = cells.iter().flat_map(|of| of.effects.iter().filter(|e| e.factors.len() == 1).map(move |e| (*of, e)));
+    let all = cells.iter().flat_map(|of| alone(of).map(move |e| (*of, e)));
     let (of, most) = all.max_by(|(_, a), (_, b)| a.value.abs().total_cmp(&b.value.abs()))?;
     let label = first.describe().label;
     let is_sure = (most.interval.low > 0.0 || most.interval.high < 0.0)
         && most.p_adjusted.is_none_or(|p| p * cells.len() as f64 <= 1.0 - of.confidence);
     if !is_sure {
-        return Some(format!("None of {} factors surely changes {label}.", alone(&of)));
+        return Some(format!("None of {} factors surely changes {label}.", alone(of).count()));
     }
     let place = of.cell.as_ref().map(|cell| format!(" in {cell}")).unwrap_or_default();
     let verb = if most.value > 0.0 { "adds" } else { "takes away" };
@@ -66,7 +70,7 @@ pub(crate) fn text(judgement: &Judgement) -> String {
         for effect in &of.effects {
             let more = effect
                 .p_adjusted
-                .filter(|_| effect.factors.len() > 1)
+                .filter(|_| effect.is_pair())
                 .map(|p| format!(", together beyond their sum (p {} with Holm's correction)", show_number(p)));
             text += &format!("  {:<28} {}{}\n", names(effect), figure(of, effect), more.unwrap_or_default());
         }
@@ -78,7 +82,7 @@ pub(crate) fn text(judgement: &Judgement) -> String {
 pub(crate) fn values(judgement: &Judgement) -> Vec<Value> {
     let effect = |of: &Effects, e: &Effect| {
         json!({
-            "name": names(e), "pair": e.factors.len() > 1, "value": e.value, "low": e.interval.low, "high": e.interval.high,
+            "name": names(e), "pair": e.is_pair(), "value": e.value, "low": e.interval.low, "high": e.interval.high,
             "share": e.value / of.mean, "share_low": e.interval.low / of.mean, "share_high": e.interval.high / of.mean, "p": e.p_adjusted,
             "phrase": figure(of, e),
         })

@@ -185,3 +185,10 @@ pub struct Effect {
     /// Holm's p-value among all factors of this metric, or among all pairs; `None` in judgements that were kept when factors had none.
     pub p_adjusted: Option<f64>,
 }
+
+impl Effect {
+    /// Whether it is that of two factors together.
+    pub fn is_pair(&self) -> bool {
+        self.factors.len() > 1
+    }
+}
