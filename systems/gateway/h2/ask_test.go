@@ -28,7 +28,7 @@ func TestRequestsAsServersAreAsked(t *testing.T) {
 		{lines("OPTIONS * HTTP/1.1", "Host: a"), ":method: OPTIONS|:scheme: http|:path: *|:authority: a", wire.Body{}, false},
 	} {
 		for _, forget := range []bool{false, true} {
-			text, asked := a.AppendRequest(nil, 7, []byte(c.given), false, forget)
+			text, asked := a.AppendRequest(nil, 7, []byte(c.given), false, forget, false)
 			fields, flags := understood(t, text)
 			if got := strings.Join(fields, "|"); got != c.want {
 				t.Errorf("got %s\nwant %s", got, c.want)
@@ -37,14 +37,61 @@ func TestRequestsAsServersAreAsked(t *testing.T) {
 			if (flags[0]&EndStream != 0) != end || flags[0]&EndHeaders == 0 {
 				t.Errorf("%s: flags %v", c.want, flags)
 			}
-			if want := strings.Index(c.given, "\r\n\r\n") + 4; asked != (Asked{want, c.body, c.bare}) {
+			if want := strings.Index(c.given, "\r\n\r\n") + 4; asked != (Asked{Taken: want, Body: c.body, Bare: c.bare}) {
 				t.Errorf("%s: %+v", c.want, asked)
 			}
 		}
 	}
-	secure, _ := a.AppendRequest(nil, 7, []byte(lines("GET / HTTP/1.1", "Host: a")), true, false)
+	secure, _ := a.AppendRequest(nil, 7, []byte(lines("GET / HTTP/1.1", "Host: a")), true, false, false)
 	if fields, _ := understood(t, secure); fields[1] != ":scheme: https" {
 		t.Errorf("%q", fields)
+	}
+}
+
+func TestWebSocketAsServersAreAsked(t *testing.T) { // RFC 8441, 4, 5
+	const upgrade = "Connection: Upgrade|Upgrade: websocket"
+	for _, c := range []struct{ given, want, key string }{
+		{"GET /x HTTP/1.1|Host: a|Sec-WebSocket-Version: 13|sec-websocket-key: k|X: y|" + upgrade,
+			":method: CONNECT|:scheme: http|:path: /x|:authority: a|:protocol: websocket|sec-websocket-version: 13|x: y", "k"},
+		{"GET /x HTTP/1.1|Host: a|" + upgrade, ":method: GET|:scheme: http|:path: /x|:authority: a", ""},
+		{"GET /x HTTP/1.1|Host: a|Sec-WebSocket-Key: k", ":method: GET|:scheme: http|:path: /x|:authority: a|sec-websocket-key: k", ""},
+		{"GET /x HTTP/1.1|Host: a|Sec-WebSocket-Key: k|Sec-WebSocket-Key: l|" + upgrade, ":method: GET|:scheme: http|:path: /x|:authority: a|sec-websocket-key: k|sec-websocket-key: l", ""},
+		{"GET /x HTTP/1.1|Host: a|Sec-WebSocket-Key: k|Connection: Upgrade|Upgrade: other", ":method: GET|:scheme: http|:path: /x|:authority: a|sec-websocket-key: k", ""},
+		{"GET /x HTTP/1.1|Host: a|Sec-WebSocket-Key: k|" + upgrade + "|Content-Length: 0", ":method: GET|:scheme: http|:path: /x|:authority: a|sec-websocket-key: k|content-length: 0", ""},
+		{"POST /x HTTP/1.1|Host: a|Sec-WebSocket-Key: k|" + upgrade, ":method: POST|:scheme: http|:path: /x|:authority: a|sec-websocket-key: k", ""},
+	} {
+		var a Writer
+		given := lines(strings.Split(c.given, "|")...)
+		text, asked := a.AppendRequest(nil, 7, []byte(given), false, false, true)
+		fields, flags := understood(t, text)
+		if got := strings.Join(fields, "|"); got != c.want {
+			t.Errorf("got %s\nwant %s", got, c.want)
+		}
+		if asked.Key != c.key || asked.Taken != len(given) || (asked.Body.Kind == wire.UntilEnd) != (c.key != "") || (flags[0]&EndStream != 0) != (c.key == "") {
+			t.Errorf("%s: %+v, flags %v", c.given, asked, flags)
+		}
+	}
+}
+
+func TestAnswersThatAgreeToWebSocket(t *testing.T) { // RFC 8441, 5
+	agreed := []string{"HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Accept: ok"}
+	for _, c := range []struct {
+		fields []string
+		tunnel bool
+		want   string
+	}{
+		{[]string{":status", "200", "sec-websocket-protocol", "chat"}, true, lines(append(agreed, "sec-websocket-protocol: chat")...)},
+		{[]string{":status", "204", "content-length", "5", "sec-websocket-accept", "its own", "x", "y"}, true, lines(append(agreed, "x: y")...)},
+		{[]string{":status", "403"}, false, lines("HTTP/1.1 403 ", "Transfer-Encoding: chunked")},
+		{[]string{":status", "103"}, false, lines("HTTP/1.1 103 ")},
+	} {
+		head, err := NewReader(16<<10).ReadAnswer(block(c.fields...), false, false, "ok")
+		if err != nil || head.Malformed != "" || head.Tunnel != c.tunnel || string(head.Text) != c.want || (c.tunnel && head.Length != -1) {
+			t.Errorf("%q: %v, %+v\n%s\nwant\n%s", c.fields, err, head, head.Text, c.want)
+		}
+	}
+	if head, err := NewReader(16<<10).ReadAnswer(block(":status", "101"), false, false, "ok"); err != nil || head.Malformed == "" {
+		t.Errorf("%v, %+v", err, head)
 	}
 }
 
@@ -68,7 +115,7 @@ func TestAnswersBecomeThoseOfHTTP11(t *testing.T) {
 	} {
 		r := NewReader(16 << 10)
 		for range 2 { // the second time from the table
-			head, err := r.ReadAnswer(block(c.fields...), c.bare, c.end)
+			head, err := r.ReadAnswer(block(c.fields...), c.bare, c.end, "")
 			if err != nil || head.Malformed != "" || head.Large || string(head.Text) != c.want || head.Length != c.length {
 				t.Errorf("%q: %v, %+v\n%s\nwant\n%s", c.fields, err, head, head.Text, c.want)
 			}
@@ -80,23 +127,28 @@ func TestAnswersBecomeThoseOfHTTP11(t *testing.T) {
 		{":status", "200", "content-length", "5"}, {":status", "200", "content-length", "x"}, {":status", "200", "connection", "close"},
 		{":status", "200", "transfer-encoding", "chunked"}, {":status", "200", "X", "y"}, {":status", "200", "x", "y\r\nz: a"},
 	} {
-		head, err := NewReader(16<<10).ReadAnswer(block(fields...), false, true)
+		head, err := NewReader(16<<10).ReadAnswer(block(fields...), false, true, "")
 		if err != nil || head.Malformed == "" || len(head.Text) > 0 {
 			t.Errorf("%q: %v, %q", fields, err, head.Text)
 		}
 	}
-	if head, err := NewReader(1<<10).ReadAnswer(block(":status", "200", "x", strings.Repeat("y", 1000)), false, true); err != nil || !head.Large || len(head.Text) > 0 {
+	if head, err := NewReader(1<<10).ReadAnswer(block(":status", "200", "x", strings.Repeat("y", 1000)), false, true, ""); err != nil || !head.Large || len(head.Text) > 0 {
 		t.Errorf("%v, %+v", err, head)
 	}
 }
 
 // FuzzAnswer holds, whatever the block: what comes of it is one answer, whole, for the reader of HTTP/1.1, or none.
 func FuzzAnswer(f *testing.F) {
-	f.Add(block(":status", "200", "content-length", "5", "x", "y"), false, false)
-	f.Add(block(":status", "103", "link", "x"), false, false)
-	f.Add(block(":status", "200", "x", "y\r\n\r\nHTTP/1.1 200 OK"), true, true)
-	f.Fuzz(func(t *testing.T, text []byte, bare, end bool) {
-		head, err := NewReader(1<<10).ReadAnswer(text, bare, end)
+	f.Add(block(":status", "200", "content-length", "5", "x", "y"), false, false, false)
+	f.Add(block(":status", "103", "link", "x"), false, false, false)
+	f.Add(block(":status", "200", "x", "y\r\n\r\nHTTP/1.1 200 OK"), true, true, false)
+	f.Add(block(":status", "200", "sec-websocket-protocol", "x", "content-length", "5"), false, false, true)
+	f.Fuzz(func(t *testing.T, text []byte, bare, end, connects bool) {
+		accept := ""
+		if connects {
+			accept, bare = "accepted", false
+		}
+		head, err := NewReader(1<<10).ReadAnswer(text, bare, end, accept)
 		if err != nil {
 			if _, ok := errors.AsType[*Fault](err); !ok {
 				t.Fatal(err)
@@ -114,6 +166,12 @@ func FuzzAnswer(f *testing.F) {
 		n, err := r.Parse(head.Text, kind)
 		if err != nil {
 			return
+		}
+		if head.Tunnel != (r.Status == 101) || (head.Tunnel && (!connects || head.Status/100 != 2 || head.Length != -1 || string(r.Upgrade) != "websocket")) {
+			t.Fatalf("%q: %+v", head.Text, head)
+		}
+		if head.Tunnel {
+			head.Status, head.Length = 101, 0
 		}
 		if n != len(head.Text) || bytes.Count(head.Text, []byte("\r\n\r\n")) != 1 || r.Status != head.Status || r.Close {
 			t.Fatalf("%d bytes of %d: %q: %+v", n, len(head.Text), head.Text, r)

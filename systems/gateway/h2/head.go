@@ -16,7 +16,7 @@ type Reader struct {
 	request, answer                 bool
 	status                          int
 	method, path, scheme, authority string
-	host, protocol                  string
+	host, protocol, accept          string
 	pseudo                          uint8  // which have come
 	plain                           bool   // a field has come that is none
 	fields                          []byte // as lines
@@ -40,7 +40,7 @@ type Head struct {
 	Text      []byte // a request or an answer as HTTP/1.1 has it, or the trailers with their empty line; until the next call
 	Status    int    // of an answer
 	Length    int64  // that of the body, as it is told, or of an answer without one zero; -1 where it is not told
-	Tunnel    bool   // it asks for WebSocket (RFC 8441): what follows is no body
+	Tunnel    bool   // it asks for WebSocket (RFC 8441), or agrees to it: what follows is no body
 	Malformed string // why it cannot be understood; its stream ends
 	Large     bool   // there is more than is let in
 }
@@ -69,10 +69,11 @@ func (r *Reader) Read(block []byte, request, end bool) (Head, error) {
 func (r *Reader) tunnels() bool { return r.method == "CONNECT" && r.protocol == "websocket" }
 
 // ReadAnswer reads the head of an answer, which may be an informational one. bare tells that the request was one whose answer has
-// no body, and end that nothing follows. An error is a *Fault, as with Read.
-func (r *Reader) ReadAnswer(block []byte, bare, end bool) (Head, error) {
+// no body, and end that nothing follows. accept is what HTTP/1.1 answers the key of a request for WebSocket with, empty for others: an
+// answer that agrees to that becomes 101. An error is a *Fault, as with Read.
+func (r *Reader) ReadAnswer(block []byte, bare, end bool, accept string) (Head, error) {
 	r.begin()
-	r.answer = true
+	r.answer, r.accept = true, accept
 	if err := r.decode(block); err != nil {
 		return Head{}, err
 	}
@@ -80,9 +81,12 @@ func (r *Reader) ReadAnswer(block []byte, bare, end bool) (Head, error) {
 	if !head.Large {
 		head.Length = r.writeAnswer(bare, end)
 	}
-	head.Text, head.Status, head.Malformed = r.text, r.status, r.malformed
+	head.Text, head.Status, head.Malformed, head.Tunnel = r.text, r.status, r.malformed, r.agrees()
 	return head, nil
 }
+
+// agrees reports whether the answer agrees to WebSocket.
+func (r *Reader) agrees() bool { return r.accept != "" && r.status/100 == 2 }
 
 func (r *Reader) begin() {
 	*r = Reader{decoder: r.decoder, most: r.most, text: r.text[:0], fields: r.fields[:0], cookie: r.cookie[:0], length: -1}
@@ -152,6 +156,10 @@ func (r *Reader) take(f hpack.HeaderField) {
 		r.length = length
 	case "sec-websocket-key":
 		if r.pseudo&protocol == 0 { // the gateway has one of its own (RFC 8441, 5)
+			r.line(f.Name, f.Value)
+		}
+	case "sec-websocket-accept":
+		if r.accept == "" { // as above
 			r.line(f.Name, f.Value)
 		}
 	case "trailer":
@@ -272,7 +280,7 @@ func (r *Reader) write(end bool) {
 
 // writeAnswer writes the answer as HTTP/1.1 has it, and returns how long its body is; -1 where that is not told.
 func (r *Reader) writeAnswer(bare, end bool) int64 {
-	bare = bare || r.status < 200 || r.status == 204 || r.status == 304
+	bare = bare || r.agrees() || r.status < 200 || r.status == 204 || r.status == 304
 	switch {
 	case r.malformed != "":
 	case r.pseudo&status == 0:
@@ -286,6 +294,12 @@ func (r *Reader) writeAnswer(bare, end bool) int64 {
 	}
 	if r.malformed != "" {
 		return 0
+	}
+	if r.agrees() {
+		to := append(r.text, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: "...)
+		to = append(append(to, r.accept...), "\r\n"...)
+		r.text = append(append(to, r.fields...), "\r\n"...)
+		return -1
 	}
 	if r.trailers && !bare && !end {
 		r.length = -1 // only chunks have trailers in HTTP/1.1

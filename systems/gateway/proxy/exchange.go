@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"math/rand/v2"
-	"syscall"
 
 	"faceoff/systems/gateway/cache"
 	"faceoff/systems/gateway/guard"
@@ -282,7 +281,7 @@ func (c *client) pumpRequest() bool {
 		case ended:
 			if c.tunnel {
 				c.body.End()
-				_ = syscall.Shutdown(l.fd, syscall.SHUT_WR) // an upstream that is gone is noticed by reading
+				l.shut()
 				return true
 			}
 			c.abandon()

@@ -78,7 +78,7 @@ func (st *flow) fill(in *intake) state {
 	fresh := st.inbox
 	if (st.left < 0 && !st.raw) || len(st.heads) > 0 {
 		fresh = append(w.buffers.take(len(st.heads)+len(st.inbox)+wire.ChunkOverhead+len(st.tail)+3), st.heads...)
-		if st.left < 0 { // all as one chunk: in its frames, it could come byte by byte
+		if st.left < 0 && !st.raw { // all as one chunk: in its frames, it could come byte by byte
 			fresh = wire.AppendChunk(fresh, st.inbox)
 			if st.tail != nil {
 				fresh = append(append(fresh, "0\r\n"...), st.tail...)

@@ -17,6 +17,7 @@ type framing struct {
 	streams  map[uint32]*flow
 	bearable int  // how often a second the other end may say what nothing follows from
 	serves   bool // the other end does
+	connects bool // it may be asked for WebSocket
 	agreed   bool // the other end's first settings were read
 	forget   bool // it wants to hear that no table is kept
 	over     bool
@@ -325,6 +326,11 @@ func (f *framing) takeSettings(got *h2.Frame) error {
 			if value > 1 || (f.serves && value > 0) {
 				return protocol("ENABLE_PUSH is neither 0 nor 1, or 1 of a server")
 			}
+		case h2.EnableConnect:
+			if value > 1 && f.serves { // of clients it means nothing (RFC 8441, 3)
+				return protocol("ENABLE_CONNECT_PROTOCOL is neither 0 nor 1")
+			}
+			f.connects = value == 1
 		case h2.MaxConcurrentStreams:
 			f.most = value
 		case h2.InitialWindowSize:

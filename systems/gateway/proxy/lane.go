@@ -17,6 +17,7 @@ type lane struct {
 	ahead   int           // bytes of its content that come next
 	asked   time.Duration // when the request went, by the worker's clock
 	bare    bool          // its answer has no body
+	accept  string        // of a request for WebSocket, what its client waits for
 	headed  bool          // the head of the final answer has come
 	gone    bool          // the stream is over, whatever was said
 	refused bool          // the server did nothing about the request
@@ -90,8 +91,12 @@ func (n *lane) begin(text []byte) []byte {
 	t.streams[n.id] = &n.flow
 	t.framing.begin()
 	var asked h2.Asked
-	t.frames, asked = t.writer.AppendRequest(t.frames, n.id, text, t.link.secure != nil, t.forget)
+	connects := t.connects && n.link.client != nil && n.link.client.upgrade
+	t.frames, asked = t.writer.AppendRequest(t.frames, n.id, text, t.link.secure != nil, t.forget, connects)
 	t.forget = false
+	if asked.Key != "" {
+		n.accept = acceptOf(asked.Key)
+	}
 	n.body.Start(asked.Body)
 	n.said, n.bare = n.body.Done(), asked.Bare
 	return text[asked.Taken:]

@@ -1,5 +1,7 @@
 package proxy
 
+import "syscall"
+
 // link is a connection to a server, which serves one client at a time; or in HTTP/2 one request over such a connection, or the
 // connection, which serves those.
 type link struct {
@@ -139,6 +141,15 @@ func (l *link) expired() {
 	case l.client == nil:
 		l.retire()
 	}
+}
+
+// shut tells the server that nothing more comes through a tunnel.
+func (l *link) shut() {
+	if l.lane != nil {
+		l.lane.finish(nil)
+		return
+	}
+	_ = syscall.Shutdown(l.fd, syscall.SHUT_WR) // an upstream that is gone is noticed by reading
 }
 
 // retire closes an idle connection.

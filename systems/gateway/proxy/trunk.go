@@ -323,7 +323,7 @@ func (t *trunk) takeHead(stream uint32, end bool, block []byte) error {
 		n.finishBody(head.Text)
 		return nil
 	}
-	head, err := t.reader.ReadAnswer(block, n.bare, end)
+	head, err := t.reader.ReadAnswer(block, n.bare, end, n.accept)
 	switch {
 	case err != nil:
 		return err
@@ -342,7 +342,7 @@ func (t *trunk) takeHead(stream uint32, end bool, block []byte) error {
 		n.news()
 		return t.troubled()
 	}
-	n.headed, n.left, t.link.used = true, head.Length, true
+	n.headed, n.left, n.raw, t.link.used = true, head.Length, head.Tunnel, true
 	if end {
 		n.finishBody(nil)
 	} else {

@@ -307,6 +307,9 @@ func TestAnswersInHTTP2ThatCannotBePassedOn(t *testing.T) {
 		"6.5.2 pushes": func(*served, uint32) []byte {
 			return h2.AppendSettings(nil, h2.Setting{ID: h2.EnablePush, Value: 1})
 		},
+		"RFC 8441 3": func(*served, uint32) []byte {
+			return h2.AppendSettings(nil, h2.Setting{ID: h2.EnableConnect, Value: 2})
+		},
 		"6.9.1 a window": func(*served, uint32) []byte { return h2.AppendWindow(nil, 0, h2.MaxWindow) },
 	} {
 		address := startServed(t, func(s *served, nth int32) {
@@ -816,31 +819,38 @@ func FuzzTrunk(f *testing.F) {
 	s.encoder = hpack.NewEncoder(&s.block)
 	s.encoder.SetMaxDynamicTableSize(0) // each seed is for a connection of its own
 	head := func(flags uint8, fields ...string) []byte { return frame(h2.Headers, flags, 1, s.fields(fields...)) }
-	f.Add(head(5, ":status", "204"))
-	f.Add(append(head(4, ":status", "103", "link", "x"), append(head(4, ":status", "200"), frame(h2.Data, 1, 1, []byte("body"))...)...))
-	f.Add(append(append(head(4, ":status", "200", "content-length", "4"), frame(h2.Data, 8, 1, []byte("\x01body"))...), head(5, "x", "y")...))
-	f.Add(append(head(0, ":status", "200"), frame(h2.Continuation, 4, 1, nil)...))
-	f.Add(h2.AppendReset(head(4, ":status", "200"), 1, h2.Cancel))
-	f.Add(h2.AppendGoAway(nil, 0, h2.NoError))
-	f.Add(h2.AppendWindow(h2.AppendSettings(nil, h2.Setting{ID: h2.InitialWindowSize, Value: 1}, h2.Setting{ID: h2.MaxConcurrentStreams, Value: 1}), 0, 1))
+	f.Add(head(5, ":status", "204"), false)
+	f.Add(append(head(4, ":status", "103", "link", "x"), append(head(4, ":status", "200"), frame(h2.Data, 1, 1, []byte("body"))...)...), false)
+	f.Add(append(append(head(4, ":status", "200", "content-length", "4"), frame(h2.Data, 8, 1, []byte("\x01body"))...), head(5, "x", "y")...), false)
+	f.Add(append(head(0, ":status", "200"), frame(h2.Continuation, 4, 1, nil)...), false)
+	f.Add(h2.AppendReset(head(4, ":status", "200"), 1, h2.Cancel), false)
+	f.Add(h2.AppendGoAway(nil, 0, h2.NoError), false)
+	f.Add(h2.AppendWindow(h2.AppendSettings(nil, h2.Setting{ID: h2.InitialWindowSize, Value: 1}, h2.Setting{ID: h2.MaxConcurrentStreams, Value: 1}), 0, 1), false)
+	f.Add(append(head(4, ":status", "200", "sec-websocket-protocol", "x"), frame(h2.Data, 1, 1, []byte("body"))...), true)
+	f.Add(append(head(4, ":status", "200"), h2.AppendReset(nil, 1, h2.Cancel)...), true)
 	var says atomic.Pointer[[]byte]
 	server := startRaw(f, func(conn net.Conn, r *bufio.Reader) {
 		if _, err := r.ReadByte(); err == nil {
-			conn.Write(append(h2.AppendSettings(nil), *says.Load()...))
+			conn.Write(append(h2.AppendSettings(nil, mayConnect...), *says.Load()...))
 			io.Copy(io.Discard, r)
 		}
 	})
 	g := start(f, server, func(g *given) {
 		inHTTP2(g)
-		g.upstreams[0].Keep = 0 // each time it is another connection
+		g.upstreams[0].Keep = 0                       // each time it is another connection
+		g.upstreams[0].Tunnel = 50 * time.Millisecond // its client is gone, but may have more to read
 	})
-	f.Fuzz(func(t *testing.T, text []byte) {
+	f.Fuzz(func(t *testing.T, text []byte, webSocket bool) {
 		says.Store(&text)
 		conn, err := net.Dial("tcp", g.address)
 		if err != nil {
 			t.Fatal(err)
 		}
-		io.WriteString(conn, "POST /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbodyGET /v1/a HTTP/1.1\r\nHost: a\r\n\r\n")
+		if webSocket {
+			io.WriteString(conn, "GET /v1/a"+strings.ReplaceAll(upgrading, "\n", "\r\n")+"body")
+		} else {
+			io.WriteString(conn, "POST /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbodyGET /v1/a HTTP/1.1\r\nHost: a\r\n\r\n")
+		}
 		conn.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
 		io.Copy(io.Discard, conn)
 		conn.Close()

@@ -9,8 +9,8 @@ import (
 	"faceoff/systems/gateway/wire"
 )
 
-// A client asks for WebSocket over HTTP/2 by CONNECT (RFC 8441), and its server is asked by Upgrade (RFC 6455). Between these two only the handshake
-// differs: its key and the answer to that are the gateway's and the server's.
+// Over HTTP/1.1 WebSocket is asked for by Upgrade (RFC 6455), over HTTP/2 by CONNECT (RFC 8441), of the gateway as of servers. Between these two only the
+// handshake differs: where either end speaks HTTP/2, the key and the answer to it are between the gateway and the other.
 
 const (
 	accepted = "sec-websocket-accept"

@@ -141,3 +141,163 @@ func TestAWebSocketThatIsTakenBackEnds(t *testing.T) {
 	receive(t, ended, "the end of the tunnel")
 	g.counted(t, "gateway_upstream_requests", 0)
 }
+
+// startConnecting serves HTTP/2, and gives talk the fields of each request, by their names.
+func startConnecting(t *testing.T, settings []h2.Setting, talk func(s *served, stream uint32, fields map[string]string)) string {
+	return startServed(t, func(s *served, _ int32) {
+		s.Write(h2.AppendSettings(nil, settings...))
+		for {
+			got := s.next(h2.Headers)
+			if got.Stream == 0 {
+				return
+			}
+			all, err := s.decoder.DecodeFull(got.Payload)
+			if err != nil {
+				t.Error(err)
+			}
+			fields := map[string]string{}
+			for _, f := range all {
+				fields[f.Name] = f.Value
+			}
+			if got.Flags&h2.EndStream != 0 {
+				fields["ended"] = "yes"
+			}
+			talk(s, got.Stream, fields)
+		}
+	})
+}
+
+var mayConnect = []h2.Setting{{ID: h2.EnableConnect, Value: 1}}
+
+// upgrading is a request for WebSocket in HTTP/1.1.
+const upgrading = " HTTP/1.1\nHost: a\nConnection: Upgrade\nUpgrade: websocket\nSec-WebSocket-Version: 13\nSec-WebSocket-Key: k\nSec-WebSocket-Protocol: chat\n\n"
+
+func TestWebSocketToServersInHTTP2(t *testing.T) { // RFC 8441, 5
+	address := startConnecting(t, mayConnect, func(s *served, stream uint32, fields map[string]string) {
+		want := map[string]string{
+			":method": "CONNECT", ":protocol": "websocket", ":scheme": "http", ":path": "/", "sec-websocket-version": "13", "sec-websocket-protocol": "chat",
+			"sec-websocket-key": "", "connection": "", "upgrade": "", "transfer-encoding": "", "ended": "",
+		}
+		for name, value := range want {
+			if fields[name] != value {
+				t.Errorf("%s is %q, want %q", name, fields[name], value)
+			}
+		}
+		s.Write(frame(h2.Headers, h2.EndHeaders, stream, s.fields(":status", "200", "sec-websocket-protocol", "chat")))
+		s.Write(frame(h2.Data, 0, stream, []byte("hello ")))
+		var back []byte
+		for room, ended := h2.Window-len("hello "), false; !ended || len(back) > 0; {
+			got, err := readFrame(s.r)
+			switch {
+			case err != nil:
+				return
+			case got.Type == h2.Data:
+				back, ended = append(back, got.Payload...), got.Flags&h2.EndStream != 0
+				if n := uint32(len(got.Payload)); n > 0 {
+					s.Write(append(h2.AppendWindow(nil, 0, n), h2.AppendWindow(nil, stream, n)...))
+				}
+			case got.Type == h2.WindowUpdate && got.Stream == stream:
+				room += int(binary.BigEndian.Uint32(got.Payload))
+			}
+			for n := min(len(back), room, h2.MaxFrame); n > 0; n = min(len(back), room, h2.MaxFrame) {
+				s.Write(frame(h2.Data, 0, stream, back[:n]))
+				back, room = back[n:], room-n
+			}
+		}
+		s.Write(frame(h2.Data, h2.EndStream, stream, []byte(" bye")))
+	})
+	g := start(t, address, inHTTP2)
+	large := strings.Repeat("x", 1<<20)
+
+	c := connectTo(t, g.address)
+	c.say("GET /product/" + upgrading + "early ")
+	response := c.answer("GET")
+	if response.StatusCode != 101 || response.Header.Get("Sec-WebSocket-Accept") != acceptOf("k") || response.Header.Get("Sec-WebSocket-Protocol") != "chat" ||
+		response.Header.Get("Upgrade") != "websocket" || response.Header.Get("Connection") != "Upgrade" {
+		t.Fatalf("%+v", response)
+	}
+	go func() {
+		c.say("late " + large)
+		c.Conn.(*net.TCPConn).CloseWrite()
+	}()
+	if got, err := io.ReadAll(c.r); err != nil || string(got) != "hello early late "+large+" bye" {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+
+	f := connectFramed(t, g.address)
+	f.ask(1, false, connecting("/product/", "sec-websocket-protocol", "chat")...)
+	f.raw(frame(h2.Data, 0, 1, []byte("early ")))
+	if got := f.status(1); got != "200" {
+		t.Fatalf("status %s", got)
+	}
+	f.raw(frame(h2.Data, h2.EndStream, 1, []byte("last")))
+	if got := f.content(1); got != "hello early last bye" {
+		t.Errorf("%q", got)
+	}
+	g.counted(t, "gateway_upstream_requests", 0)
+	g.counted(t, "gateway_upstream_connections_total", 1)
+}
+
+func TestServersInHTTP2ThatDoNotAgreeToWebSocket(t *testing.T) {
+	for _, connects := range []bool{true, false} {
+		settings := mayConnect
+		if !connects {
+			settings = nil
+		}
+		address := startConnecting(t, settings, func(s *served, stream uint32, fields map[string]string) {
+			if asked := fields[":method"] == "CONNECT"; asked != connects {
+				t.Errorf("%v", fields)
+			}
+			s.Write(frame(h2.Headers, h2.EndHeaders, stream, s.fields(":status", "403")))
+			s.Write(frame(h2.Data, h2.EndStream, stream, []byte("no")))
+		})
+		g := start(t, address, inHTTP2)
+		c := connectTo(t, g.address)
+		c.say("GET /product/" + upgrading)
+		if response := c.answer("GET"); response.StatusCode != 403 || body(t, response) != "no" {
+			t.Errorf("%+v", response)
+		}
+		f := connectFramed(t, g.address)
+		f.ask(1, true, connecting("/product/")...)
+		if got := f.status(1); got != "403" {
+			t.Errorf("status %s", got)
+		}
+		if got := f.content(1); got != "no" {
+			t.Errorf("%q", got)
+		}
+		g.counted(t, "gateway_upstream_requests", 0)
+	}
+}
+
+func TestAWebSocketOverHTTP2EndsWithEitherSide(t *testing.T) {
+	reset := make(chan h2.Code, 1)
+	address := startConnecting(t, mayConnect, func(s *served, stream uint32, fields map[string]string) {
+		s.Write(frame(h2.Headers, h2.EndHeaders, stream, s.fields(":status", "200")))
+		if fields[":path"] == "/cut" {
+			s.Write(h2.AppendReset(nil, stream, h2.Cancel))
+			return
+		}
+		got := s.next(h2.Reset)
+		if got.Stream == stream {
+			reset <- h2.Code(binary.BigEndian.Uint32(got.Payload))
+		}
+	})
+	g := start(t, address, inHTTP2)
+	c := connectTo(t, g.address)
+	c.say("GET /product/cut" + upgrading)
+	if got := c.answer("GET").StatusCode; got != 101 {
+		t.Fatalf("status %d", got)
+	}
+	c.wantEnd()
+	f := connectFramed(t, g.address)
+	f.ask(1, false, connecting("/product/")...)
+	if got := f.status(1); got != "200" {
+		t.Fatalf("status %s", got)
+	}
+	f.raw(h2.AppendReset(nil, 1, h2.Cancel))
+	if code := receive(t, reset, "the end of the tunnel"); code != h2.Cancel {
+		t.Errorf("it ends for %d", code)
+	}
+	g.counted(t, "gateway_upstream_requests", 0)
+	g.counted(t, "gateway_upstream_connections_total", 1)
+}
