@@ -3,7 +3,7 @@
 use crate::answer::{answer, besides, made_again, not_known, unsteady};
 use crate::judged::fault_counts;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
-use model::judgement::{CapacityCurves, ClaimVerdict, Judgement, Noise, Outcome, SweepCurves, Verdict, WarmUp, show_confidence};
+use model::judgement::{CapacityCurves, ClaimVerdict, Judgement, Noise, Outcome, SweepCurves, Symptom, Verdict, WarmUp, show_confidence};
 use model::metric::Metric;
 use model::record::Record;
 use model::sweep::{Slice, slices};
@@ -60,13 +60,7 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
     for excluded in &judgement.excluded {
         let _ = writeln!(text, "excluded: block {}, {}: {}", excluded.block, excluded.contender, excluded.reason);
     }
-    if !judgement.symptoms.is_empty() {
-        let _ = writeln!(text, "\nSymptoms");
-    }
-    for symptom in &judgement.symptoms {
-        let place = symptom.cell.as_ref().map(|cell| format!(", cell {cell}")).unwrap_or_default();
-        let _ = writeln!(text, "  {}{place}: {}: {}\n    hint: {}", symptom.contender, symptom.kind, symptom.sentence, symptom.hint);
-    }
+    symptoms(&mut text, &judgement.symptoms);
     if !judgement.faults.is_empty() {
         let counts: Vec<String> = fault_counts(&judgement.faults).iter().map(|(kind, n)| format!("{kind} {n}")).collect();
         let _ = writeln!(text, "\nFaults ({})", counts.join(", "));
@@ -83,6 +77,30 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
         let _ = writeln!(text, "\n{line}");
     }
     text
+}
+
+/// What points to causes, kind by kind: a chain of many variants shows one cause in each of them.
+fn symptoms(text: &mut String, symptoms: &[Symptom]) {
+    const SHOWN: usize = 3;
+    if !symptoms.is_empty() {
+        let _ = writeln!(text, "\nSymptoms");
+    }
+    let mut kinds: Vec<&str> = Vec::new();
+    for symptom in symptoms {
+        if !kinds.contains(&symptom.kind.as_str()) {
+            kinds.push(&symptom.kind);
+        }
+    }
+    for kind in kinds {
+        let all: Vec<&Symptom> = symptoms.iter().filter(|symptom| symptom.kind == kind).collect();
+        for symptom in all.iter().take(SHOWN) {
+            let place = symptom.cell.as_ref().map(|cell| format!(", cell {cell}")).unwrap_or_default();
+            let _ = writeln!(text, "  {}{place}: {kind}: {}\n    hint: {}", symptom.contender, symptom.sentence, symptom.hint);
+        }
+        if all.len() > SHOWN {
+            let _ = writeln!(text, "  and {} more of {kind}, all on the page", all.len() - SHOWN);
+        }
+    }
 }
 
 /// What else was compared, a sentence each.
@@ -330,6 +348,36 @@ mod tests {
         assert_eq!(warmup_line(&warmup), "  proxy: never_steady in 1 of 1 start; cold 3.10 ms CPU a request");
     }
 
+    #[test]
+    fn symptoms_of_one_kind_stand_together_and_are_counted_beyond_three() {
+        let symptom = |kind: &str, contender: &str| Symptom {
+            kind: kind.into(),
+            contender: contender.parse().unwrap(),
+            cell: Some("c".into()),
+            sentence: "seen".into(),
+            hint: "do".into(),
+            picture: model::judgement::Picture {
+                title: String::new(),
+                x: String::new(),
+                y: String::new(),
+                bars: false,
+                series: vec![],
+                marks: vec![],
+            },
+        };
+        let mut text = String::new();
+        symptoms(
+            &mut text,
+            &[symptom("log", "a"), symptom("ack", "b"), symptom("log", "d"), symptom("log", "e"), symptom("log", "f"), symptom("log", "g")],
+        );
+        let of = |contender: &str, kind: &str| format!("  {contender}, cell c: {kind}: seen\n    hint: do\n");
+        let expected = ["a", "d", "e"].map(|name| of(name, "log")).concat() + "  and 2 more of log, all on the page\n" + &of("b", "ack");
+        assert_eq!(text, format!("\nSymptoms\n{expected}"));
+        text.clear();
+        symptoms(&mut text, &[]);
+        assert_eq!(text, "");
+    }
+
     fn cell(connections: u32) -> model::experiment::Cell {
         let level = Level { parameter: "connections".into(), value: f64::from(connections) };
         model::experiment::Cell {
@@ -340,6 +388,7 @@ mod tests {
             driver: None,
             truth: None,
             timeout: Duration::from_secs(1),
+            warmup: Duration::ZERO,
             after: None,
             sweep: Some(Swept { of: "c".into(), levels: vec![level] }),
         }

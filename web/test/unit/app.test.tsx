@@ -495,6 +495,17 @@ describe("how it was judged", () => {
     expect(said("#symptoms")).toContain("None of the known ones");
   });
 
+  test("of one kind three symptoms stand open, and the others behind how many they are", () => {
+    const page = realistic();
+    const first = page.symptoms[0]!;
+    const other = page.symptoms.find((s) => s.kind !== first.kind)!;
+    show({ ...page, symptoms: [first, first, other, first, first, first] });
+    expect(all("#symptoms > .symptoms article")).toHaveLength(4);
+    expect(all("#symptoms details.more")).toHaveLength(1);
+    expect(said("#symptoms details.more summary")).toBe(`2 more of ${first.kind}`);
+    expect(all("#symptoms details.more article")).toHaveLength(2);
+  });
+
   test("the article's rows are flagged where they stand", () => {
     const page = realistic();
     show(page);
