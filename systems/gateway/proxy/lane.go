@@ -169,7 +169,9 @@ func (n *lane) close() {
 	default:
 		delete(t.streams, n.id)
 		t.reset(n.id, h2.Cancel)
-		t.doubt(n.asked)
+		if !n.raw { // through a tunnel nothing need come
+			t.doubt(n.asked)
+		}
 	}
 	t.leave(n)
 }

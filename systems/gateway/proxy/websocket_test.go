@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"faceoff/systems/gateway/h2"
 )
@@ -282,22 +283,31 @@ func TestAWebSocketOverHTTP2EndsWithEitherSide(t *testing.T) {
 			reset <- h2.Code(binary.BigEndian.Uint32(got.Payload))
 		}
 	})
-	g := start(t, address, inHTTP2)
-	c := connectTo(t, g.address)
-	c.say("GET /product/cut" + upgrading)
-	if got := c.answer("GET").StatusCode; got != 101 {
-		t.Fatalf("status %d", got)
+	g := start(t, address, func(g *given) {
+		inHTTP2(g)
+		g.upstreams[0].Answer = 4 * time.Second
+	})
+	cut := func() {
+		t.Helper()
+		c := connectTo(t, g.address)
+		c.say("GET /product/cut" + upgrading)
+		if got := c.answer("GET").StatusCode; got != 101 {
+			t.Fatalf("status %d", got)
+		}
+		c.wantEnd()
 	}
-	c.wantEnd()
+	cut()
 	f := connectFramed(t, g.address)
 	f.ask(1, false, connecting("/product/")...)
 	if got := f.status(1); got != "200" {
 		t.Fatalf("status %s", got)
 	}
+	time.Sleep(2100 * time.Millisecond) // so long without a byte that a connection over which an answer was waited for would be left
 	f.raw(h2.AppendReset(nil, 1, h2.Cancel))
 	if code := receive(t, reset, "the end of the tunnel"); code != h2.Cancel {
 		t.Errorf("it ends for %d", code)
 	}
+	cut()
 	g.counted(t, "gateway_upstream_requests", 0)
 	g.counted(t, "gateway_upstream_connections_total", 1)
 }
