@@ -57,6 +57,7 @@ mod tests {
             truth: None,
             load: model::experiment::Load::closed(1),
             timeout: std::time::Duration::from_secs(1),
+            warmup: std::time::Duration::ZERO,
             after: after.map(str::to_owned),
             sweep: None,
         };

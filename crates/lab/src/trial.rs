@@ -213,7 +213,14 @@ fn measure_all(
                 }
                 continue;
             }
-            let mut made = measure(setup, cell, position, &running, keeping, around.stop);
+            if !cell.warmup.is_zero() {
+                watch(Progress::Doing(&format!("warms up for {}", cell.name)));
+            }
+            let mut made = warm(setup, cell, &running, keeping, around.stop).and_then(|correct| {
+                trial.warmed_with += correct;
+                watch(Progress::Doing(&cell.name));
+                measure(setup, cell, position, &running, keeping, around.stop)
+            });
             let first = Instant::now();
             for again in 1..=AGAIN_MAX {
                 // What a turn found is not there a second time.
@@ -372,6 +379,43 @@ impl<'a> Watched<'a> {
     }
 }
 
+/// A cell's load, over so much time.
+fn plan<'p>(setup: &'p Setup<'_>, cell: &'p Cell, running: &'p Running, duration: Duration, stop: &'p AtomicBool) -> Plan<'p> {
+    Plan {
+        target: &running.target,
+        workload: &setup.workloads[&cell.asks()],
+        load: &cell.load,
+        duration,
+        requests: None,
+        timeout: cell.timeout,
+        // The same arrivals and data for every contender of a block.
+        seed: setup.experiment.design.seed.wrapping_add(u64::from(setup.block)),
+        threads: if setup.agents.is_some() { LOOPS_MAX } else { 1 },
+        wait: setup.agents.map_or_else(|| waits(setup.cpus, running), Agents::wait),
+        stop,
+        progress: None,
+    }
+}
+
+/// Puts a cell's load on for as long as the cell has a warm-up of its own, and tells how many answers were right.
+fn warm(setup: &Setup<'_>, cell: &Cell, running: &Running, keeping: &RefCell<Option<Keeping>>, stop: &AtomicBool) -> Result<u64, String> {
+    if cell.warmup.is_zero() {
+        return Ok(0);
+    }
+    let plan = plan(setup, cell, running, cell.warmup, stop);
+    with(keeping, |keeping| keeping.begin(&[plan.workload]));
+    std::thread::sleep(SETTLE);
+    let measured = match setup.agents {
+        None => warmup::on_cpus(&plan, &setup.cpus.generator).map_err(|e| e.to_string())?,
+        Some(agents) => agents.make(&plan, |_| ())?.0,
+    };
+    with(keeping, |keeping| {
+        keeping.told(plan.workload, &measured.steps);
+        keeping.check("warm-up");
+    });
+    Ok(measured.counts.correct)
+}
+
 fn measure(
     setup: &Setup<'_>,
     cell: &Cell,
@@ -384,20 +428,7 @@ fn measure(
         with(keeping, |keeping| keeping.begin(&[&setup.workloads[&cell.asks()]]));
     }
     std::thread::sleep(SETTLE);
-    let plan = Plan {
-        target: &running.target,
-        workload: &setup.workloads[&cell.asks()],
-        load: &cell.load,
-        duration: setup.experiment.design.measure,
-        requests: None,
-        timeout: cell.timeout,
-        // The same arrivals and data for every contender of a block.
-        seed: setup.experiment.design.seed.wrapping_add(u64::from(setup.block)),
-        threads: if setup.agents.is_some() { LOOPS_MAX } else { 1 },
-        wait: setup.agents.map_or_else(|| waits(setup.cpus, running), Agents::wait),
-        stop,
-        progress: setup.seconds.cloned(),
-    };
+    let plan = Plan { progress: setup.seconds.cloned(), ..plan(setup, cell, running, setup.experiment.design.measure, stop) };
     let (watched, made) = match setup.agents {
         None => {
             let watched = Watched::begin(setup, running, keeping);

@@ -145,6 +145,7 @@ mod tests {
             driver: None,
             truth: None,
             timeout: Duration::from_secs(1),
+            warmup: Duration::ZERO,
             after: None,
             sweep: None,
         }
@@ -199,6 +200,39 @@ mod tests {
         let capacity = "turns = 2\nload = { kind = \"capacity\", of = \"rate\", service_level = \"p95<1s\" }";
         assert!(instead("load = { kind = \"arrivals\", rate = 100 }", capacity).contains("a capacity is not looked for in turns"));
         assert!(instead("workload = \"w\"\nwith", "workload = \"w\"\nturns = 1\nwith").contains("must be from 2 to 20"));
+    }
+
+    #[test]
+    fn a_cell_may_have_a_warm_up_of_its_own() {
+        let instead = |from: &str, to: &str| read(&EXPERIMENT.replace(from, to));
+        let workload = "name = \"open\"\nworkload = \"w\"";
+        let with = |more: &str| instead(workload, &format!("{workload}\nwarmup = \"20s\"\n{more}"));
+        let experiment = with("").unwrap_or_else(|e| panic!("{e}"));
+        let own: Vec<Duration> = experiment.cells.iter().map(|cell| cell.warmup).collect();
+        assert_eq!(own, [0, 0, 0, 0, 20].map(Duration::from_secs));
+        let trial = |experiment: &Experiment| experiment.trial_estimate(Duration::ZERO, Duration::ZERO, |_| Duration::from_secs(1));
+        let without = trial(&instead("", "").unwrap());
+        assert!((trial(&experiment) - without).abs_diff(Duration::from_secs(20)) < Duration::from_secs(1));
+        let text = serde_json::to_string(&experiment).unwrap();
+        assert_eq!(
+            (text.matches("\"warmup\":20000000000").count(), serde_json::from_str::<Experiment>(&text).unwrap()),
+            (1, experiment.clone())
+        );
+        let quick = experiment.quickened();
+        assert_eq!(quick.cell("open").unwrap().warmup, quick.design.warmup);
+        for (refused, said) in [
+            (with("turns = 2"), "turns have no warm-up of their own"),
+            (
+                with("").and(instead(
+                    "load = { kind = \"arrivals\", rate = 100 }",
+                    "warmup = \"1s\"\nload = { kind = \"capacity\", of = \"rate\", service_level = \"p95<1s\" }",
+                )),
+                "a capacity has no warm-up of its own",
+            ),
+        ] {
+            let refused = refused.unwrap_err();
+            assert!(refused.contains(said) && refused.contains("leave it out"), "{refused}");
+        }
     }
 
     #[test]

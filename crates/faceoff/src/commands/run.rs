@@ -275,7 +275,8 @@ pub fn plan(catalog: &Catalog, experiment: &Experiment) -> Result<String, Error>
         } else {
             String::new()
         };
-        text += &format!("  {:<10} {}: {}{by}, workload {}{done}\n", "cell", cell.name, cell.load.describe(), cell.asks());
+        let warmed = if cell.warmup.is_zero() { String::new() } else { format!(", after {} of the same", show_duration(cell.warmup)) };
+        text += &format!("  {:<10} {}: {}{by}, workload {}{warmed}{done}\n", "cell", cell.name, cell.load.describe(), cell.asks());
     }
     for (name, value) in experiment.describe_design() {
         text += &format!("  {name}: {value}\n");

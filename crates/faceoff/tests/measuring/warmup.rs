@@ -79,3 +79,29 @@ fn little_time_and_none() {
     assert_eq!(classes("300ms"), [Some((TooShort, 1)); 2]);
     assert_eq!(classes("2500ms"), [Some((TooShort, 2)); 2]);
 }
+
+#[test]
+fn a_cell_is_measured_after_its_own_load() {
+    let _alone = alone();
+    let folder = Folder::new();
+    for name in ["a", "b"] {
+        folder.system(name, &["--cpu", "200us", "--warm-over", "1s", "--warm-factor", "40"]);
+    }
+    folder.experiment(&["a", "b"], "");
+    let path = folder.path().join("experiments/x.toml");
+    let text = std::fs::read_to_string(&path).unwrap().replace("warmup = \"50ms\"", "warmup = \"0s\"");
+    std::fs::write(&path, text.replace("name = \"closed\"", "name = \"closed\"\nwarmup = \"1500ms\"")).unwrap();
+    folder.run(&["run", "x", "--plan"]).says("cell       closed: closed loop, 4 connections, workload hello, after 1.5 s of the same");
+    let ran = folder.run(&["run", "x", "--blocks", "1", "--out", "r"]);
+    let trials = folder.record("r").trials;
+    assert_eq!(trials.len(), 2, "{}", ran.err);
+    for trial in trials {
+        assert!(trial.warmup.is_none() && trial.warmed_with > 100 && trial.measurements.len() == 2, "{trial:?}");
+        let closed = trial.measurements.iter().find(|m| m.cell == "closed").unwrap();
+        assert!(closed.began_after_ns >= trial.ready_after_ns.unwrap() + 1_500_000_000, "{closed:?}");
+        // Its first answers took 8 ms; what is measured has come to 200 us, beside what a request costs anyway.
+        let us = closed.usage.cpu_ns as f64 / 1e3 / closed.counts.correct as f64;
+        assert!((200.0..500.0).contains(&us) && closed.duration_ns < 1_000_000_000, "{us} us in {closed:?}");
+    }
+    nothing_is_left(&folder);
+}

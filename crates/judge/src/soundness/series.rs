@@ -109,7 +109,11 @@ impl Change {
         let show = |value: f64| show_number(value * unit);
         let evidence =
             format!("{what} went from {}{suffix} in the first half to {}{suffix} in the second ({change})", show(first), show(second));
-        fault("not-stationary", evidence, "warm up longer, or measure longer; and see whether something else began to run")
+        fault(
+            "not-stationary",
+            evidence,
+            "warm up longer, with the cell's own load where that asks more at once (`warmup` in the cell), or measure longer; and see whether something else began to run",
+        )
     }
 }
 

@@ -43,6 +43,7 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
             driver: None,
             truth: None,
             timeout: Duration::from_secs(1),
+            warmup: Duration::ZERO,
             after: None,
             sweep: None,
         }],

@@ -124,6 +124,9 @@ pub struct Cell {
     /// A request without an answer after this long is counted as timed out.
     #[serde(with = "nanoseconds")]
     pub timeout: Duration,
+    /// How long its load is put on each fresh start before it is measured, beside the warm-up that all cells share.
+    #[serde(default, with = "nanoseconds", skip_serializing_if = "Duration::is_zero")]
+    pub warmup: Duration,
     /// The cell of the turn before, on whose data it is measured right after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
@@ -254,6 +257,7 @@ impl Experiment {
             self.cells.retain(|c| quick.cells.contains(&c.name));
         }
         for cell in &mut self.cells {
+            cell.warmup = cell.warmup.min(quick.warmup);
             if let Load::Capacity(capacity) = &mut cell.load {
                 capacity.probe = quick.probe_ns.map_or(capacity.probe, Duration::from_nanos);
                 capacity.probes = quick.probes.unwrap_or(capacity.probes);
@@ -292,7 +296,8 @@ impl Experiment {
         let besides = |cell: &Cell| if cell.driver.is_some() { Duration::from_secs(3) } else { Duration::from_millis(300) };
         // Agents are greeted, told the start and waited for; before, they warm the contender up as well.
         let agreeing = if self.place.agents_asked() == 0 { Duration::ZERO } else { Duration::from_secs(3) };
-        let long = |cell: &Cell| measured(cell) + besides(cell) + agreeing;
+        let warmed = |cell: &Cell| if cell.warmup.is_zero() { Duration::ZERO } else { cell.warmup + besides(cell) + agreeing };
+        let long = |cell: &Cell| warmed(cell) + measured(cell) + besides(cell) + agreeing;
         start_up + steady.min(self.design.warmup) + self.cells.iter().map(long).sum::<Duration>() + settling
     }
 
@@ -643,9 +648,20 @@ fn walk_cell(table: &Table<'_>) -> Vec<Cell> {
         driver,
         truth: witness::walk_truth(table),
         timeout: table.duration("timeout").unwrap_or(Duration::from_secs(10)),
+        warmup: table.duration("warmup").unwrap_or_default(),
         after: None,
         sweep: None,
     };
+    if !cell.warmup.is_zero() {
+        let alone = "leave it out; `warmup` in [design] is that of all cells";
+        if cell.load.capacity().is_some() {
+            table.problem("warmup", "a capacity has no warm-up of its own", alone);
+        } else if cell.driver.is_some() {
+            table.problem("warmup", "another generator makes no warm-up", alone);
+        } else if table.has("turns") {
+            table.problem("warmup", "turns have no warm-up of their own, as each is measured on what was there before", alone);
+        }
+    }
     if let Some(turns) = table.integer("turns", 2, TURNS_MAX) {
         if cell.load.capacity().is_some() {
             table.problem("turns", "a capacity is not looked for in turns", "each of its probes begins alike; give the turns another load");

@@ -200,6 +200,7 @@ fn cell(name: &str, load: Load) -> Cell {
         driver: None,
         truth: None,
         timeout: Duration::from_secs(5),
+        warmup: Duration::ZERO,
         after: None,
         sweep: None,
     }
