@@ -48,6 +48,7 @@ type settings struct {
 	access string
 	set    []string
 	check  bool
+	ready  string
 }
 
 func parse(args []string, usage io.Writer) (settings, error) {
@@ -61,13 +62,14 @@ func parse(args []string, usage io.Writer) (settings, error) {
 		return nil
 	})
 	flags.BoolVar(&s.check, "check", false, "read the file, say what is wrong with it, and end")
+	flags.StringVar(&s.ready, "ready", "", "ask the gateway with this `admin` address whether it lets clients in, and end: with 0 where it does. For probes of containers, which cannot reach loopback from outside")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
 	if flags.NArg() > 0 {
 		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	if s.config == "" {
+	if s.config == "" && s.ready == "" {
 		return s, errors.New("no configuration\n  hint: name a file with -config; README.md shows one")
 	}
 	return s, nil
@@ -76,6 +78,9 @@ func parse(args []string, usage io.Writer) (settings, error) {
 // run serves until ctx is done, then lets the requests in flight finish. SIGHUP has it read its file again, and so has a
 // change of it where that is asked for.
 func run(ctx context.Context, s settings, stderr io.Writer) error {
+	if s.ready != "" {
+		return admin.Ask(ctx, s.ready)
+	}
 	limit, err := descriptorLimit()
 	if err != nil {
 		return err
@@ -101,6 +106,8 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 	if s.access != "" {
 		c.Access = s.access
 	}
+	supervisor := supervised(logger)
+	defer supervisor.close()
 	var lines *file
 	if c.Access != "" {
 		if lines, err = openFile(c.Access); err != nil {
@@ -155,10 +162,13 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 		defer ticker.Stop()
 		look = ticker.C
 	}
+	supervisor.ready()
 	for {
 		select {
 		case <-reload:
+			supervisor.reloading()
 			r.reload(ctx)
+			supervisor.ready()
 			continue
 		case <-look:
 			r.look(ctx)
@@ -172,6 +182,7 @@ func run(ctx context.Context, s settings, stderr io.Writer) error {
 		}
 		break
 	}
+	supervisor.stopping()
 	ending, cancel := context.WithTimeout(context.Background(), c.Stop)
 	defer cancel()
 	if err := server.Stop(ending); err != nil {

@@ -2,6 +2,7 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -28,6 +29,27 @@ func Serve(on netip.AddrPort, source Source, inForce func() ([]byte, error)) (st
 	server := &http.Server{Handler: Handler(source, inForce), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }() // it ends when it is closed
 	return func() { server.Close() }, nil
+}
+
+// Ask asks the administrator at an address whether clients are let in.
+//
+// An error says that they are not, or that nobody answers there.
+func Ask(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, "GET", "http://"+address+"/ready", nil)
+	if err != nil {
+		return fmt.Errorf("%q is no address of an administrator\n  hint: write the one that the file has in `admin`, such as 127.0.0.1:9901", address)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("the administrator at %s does not answer: %w\n  hint: is it running, with this address in `admin`?", address, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("the gateway at %s is not ready: it answers %s\n  hint: it may be stopping", address, response.Status)
+	}
+	return nil
 }
 
 // Handler answers /health (it runs), /ready (it lets clients in), /config (what is in force), /metrics (as Prometheus reads them) and /debug/pprof/.

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
 
 	"faceoff/systems/gateway/cache"
 	"faceoff/systems/gateway/guard"
@@ -612,4 +615,87 @@ func TestFetchedKeysAreWholeAndFromWhereTheyShouldBe(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", path, len(text), err)
 		}
 	}
+}
+
+// FuzzRules holds, whatever a route sets and removes, and whatever comes: what cannot be is told with the file; else the message that goes on has what is set once, nothing of what
+// is removed, all else as it would have been without, and is the same message.
+func FuzzRules(f *testing.F) {
+	f.Add("X-Shop", "one", "Cookie", []byte("GET /x?y HTTP/1.1\r\nHost: a\r\nCookie: b\r\nX_Shop: two\r\nx-shop: three\r\nX: y\r\n\r\n"))
+	f.Add("X-A", "b\r\nc: d", "x", []byte("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: x-a\r\nX-A: 1\r\n\r\n"))
+	f.Add("Content-Length", "5", "Host", []byte("GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
+	f.Add("Server", "", "Date", []byte("HTTP/1.1 200 OK\r\nServer: a\r\nContent-Length: 2\r\nSet-Cookie: b\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, name, value, removed string, text []byte) {
+		if !utf8.ValidString(name + value + removed) {
+			return // YAML writes that otherwise
+		}
+		rules := map[string]any{"set": map[string]string{name: value}, "remove": []string{removed}}
+		file, err := yaml.Marshal(map[string]any{
+			"listen": "127.0.0.1:8080", "upstreams": map[string]any{"a": map[string]any{"servers": []string{"127.0.0.1:80"}}},
+			"routes": []any{map[string]any{"upstream": "a", "request": rules, "answer": rules}},
+		})
+		if err != nil {
+			return // it cannot be written
+		}
+		c, err := parse("f", file, 1000, 1, known)
+		if err != nil {
+			return
+		}
+		var given, plain wire.Request
+		var m mark.Mark
+		var kept, without []wire.Field
+		if strings.HasPrefix(string(text), "HTTP/") {
+			var r, again, plain wire.Response
+			if n, err := r.Parse(text, wire.Safe); n == 0 || err != nil || r.Status < 200 || len(r.List) > 90 {
+				return
+			}
+			m.Begin(c.Routes[0].Marks, &given, false)
+			out := wire.AppendResponse(nil, &r, &wire.Inbound{Minor: 1, Drop: m.Answer.Drop, Lines: m.Answer.Lines})
+			as := wire.AppendResponse(nil, &r, &wire.Inbound{Minor: 1})
+			if n, err := again.Parse(out, wire.Safe); n != len(out) || err != nil || again.Status != r.Status {
+				t.Fatalf("%d of %d, %v: %q", n, len(out), err, out)
+			}
+			if n, err := plain.Parse(as, wire.Safe); n != len(as) || err != nil || plain.Body != again.Body {
+				t.Fatalf("%v: %q is measured otherwise than %q", err, out, as)
+			}
+			kept, without = again.List, plain.List
+		} else {
+			var again wire.Request
+			if n, err := given.Parse(text); n == 0 || err != nil || len(given.List) > 90 {
+				return
+			}
+			m.Begin(c.Routes[0].Marks, &given, false)
+			o := wire.Outbound{Path: given.Path, Host: []byte("upstream"), Client: []byte("192.0.2.1"), Proto: "http", Via: "gateway"}
+			as := wire.AppendRequest(nil, &given, &o)
+			o.Drop, o.Lines = m.Request.Drop, m.Request.Lines
+			out := wire.AppendRequest(nil, &given, &o)
+			if n, err := again.Parse(out); n != len(out) || err != nil || string(again.Method) != string(given.Method) || string(again.Path) != string(given.Path) {
+				t.Fatalf("%d of %d, %v: %q", n, len(out), err, out)
+			}
+			if n, err := plain.Parse(as); n != len(as) || err != nil || plain.Body != again.Body || string(plain.Host) != string(again.Host) {
+				t.Fatalf("%v: %q is measured otherwise than %q", err, out, as)
+			}
+			kept, without = again.List, plain.List
+		}
+		is := func(field *wire.Field, name string) bool { // servers that make variables of fields take one for the other
+			return strings.EqualFold(strings.ReplaceAll(string(field.Name), "_", "-"), strings.ReplaceAll(name, "_", "-"))
+		}
+		set := 0
+		others := func(list []wire.Field, count bool) (all []string) {
+			for i := range list {
+				field := &list[i]
+				switch {
+				case count && strings.EqualFold(string(field.Name), name) && string(field.Value) == value:
+					set++
+				case count && strings.EqualFold(string(field.Name), name), count && strings.EqualFold(string(field.Name), removed):
+					t.Fatalf("%s goes on, as %q", field.Name, field.Value)
+				case !is(field, name) && !is(field, removed):
+					all = append(all, string(field.Name)+": "+string(field.Value))
+				}
+			}
+			return all
+		}
+		if got, want := others(kept, true), others(without, false); !slices.Equal(got, want) || set != 1 {
+			t.Fatalf("%q goes on, and %q without; set %d times", got, want, set)
+		}
+	})
 }
