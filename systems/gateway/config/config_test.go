@@ -640,7 +640,7 @@ func FuzzRules(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var given, plain wire.Request
+		var given wire.Request
 		var m mark.Mark
 		var kept, without []wire.Field
 		if strings.HasPrefix(string(text), "HTTP/") {
@@ -659,7 +659,7 @@ func FuzzRules(f *testing.F) {
 			}
 			kept, without = again.List, plain.List
 		} else {
-			var again wire.Request
+			var again, plain wire.Request
 			if n, err := given.Parse(text); n == 0 || err != nil || len(given.List) > 90 {
 				return
 			}

@@ -145,8 +145,10 @@ func (l *link) expired() {
 
 // shut tells the server that nothing more comes through a tunnel.
 func (l *link) shut() {
-	if l.lane != nil {
-		l.lane.finish(nil)
+	if n := l.lane; n != nil {
+		if !n.gone { // over a stream that is over nothing may be sent
+			n.finish(nil)
+		}
 		return
 	}
 	_ = syscall.Shutdown(l.fd, syscall.SHUT_WR) // an upstream that is gone is noticed by reading
