@@ -213,12 +213,14 @@ fn measure_all(
                 }
                 continue;
             }
+            let mut warmed = Ok(0);
             if !cell.warmup.is_zero() {
                 watch(Progress::Doing(&format!("warms up for {}", cell.name)));
-            }
-            let mut made = warm(setup, cell, &running, keeping, around.stop).and_then(|correct| {
-                trial.warmed_with += correct;
+                warmed = warm(setup, cell, &running, keeping, around.stop);
                 watch(Progress::Doing(&cell.name));
+            }
+            let mut made = warmed.and_then(|correct| {
+                trial.warmed_with += correct;
                 measure(setup, cell, position, &running, keeping, around.stop)
             });
             let first = Instant::now();
@@ -397,11 +399,8 @@ fn plan<'p>(setup: &'p Setup<'_>, cell: &'p Cell, running: &'p Running, duration
     }
 }
 
-/// Puts a cell's load on for as long as the cell has a warm-up of its own, and tells how many answers were right.
+/// Puts a cell's load on for as long as its own warm-up lasts, and tells how many answers were right.
 fn warm(setup: &Setup<'_>, cell: &Cell, running: &Running, keeping: &RefCell<Option<Keeping>>, stop: &AtomicBool) -> Result<u64, String> {
-    if cell.warmup.is_zero() {
-        return Ok(0);
-    }
     let plan = plan(setup, cell, running, cell.warmup, stop);
     with(keeping, |keeping| keeping.begin(&[plan.workload]));
     std::thread::sleep(SETTLE);
