@@ -5,7 +5,7 @@
 mod process;
 
 use model::record::Record;
-use process::{Counts, Gateway, Load, Server, count, may_have, release, repository, say, until};
+use process::{Counts, Gateway, Load, Server, SlowClients, count, have, may_have, release, repository, say, until};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard};
 use std::thread::sleep;
@@ -61,6 +61,47 @@ fn ten_thousand_idle_clients_take_150_mb_at_most() {
     assert!(connected >= CLIENTS, "{connected} are connected: {result}");
     assert!(count(&result, "correct") >= CLIENTS, "each was answered: {result}");
     assert!(most <= MEMORY_MB * 1_000_000, "{most} bytes");
+}
+
+#[test]
+#[ignore = "half a minute; part of `make test-all`"]
+fn ten_thousand_slow_clients_fail_no_request_of_an_honest_one() {
+    let _alone = alone();
+    if !may_have(DESCRIPTORS) {
+        say(&format!("SKIPPED: 10,000 slow clients, as no process here may have {DESCRIPTORS} descriptors (ulimit -Hn)"));
+        return;
+    }
+    have(DESCRIPTORS);
+    let server = Server::start(&[]);
+    let gateway = Gateway::start(&[server.port], "", Some(DESCRIPTORS));
+    let honest = |seconds| {
+        let load = Load::start(&gateway.url(), &["-R", "500", "--timeout", "5s"], None);
+        sleep(Duration::from_secs(seconds));
+        load.end()
+    };
+    let alone = honest(5);
+    let slow = SlowClients::start(&gateway, CLIENTS as usize);
+    until("the slow ones are connected", || gateway.counts().of("gateway_connections") >= CLIENTS);
+    let beside = honest(10);
+    let memory = gateway.memory("VmHWM");
+    let served = slow.end();
+    let latency = |result: &serde_json::Value, quantile: &str| result["latency_us"][quantile].as_f64().unwrap();
+    say(&format!(
+        "FIGURES: {CLIENTS} slow clients, of whom {served} were served for all of 10 s: {} requests of an honest one right, {} failed; median {:.0} µs \
+         and p99 {:.0} µs, alone {:.0} and {:.0}; {} MB at most",
+        count(&beside, "correct"),
+        failed(&beside),
+        latency(&beside, "p50"),
+        latency(&beside, "p99"),
+        latency(&alone, "p50"),
+        latency(&alone, "p99"),
+        memory / 1_000_000
+    ));
+    assert_eq!((failed(&alone), failed(&beside)), (0, 0), "{beside}");
+    assert!(count(&beside, "correct") > 0, "{beside}");
+    // All but the bodies beyond half of the places. Or nobody was slow.
+    assert!(served as u64 >= CLIENTS * 9 / 10, "{served} were served");
+    assert!(memory <= MEMORY_MB * 1_000_000, "{memory} bytes");
 }
 
 const RELOADS: usize = 100;

@@ -1,15 +1,16 @@
 //! The gateway that `faceoff build` has built, as a process, with servers behind it and loads before it.
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::net::{AddressFamily, SocketType};
+use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process, setrlimit};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::thread::sleep;
+use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 /// How long anything is waited for that must come.
@@ -60,6 +61,13 @@ fn limited(program: &Path, descriptors: Option<u64>) -> Command {
 /// Whether a process here may have so many descriptors.
 pub fn may_have(descriptors: u64) -> bool {
     limited(Path::new("true"), Some(descriptors)).stderr(Stdio::null()).status().unwrap().success()
+}
+
+/// Lets this process, and those that it starts, have so many.
+pub fn have(descriptors: u64) {
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, rustix::process::Rlimit { current: Some(descriptors.max(limit.current.unwrap_or(u64::MAX))), ..limit })
+        .unwrap();
 }
 
 /// A port below those that outgoing connections take, so that a server that comes back finds its own free.
@@ -244,6 +252,73 @@ impl Drop for Load {
             let _ = child.wait();
         }
     }
+}
+
+/// Clients that are as slow as they may be, with a connection each: of three one sends a head by the byte, one a body of some hundred
+/// bytes a second, and one takes an answer so.
+pub struct SlowClients {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<usize>>,
+}
+
+impl SlowClients {
+    /// Returns once all are connected and have begun.
+    pub fn start(gateway: &Gateway, clients: usize) -> SlowClients {
+        let mut streams: Vec<TcpStream> = (0..clients).map(|n| slow_client(gateway.listen, n)).collect();
+        let over = Arc::new(AtomicBool::new(false));
+        let told = over.clone();
+        let thread = std::thread::spawn(move || {
+            let mut connected = vec![true; streams.len()];
+            while !told.load(Ordering::Relaxed) {
+                for (n, (stream, connected)) in streams.iter_mut().zip(&mut connected).enumerate() {
+                    let moved = match n % 3 {
+                        0 => stream.write(b"x"),
+                        1 => stream.write(&[b'x'; SLOWLY]),
+                        _ => stream
+                            .read(&mut [0; SLOWLY])
+                            .and_then(|read| if read == 0 { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(read) }),
+                    };
+                    *connected &= moved.is_ok() || moved.is_err_and(|e| e.kind() == ErrorKind::WouldBlock);
+                    if n % 100 == 99 {
+                        sleep(Duration::from_secs(100) / clients as u32); // spread over a second
+                    }
+                }
+            }
+            connected.iter().filter(|connected| **connected).count()
+        });
+        SlowClients { over, thread: Some(thread) }
+    }
+
+    /// Ends them, and tells how many were still served.
+    pub fn end(mut self) -> usize {
+        self.over.store(true, Ordering::Relaxed);
+        self.thread.take().unwrap().join().unwrap()
+    }
+}
+
+impl Drop for SlowClients {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Bytes a second: more than the gateway's least, `limits.pace`.
+const SLOWLY: usize = 400;
+
+fn slow_client(port: u16, n: usize) -> TcpStream {
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    // Or the kernel takes the answer whole.
+    rustix::net::sockopt::set_socket_recv_buffer_size(&socket, 2_048).unwrap();
+    rustix::net::connect(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)).unwrap();
+    let mut stream = TcpStream::from(socket);
+    let began = match n % 3 {
+        0 => "GET / HTTP/1.1\r\nHost: slow\r\nX-Slow: ",
+        1 => "POST / HTTP/1.1\r\nHost: slow\r\nContent-Length: 1000000\r\n\r\n",
+        _ => "GET /?size=256K HTTP/1.1\r\nHost: slow\r\n\r\n",
+    };
+    stream.write_all(began.as_bytes()).unwrap();
+    stream.set_nonblocking(true).unwrap();
+    stream
 }
 
 /// One of a load's counts.

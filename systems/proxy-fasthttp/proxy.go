@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"log"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+)
+
+// hopByHop are the fields that speak of one connection and are not passed on (RFC 9110, section 7.6.1), beside those that
+// Connection names.
+var hopByHop = []string{"Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Upgrade", "Connection"}
+
+// proxy forwards what is under /product, which it takes off, and under /v1 to the upstream.
+type proxy struct {
+	client *fasthttp.HostClient
+	host   string
+	logger *log.Logger
+}
+
+// handle sends the client's own request on, and has the upstream's answer read into the client's: neither is copied.
+func (p *proxy) handle(ctx *fasthttp.RequestCtx) {
+	target, found := route(ctx.Request.Header.RequestURI())
+	if !found {
+		answer(ctx, fasthttp.StatusNotFound, "not found")
+		return
+	}
+	request, response := &ctx.Request, &ctx.Response
+	proto := "http"
+	if ctx.IsTLS() {
+		proto = "https"
+	}
+	request.Header.Set("X-Forwarded-Host", string(request.Header.Host()))
+	request.Header.Set("X-Forwarded-Proto", proto)
+	before := request.Header.PeekAll("X-Forwarded-For")
+	request.Header.Set("X-Forwarded-For", string(bytes.Join(append(before, []byte(ctx.RemoteIP().String())), []byte(", "))))
+	strip(request.Header.PeekAll("Connection"), request.Header.Del)
+	request.Header.SetHost(p.host)
+	request.SetRequestURIBytes(target)
+
+	if err := p.client.Do(request, response); err != nil {
+		p.failed(ctx, err)
+		return
+	}
+	strip(response.Header.PeekAll("Connection"), response.Header.Del)
+}
+
+// route tells what the upstream is asked for, and whether it is asked at all.
+func route(uri []byte) ([]byte, bool) {
+	path, query := uri, []byte(nil)
+	if at := bytes.IndexByte(uri, '?'); at >= 0 {
+		path, query = uri[:at], uri[at:]
+	}
+	if rest, under := bytes.CutPrefix(path, []byte("/product")); under && (len(rest) == 0 || rest[0] == '/') {
+		if len(rest) == 0 {
+			return append([]byte("/"), query...), true
+		}
+		return bytes.Clone(uri[len(uri)-len(rest)-len(query):]), true
+	}
+	return bytes.Clone(uri), bytes.HasPrefix(path, []byte("/v1/"))
+}
+
+// strip removes the fields that speak of one connection.
+func strip(connection [][]byte, remove func(string)) {
+	var named []string // before anything is removed: the values live in the header
+	for _, value := range connection {
+		for name := range strings.SplitSeq(string(value), ",") {
+			named = append(named, strings.TrimSpace(name))
+		}
+	}
+	for _, name := range named {
+		remove(name)
+	}
+	for _, name := range hopByHop {
+		remove(name)
+	}
+}
+
+// failed answers a request that got no answer from the upstream.
+func (p *proxy) failed(ctx *fasthttp.RequestCtx, err error) {
+	switch {
+	case errors.Is(err, fasthttp.ErrNoFreeConns):
+		answer(ctx, fasthttp.StatusServiceUnavailable, "too many requests in flight")
+		ctx.Response.Header.Set("Retry-After", "1")
+	case errors.Is(err, fasthttp.ErrTimeout):
+		p.logger.Printf("%s %s: %v", ctx.Method(), ctx.RequestURI(), err)
+		answer(ctx, fasthttp.StatusGatewayTimeout, "the upstream did not answer in time")
+	default:
+		p.logger.Printf("%s %s: %v", ctx.Method(), ctx.RequestURI(), err)
+		answer(ctx, fasthttp.StatusBadGateway, "the upstream could not be reached or broke off")
+	}
+}
+
+// answer answers in the proxy's own name.
+func answer(ctx *fasthttp.RequestCtx, status int, message string) {
+	ctx.Response.Reset()
+	ctx.SetStatusCode(status)
+	ctx.SetContentType("application/json")
+	ctx.SetBodyString(`{"error":"` + message + `"}`)
+}
