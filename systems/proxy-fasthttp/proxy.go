@@ -13,7 +13,10 @@ import (
 // Connection names.
 var hopByHop = []string{"Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Upgrade", "Connection"}
 
-// proxy forwards what is under /product, which it takes off, and under /v1 to the upstream.
+// prefix is what is taken off a path before it goes to the upstream.
+const prefix = "/product"
+
+// proxy forwards what is under prefix, which it takes off, and under /v1 to the upstream.
 type proxy struct {
 	client *fasthttp.HostClient
 	host   string
@@ -28,12 +31,8 @@ func (p *proxy) handle(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	request, response := &ctx.Request, &ctx.Response
-	proto := "http"
-	if ctx.IsTLS() {
-		proto = "https"
-	}
 	request.Header.Set("X-Forwarded-Host", string(request.Header.Host()))
-	request.Header.Set("X-Forwarded-Proto", proto)
+	request.Header.Set("X-Forwarded-Proto", "http")
 	before := request.Header.PeekAll("X-Forwarded-For")
 	request.Header.Set("X-Forwarded-For", string(bytes.Join(append(before, []byte(ctx.RemoteIP().String())), []byte(", "))))
 	strip(request.Header.PeekAll("Connection"), request.Header.Del)
@@ -49,17 +48,15 @@ func (p *proxy) handle(ctx *fasthttp.RequestCtx) {
 
 // route tells what the upstream is asked for, and whether it is asked at all.
 func route(uri []byte) ([]byte, bool) {
-	path, query := uri, []byte(nil)
-	if at := bytes.IndexByte(uri, '?'); at >= 0 {
-		path, query = uri[:at], uri[at:]
+	path, _, _ := bytes.Cut(uri, []byte("?"))
+	rest, under := bytes.CutPrefix(path, []byte(prefix))
+	switch {
+	case under && len(rest) == 0:
+		return append([]byte("/"), uri[len(prefix):]...), true
+	case under && rest[0] == '/':
+		return uri[len(prefix):], true
 	}
-	if rest, under := bytes.CutPrefix(path, []byte("/product")); under && (len(rest) == 0 || rest[0] == '/') {
-		if len(rest) == 0 {
-			return append([]byte("/"), query...), true
-		}
-		return bytes.Clone(uri[len(uri)-len(rest)-len(query):]), true
-	}
-	return bytes.Clone(uri), bytes.HasPrefix(path, []byte("/v1/"))
+	return uri, bytes.HasPrefix(path, []byte("/v1/"))
 }
 
 // strip removes the fields that speak of one connection.
