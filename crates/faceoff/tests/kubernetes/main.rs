@@ -91,6 +91,11 @@ fn has_ingress() -> bool {
     is_there
 }
 
+/// Whether the record `r` has a trial.
+fn has_trial(folder: &Folder) -> bool {
+    std::fs::read_to_string(folder.path().join("r/record.jsonl")).is_ok_and(|record| record.contains("{\"trial\""))
+}
+
 /// What carries our label, in all namespaces.
 fn ours(kind: &str) -> String {
     kubectl(&["get", kind, "--all-namespaces", "--selector=faceoff.run", "--output=name"]).unwrap()
@@ -233,10 +238,12 @@ fn an_agent_pod_that_is_killed_spoils_its_trial_and_all_are_made_anew() {
     by_agents(&cluster, "3s");
     let ran = std::thread::scope(|scope| {
         let running = scope.spawn(|| folder.run(&["run", "x", "--out", "r"]));
-        let begun = Instant::now();
-        while std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap_or_default().matches("{\"trial\"").count() < 1 {
-            assert!(begun.elapsed() < Duration::from_secs(240), "no trial");
+        while !has_trial(folder) && !running.is_finished() {
             std::thread::sleep(Duration::from_millis(20));
+        }
+        if running.is_finished() {
+            let ran = running.join().unwrap();
+            panic!("it ended before any pod could be killed: {}\n{}", ran.out, ran.err);
         }
         // The next has begun, and has found all of them there.
         std::thread::sleep(Duration::from_millis(1_500));
@@ -348,9 +355,9 @@ fn what_a_killed_run_leaves_is_removed() {
     command.current_dir(folder.path()).env("TMPDIR", folder.path()).args(["run", "x", "--out", "r"]);
     command.env("XDG_STATE_HOME", folder.path().join("state"));
     let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let begun = Instant::now();
-    while std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap_or_default().matches("{\"trial\"").count() < 1 {
-        assert!(begun.elapsed() < Duration::from_secs(240), "no trial");
+    while !has_trial(folder) {
+        let ended = running.try_wait().unwrap();
+        assert!(ended.is_none(), "it ended before it could be killed: {ended:?}");
         std::thread::sleep(Duration::from_millis(10));
     }
     running.kill().unwrap();

@@ -276,8 +276,8 @@ impl AgentPods {
         loop {
             let found = look(&self.seats(), &self.token);
             let Some(why) = found.into_iter().find_map(Result::err) else { return Ok(()) };
+            let why = self.mend().err().unwrap_or(why);
             go_on(deadline_ns, stop, || why.lines().next().unwrap_or_default().to_owned())?;
-            self.mend()?;
         }
     }
 

@@ -17,17 +17,9 @@ pub(super) enum State {
     Broken(String),
 }
 
-/// What a container waits for in vain.
-const IN_VAIN: [&str; 8] = [
-    "ErrImageNeverPull",
-    "ErrImagePull",
-    "ImagePullBackOff",
-    "InvalidImageName",
-    "CreateContainerConfigError",
-    "CreateContainerError",
-    "RunContainerError",
-    "CrashLoopBackOff",
-];
+/// What a container waits for in vain. Not what its node tries again with better prospects: a secret that it could not read within a
+/// second (CreateContainerConfigError), or a container runtime that was slow (CreateContainerError, RunContainerError).
+const IN_VAIN: [&str; 5] = ["ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CrashLoopBackOff"];
 
 /// How far a pod is, by what the cluster keeps of it.
 pub(super) fn state(pod: &Value, memory_bytes: Option<u64>) -> State {
@@ -132,6 +124,8 @@ mod tests {
         let waiting = |reason: &str| pod(json!({"waiting": {"reason": reason, "message": "m"}}), json!({}));
         assert_eq!(of(&waiting("ContainerCreating")), State::Waiting("ContainerCreating: m".into()));
         assert_eq!(of(&waiting("ErrImageNeverPull")), State::Broken("ErrImageNeverPull: m".into()));
+        let tried_again = "CreateContainerConfigError";
+        assert_eq!(of(&waiting(tried_again)), State::Waiting(format!("{tried_again}: m")), "as of a secret that is not read yet");
         assert_eq!(of(&pod(json!({"running": {}}), json!({}))), State::Running("0123abc".into()));
         assert_eq!(of(&pod(json!({"terminated": {"exitCode": 2, "reason": "Error"}}), json!({}))), State::Ended("exit 2".into()));
     }
