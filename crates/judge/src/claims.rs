@@ -29,7 +29,7 @@ pub(crate) fn all(judge: &Judge<'_>, verdicts: &[Judged]) -> Vec<ClaimVerdict> {
         let word = if claim.outcome == ClaimOutcome::Confirmed { "hold" } else { "be refuted" };
         claim.reason = if p <= threshold + ROUNDING {
             format!(
-                "it would {word} alone (p = {}), but {family} claims are tested: corrected by Holm, p = {}, above {}",
+                "it would {word} alone (p = {}), but it is one of {family} claims: corrected by Holm, p = {}, above {}",
                 show_number(p),
                 show_number(adjusted),
                 show_number(threshold)
