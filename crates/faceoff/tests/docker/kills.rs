@@ -109,6 +109,25 @@ fn is_judged(folder: &Folder, victim: Victim, out: &str, case: &str) {
     println!("{case}: {} trials, {} failures", record.trials.len(), failures.len());
 }
 
+/// Whether the record `r` has a trial.
+pub fn has_trial(folder: &Folder) -> bool {
+    std::fs::read_to_string(folder.path().join("r/record.jsonl")).is_ok_and(|record| record.contains("{\"trial\""))
+}
+
+/// Waits until the record `r` has a trial; `false` where its run ended before.
+#[track_caller]
+pub fn await_trial(folder: &Folder, within: Duration, mut has_ended: impl FnMut() -> bool) -> bool {
+    let begun = Instant::now();
+    while !has_trial(folder) {
+        if has_ended() {
+            return false;
+        }
+        assert!(begun.elapsed() < within, "no trial");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    true
+}
+
 /// Kills a process of a program in a control group of its own, as soon as there is one.
 fn kill_in_a_container(run: &mut Child, program: &str) {
     let begun = Instant::now();

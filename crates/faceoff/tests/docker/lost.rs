@@ -1,5 +1,6 @@
 //! The engine itself behind a relay that can be gone for a while, as an engine that ends and is started again.
 
+use crate::kills::has_trial;
 use crate::{Engine, docker};
 use model::record::Event;
 use std::io;
@@ -61,9 +62,8 @@ fn an_engine_that_is_lost_in_a_trial_takes_no_contender_with_it() {
     command.args(["run", "x", "--runner", "docker", "--blocks", "2", "--out", "r"]);
     let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
-    let recorded = || std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap_or_default().matches("{\"trial\"").count();
     let runs = || !docker(&["ps", "--quiet", "--filter", "label=faceoff.run"]).unwrap().is_empty();
-    while recorded() < 1 || !runs() {
+    while !has_trial(folder) || !runs() {
         assert!(begun.elapsed() < Duration::from_secs(120), "no second trial");
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -187,10 +187,8 @@ fn what_a_killed_run_leaves_is_removed() {
     command.env("XDG_STATE_HOME", folder.path().join("state"));
     let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
-    while std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap_or_default().matches("{\"trial\"").count() < 1 {
-        assert!(begun.elapsed() < Duration::from_secs(120), "no trial");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let has_trial = kills::await_trial(folder, Duration::from_secs(120), || running.try_wait().unwrap().is_some());
+    assert!(has_trial, "it ended before it could be killed");
     // Held still, so that it cannot remove what was seen.
     let signal = |name: &str| assert!(Command::new("kill").args([name, &running.id().to_string()]).status().unwrap().success());
     loop {

@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 
 /// How long the cluster may take to be rid of a namespace.
 const GONE_WITHIN: Duration = Duration::from_secs(90);
+/// How long a run may take until its first trial is over.
+const FIRST_TRIAL_WITHIN: Duration = Duration::from_secs(240);
 
 /// A folder whose systems run in a cluster, and that cluster to itself.
 struct Cluster {
@@ -89,11 +91,6 @@ fn has_ingress() -> bool {
         let _ = writeln!(std::io::stderr(), "\nSKIPPED: pods behind an Ingress, as the cluster has no class and PATH no nginx");
     }
     is_there
-}
-
-/// Whether the record `r` has a trial.
-fn has_trial(folder: &Folder) -> bool {
-    std::fs::read_to_string(folder.path().join("r/record.jsonl")).is_ok_and(|record| record.contains("{\"trial\""))
 }
 
 /// What carries our label, in all namespaces.
@@ -238,10 +235,7 @@ fn an_agent_pod_that_is_killed_spoils_its_trial_and_all_are_made_anew() {
     by_agents(&cluster, "3s");
     let ran = std::thread::scope(|scope| {
         let running = scope.spawn(|| folder.run(&["run", "x", "--out", "r"]));
-        while !has_trial(folder) && !running.is_finished() {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        if running.is_finished() {
+        if !kills::await_trial(folder, FIRST_TRIAL_WITHIN, || running.is_finished()) {
             let ran = running.join().unwrap();
             panic!("it ended before any pod could be killed: {}\n{}", ran.out, ran.err);
         }
@@ -355,11 +349,8 @@ fn what_a_killed_run_leaves_is_removed() {
     command.current_dir(folder.path()).env("TMPDIR", folder.path()).args(["run", "x", "--out", "r"]);
     command.env("XDG_STATE_HOME", folder.path().join("state"));
     let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while !has_trial(folder) {
-        let ended = running.try_wait().unwrap();
-        assert!(ended.is_none(), "it ended before it could be killed: {ended:?}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let has_trial = kills::await_trial(folder, FIRST_TRIAL_WITHIN, || running.try_wait().unwrap().is_some());
+    assert!(has_trial, "it ended before it could be killed");
     running.kill().unwrap();
     running.wait().unwrap();
     let left = ours("namespaces");
