@@ -18,7 +18,7 @@ type Outbound struct {
 	Received string // the version of HTTP that the client spoke, where it is not the head's
 }
 
-// AppendRequest writes the head of a request as it goes to an upstream (RFC 9110, 7.6).
+// AppendRequest writes the head of a request as it goes to an upstream (RFC 9110, 7.6). One that is Limited to 0 hops goes to none.
 func AppendRequest(to []byte, r *Request, o *Outbound) []byte {
 	to = append(to, r.Method...)
 	to = append(to, ' ')

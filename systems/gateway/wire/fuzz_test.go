@@ -20,6 +20,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add([]byte(lines("POST http://a/%7ex/.a?b HTTP/1.1", "Host: a", "Connection: x, te", "X: y", "TE: trailers", "Transfer-Encoding: chunked", "Expect: 100-continue")))
 	f.Add([]byte(lines("GET / HTTP/1.0", "Content-Length: 12", "X-Forwarded-For: b")))
 	f.Add([]byte(lines("GET / HTTP/1.1", "Host: [::1]:80", "Connection: upgrade", "Upgrade: websocket")))
+	f.Add([]byte(lines("OPTIONS / HTTP/1.1", "Host: a", "Max-Forwards: 0")))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var r Request
 		n, err := r.Parse(text)
@@ -31,6 +32,9 @@ func FuzzRequest(f *testing.F) {
 			if m, err := part.Parse(text[:cut]); m != 0 || err != nil {
 				t.Fatalf("the first %d bytes of %d: %d, %v", cut, n, m, err)
 			}
+		}
+		if r.Limited && r.Hops == 0 {
+			return // it may go no further, and is answered here
 		}
 		o := Outbound{Path: r.Path, Host: []byte("upstream"), Client: []byte("192.0.2.1"), Proto: "http", Via: "gateway", Trusted: true, Forward: true}
 		out := AppendRequest(nil, &r, &o)
