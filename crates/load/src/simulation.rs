@@ -93,6 +93,8 @@ pub(crate) struct Simulation {
     /// Instants at which they were read, since the start.
     pub read_at: Vec<u64>,
     pub connections: u64,
+    /// Instants at which connections were asked for.
+    pub connected_at: Vec<u64>,
     /// Those that were open at once, at the most.
     pub open_most: usize,
 }
@@ -112,6 +114,7 @@ impl Simulation {
             requests: 0,
             read_at: Vec::new(),
             connections: 0,
+            connected_at: Vec::new(),
             open_most: 0,
         }
     }
@@ -199,6 +202,7 @@ impl World for Simulation {
         let socket = self.sockets.len();
         self.sockets.push(Socket { token, watches_write: true, ..Socket::default() });
         self.connections += 1;
+        self.connected_at.push(self.now.get());
         if !self.chance(self.server.ignores) {
             self.later(30_000, Happening::Connected(socket));
         }

@@ -40,6 +40,10 @@ const START_LOOK_NS: u64 = 2_000_000;
 const DRAIN_NS: u64 = 2_000_000_000;
 /// How long connections are awaited before the clock starts.
 const CONNECT_NS: u64 = 1_000_000_000;
+/// Connections of a closed load that are opened at once, and when the next are: a listener's queue often holds 100 (Tomcat's acceptCount),
+/// and one that it drops is tried again after a second.
+const OPENED_AT_ONCE: usize = 32;
+const OPENED_EVERY_NS: u64 = 5_000_000;
 /// Streams on one HTTP/2 connection where the load does not say.
 const STREAMS: u32 = 100;
 /// Connections that arrivals may open whatever the protocol.
@@ -231,17 +235,28 @@ impl<'a, W: World> Generator<'a, W> {
         if !matches!(self.plan.load, Load::Closed { .. }) || self.plan.target.protocol == (Protocol::Http1 { keep_alive: false }) {
             return;
         }
-        for slot in 0..self.slots.len() as u32 {
-            let _ = self.open(slot);
+        let at_most = self.timeout_ns.min(CONNECT_NS);
+        let limit = self.world.now_ns() + at_most;
+        let groups = self.slots.len().div_ceil(OPENED_AT_ONCE) as u64;
+        let pause = OPENED_EVERY_NS.min(at_most / 2 / groups.max(1));
+        for slot in 0..self.slots.len() {
+            if slot > 0 && slot % OPENED_AT_ONCE == 0 {
+                let next = self.world.now_ns() + pause;
+                self.wait_while(next, |_| true);
+            }
+            let _ = self.open(slot as u32);
         }
-        let limit = self.world.now_ns() + self.timeout_ns.min(CONNECT_NS);
+        self.wait_while(limit, |generator| !generator.slots.iter().all(|s| s.connection.as_ref().is_none_or(|c| c.phase == Phase::Open)));
+    }
+
+    /// Sees to connections until an instant, as long as something holds, unless it is stopped.
+    fn wait_while(&mut self, until: u64, holds: impl Fn(&Self) -> bool) {
         loop {
             let now = self.world.now_ns();
-            let stands = |slot: &Slot<W::Socket>| slot.connection.as_ref().is_none_or(|c| c.phase == Phase::Open);
-            if now >= limit || self.is_stopped() || self.slots.iter().all(stands) {
+            if now >= until || self.is_stopped() || !holds(self) {
                 return;
             }
-            self.wait(now, limit.min(now + LOOK_UP_NS));
+            self.wait(now, until.min(now + LOOK_UP_NS));
         }
     }
 

@@ -132,6 +132,18 @@ fn a_closed_load_keeps_every_connection_busy() {
 }
 
 #[test]
+fn a_closed_load_opens_few_connections_at_once() {
+    for (connections, every_ns) in [(100, 5 * MS), (10_000, MS)] {
+        let run = Case { timeout_ns: 5 * S, ..Case::of(Load::closed(connections), MS) }.run();
+        let at = &run.world.connected_at[..connections as usize];
+        assert!(at.windows(33).all(|w| w[32] - w[0] >= every_ns), "more than 32 within {every_ns} ns");
+        // All of them stand before the clock starts, a second after the first at the latest.
+        let first_request = run.world.read_at.iter().min().unwrap();
+        assert!(at.iter().all(|at| at < first_request) && first_request - at[0] < 1_000 * MS);
+    }
+}
+
+#[test]
 fn a_pipeline_is_as_deep_as_asked() {
     let run = Case::of(Load::Closed { connections: 2, depth: 16 }, MS).run();
     assert_eq!((run.world.connections, run.measured.in_flight_max), (2, 32));
