@@ -40,7 +40,8 @@ pub(super) const OF_MEASUREMENT: [OfMeasurement; 24] = [
     of("in-flight-limit", "arrivals never had to wait for answers", arrives, generator::in_flight_limit),
     of("arrivals", "arrivals follow their schedule (Anderson and Darling)", has_arrivals, generator::arrivals),
     of("littles-law", "requests under way are rate times time (Little's law)", has_under_way, generator::littles_law),
-    of("not-stationary", "the second half is like the first", has_tenths, series::not_stationary),
+    // Told by all measurements of a contender ([`series::not_stationary`]), none by itself.
+    of("not-stationary", "the second half is like the first", has_tenths, |_| None),
     of("upstream-binds", "the contender was the limit, not what stands behind it", |s| m(s).upstream_cpu_ns.is_some(), binding::upstream),
     of("steal", "the hypervisor left the CPUs alone", |s| around(s).is_some_and(|c| c.steal_share().is_some()), surroundings::steal),
     of("other-cpu", "no other program used these CPUs", |s| around(s).is_some(), surroundings::other_cpu),

@@ -91,7 +91,7 @@ impl Faults {
             capacities: trial.capacities.iter().map(of_search).collect(),
         });
         let mut trials: Vec<OfTrial> = trials.collect();
-        for ((trial, measurement), found) in series::dearer_or_cheaper(record) {
+        for ((trial, measurement), found) in series::not_stationary(record) {
             trials[trial].cells[measurement].push(found);
         }
         Faults { trials, cells: binding::ties(record) }

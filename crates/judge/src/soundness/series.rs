@@ -1,10 +1,11 @@
 //! Whether a measurement kept to one state.
 
-use super::{Seen, fault};
+use super::fault;
 use model::experiment::{Cell, Load};
+use model::name::ContenderName;
 use model::record::{Fault, Measurement, Record};
 use model::units::{show_number, show_share};
-use stats::{kpss, kpss_lags, mean, sample_deviation};
+use stats::{kpss, kpss_lags, mean, mean_interval, sample_deviation};
 
 /// The halves may differ by this share.
 const HALVES_MAX: f64 = 0.10;
@@ -14,10 +15,8 @@ const STANDARD_ERRORS_MAX: f64 = 4.0;
 const KPSS_P_MAX: f64 = 0.01;
 /// With fewer windows, the test of a level cannot come to that p.
 pub(super) const WINDOWS_FEWEST: usize = 28;
-/// CPU per request that changes comes from the contender where so many of its measurements of a cell show it, the same way;
-const ALIKE_FEWEST: usize = 2;
-/// and where they are this share of them. What shows once is the machine's, and a part of the spread between blocks.
-const ALIKE_SHARE: f64 = 0.5;
+/// The interval of what a contender's measurements of a cell change by on average, which must not hold zero.
+const CONFIDENCE: f64 = 0.95;
 /// Throughput and CPU are looked at in tenths of a second.
 const WINDOW_NS: u64 = 100_000_000;
 
@@ -31,43 +30,59 @@ pub(super) fn changes_by_design(load: &Load) -> bool {
     }
 }
 
-/// Throughput of a closed load that went to another level.
-pub(super) fn not_stationary(seen: &Seen<'_>) -> Option<Fault> {
-    matches!(seen.cell.load, Load::Closed { .. }).then(|| Change::of(seen.measurement, seen.cell)?.told())?
-}
-
-/// CPU time per request that went to another level in most measurements of a contender, of loads whose rate is given. By place:
-/// the trial and the measurement within it.
-pub(super) fn dearer_or_cheaper(record: &Record) -> Vec<((usize, usize), Fault)> {
-    let header = &record.header;
-    let given = header.experiment.cells.iter().filter(|cell| !matches!(cell.load, Load::Closed { .. }));
-    let of_cells = given.flat_map(|cell| header.contenders.iter().map(move |contender| (cell, &contender.name)));
-    let in_most = of_cells.flat_map(|(cell, name)| {
-        let of_contender = record.trials.iter().enumerate().filter(|(_, trial)| trial.contender == *name);
-        let places = of_contender.filter_map(|(t, trial)| Some((t, trial.measurements.iter().position(|m| m.cell == cell.name)?)));
-        let measured: Vec<_> = places.map(|(t, m)| ((t, m), Change::of(&record.trials[t].measurements[m], cell))).collect();
-        let rises = |rise: bool| measured.iter().filter(move |(_, change)| change.as_ref().is_some_and(|c| c.is_rise() == rise)).count();
-        let is_its_own = |count: usize| count >= ALIKE_FEWEST && count as f64 >= ALIKE_SHARE * measured.len() as f64;
-        let of_its_own = [false, true].map(|rise| is_its_own(rises(rise)));
-        measured.into_iter().filter_map(move |(place, change)| Some((place, change.filter(|c| of_its_own[usize::from(c.is_rise())])?)))
+/// Throughput of closed loads, and CPU time per request of loads whose rate is given, that went to another level because the contender
+/// did. By place: the trial and the measurement within it. What changes once, or now this way and now that, is the machine's, and a
+/// part of the spread between blocks.
+pub(super) fn not_stationary(record: &Record) -> Vec<((usize, usize), Fault)> {
+    let experiment = &record.header.experiment;
+    // Of crossed factors each combination has one start in a block: they are one program with this and that left out.
+    let groups: Vec<Option<&ContenderName>> = match experiment.factors.is_empty() {
+        true => record.header.contenders.iter().map(|contender| Some(&contender.name)).collect(),
+        false => vec![None],
+    };
+    let cells = experiment.cells.iter().filter(|cell| !changes_by_design(&cell.load));
+    let found = cells.flat_map(|cell| groups.iter().map(move |group| (cell, group))).flat_map(|(cell, group)| {
+        let of_group = record.trials.iter().enumerate().filter(|(_, trial)| group.is_none_or(|name| trial.contender == *name));
+        let places = of_group.filter_map(|(t, trial)| Some((t, trial.measurements.iter().position(|m| m.cell == cell.name)?)));
+        let halves: Vec<_> = places.filter_map(|(t, m)| Some(((t, m), Halves::of(&record.trials[t].measurements[m], cell)?))).collect();
+        let changes: Vec<f64> = halves.iter().map(|(_, halves)| halves.log_ratio()).collect();
+        let average = of_its_own(&changes, is_closed(&cell.load));
+        let with_it = move |halves: &Halves| average.filter(|average| halves.stand_apart && average * halves.log_ratio() > 0.0);
+        let count = halves.len();
+        halves.into_iter().filter_map(move |(place, halves)| Some((place, halves.told(with_it(&halves)?, count)?)))
     });
-    in_most.filter_map(|(place, change)| Some((place, change.told()?))).collect()
+    found.collect()
 }
 
-/// A measurement whose second half is not like its first.
-struct Change {
+/// By how much a contender's measurements of a cell change on average, as a logarithm, where that is its own doing. Of a single
+/// measurement nobody can tell: throughput is then taken for the contender's, and CPU per request for the machine's.
+fn of_its_own(changes: &[f64], is_closed: bool) -> Option<f64> {
+    if let [change] = changes {
+        return is_closed.then_some(*change);
+    }
+    let (average, interval) = mean_interval(changes, CONFIDENCE)?;
+    let is_sure = interval.low > 0.0 || interval.high < 0.0;
+    (is_sure && average.abs() > HALVES_MAX.ln_1p()).then_some(average)
+}
+
+fn is_closed(load: &Load) -> bool {
+    matches!(load, Load::Closed { .. })
+}
+
+/// The two halves of a measurement.
+struct Halves {
     is_closed: bool,
     first: f64,
     second: f64,
+    /// Whether they differ by more than chance and custom.
+    stand_apart: bool,
 }
 
-impl Change {
-    fn of(measurement: &Measurement, cell: &Cell) -> Option<Change> {
-        if changes_by_design(&cell.load) {
-            return None;
-        }
+impl Halves {
+    /// `None` where there are too few windows to tell.
+    fn of(measurement: &Measurement, cell: &Cell) -> Option<Halves> {
         let correct = &measurement.generator.correct_per_tenth;
-        let is_closed = matches!(cell.load, Load::Closed { .. });
+        let is_closed = is_closed(&cell.load);
         let numerators: Vec<f64> = match is_closed {
             true => correct.iter().map(|n| f64::from(*n)).collect(),
             false => measurement.usage.cpu_of_windows(WINDOW_NS, correct.len()),
@@ -85,35 +100,45 @@ impl Change {
         let error = |part: &[f64]| Some(sample_deviation(part)?.powi(2) / part.len() as f64);
         let standard_error = (error(early)? + error(late)?).sqrt() / mean(&weights)?;
         let difference = (second - first).abs();
-        if difference <= HALVES_MAX * first || difference <= STANDARD_ERRORS_MAX * standard_error {
-            return None;
-        }
-        kpss(&residuals, kpss_lags(residuals.len())).filter(|test| test.p <= KPSS_P_MAX)?;
-        Some(Change { is_closed, first, second })
+        let has_level = || kpss(&residuals, kpss_lags(residuals.len())).is_none_or(|test| test.p > KPSS_P_MAX);
+        let stand_apart = difference > HALVES_MAX * first && difference > STANDARD_ERRORS_MAX * standard_error && !has_level();
+        Some(Halves { is_closed, first, second, stand_apart })
     }
 
-    fn is_rise(&self) -> bool {
-        self.second > self.first
+    fn log_ratio(&self) -> f64 {
+        (self.second / self.first).ln()
     }
 
-    fn told(&self) -> Option<Fault> {
-        let Change { is_closed, first, second } = *self;
+    /// `average` as of [`of_its_own`], over so many measurements.
+    fn told(&self, average: f64, count: usize) -> Option<Fault> {
+        let Halves { is_closed, first, second, .. } = *self;
         let (what, unit, suffix) = match is_closed {
             true => ("right answers a second", 10.0, ""),
             false => ("CPU time per request", 1e-3, " µs"),
         };
-        let change = match self.is_rise() {
-            true => format!("+{}", show_share(second / first - 1.0)),
-            false => format!("-{}", show_share(1.0 - second / first)),
-        };
         let show = |value: f64| show_number(value * unit);
-        let evidence =
-            format!("{what} went from {}{suffix} in the first half to {}{suffix} in the second ({change})", show(first), show(second));
+        let mut evidence = format!(
+            "{what} went from {}{suffix} in the first half to {}{suffix} in the second ({})",
+            show(first),
+            show(second),
+            show_change(second / first)
+        );
+        if count > 1 {
+            evidence += &format!("; in {count} measurements by {} on average", show_change(average.exp()));
+        }
         fault(
             "not-stationary",
             evidence,
             "warm up longer, with the cell's own load where that asks more at once (`warmup` in the cell), or measure longer; and see whether something else began to run",
         )
+    }
+}
+
+/// `+12.0 %`, `-7.10 %`.
+fn show_change(ratio: f64) -> String {
+    match ratio > 1.0 {
+        true => format!("+{}", show_share(ratio - 1.0)),
+        false => format!("-{}", show_share(1.0 - ratio)),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::made_up::{self, MS, SECOND, histogram, measurement, name, trial};
 use model::agents::OfAgent;
 use model::experiment::{Load, Spacing, Stage};
+use model::factorial::Factor;
 use model::judgement::{FaultAt, Judgement, Outcome};
 use model::metric::Metric;
 use model::record::{
@@ -221,50 +222,89 @@ fn arrivals_in_clumps_are_found_and_those_of_a_ramp_are_not() {
     assert!(judge::judge(&of_ramp).faults.is_empty());
 }
 
+type Change<'c> = &'c dyn Fn(&mut Measurement);
+
+fn times(count: usize, change: Change<'_>) -> Vec<Change<'_>> {
+    vec![change; count]
+}
+
+/// What comes to light where one contender's measurements, block by block, change within so.
+fn after_each(load: Load, changes: &[Change<'_>]) -> Vec<FaultAt> {
+    let mut record = record(&["a", "b"], load);
+    let of_a = record.trials.iter_mut().filter(|t| t.contender == name("a"));
+    for (trial, change) in of_a.zip(changes) {
+        change(&mut trial.measurements[0]);
+    }
+    let faults = judge::judge(&record).faults;
+    assert!(faults.iter().all(|f| f.kind == "not-stationary" && f.place.contains(", a, cell c")), "{faults:#?}");
+    faults
+}
+
 #[test]
-fn what_changes_half_way_is_not_stationary() {
-    let drop =
-        |m: &mut Measurement| m.generator.correct_per_tenth = (0..100u32).map(|t| if t < 50 { 10 + t % 2 } else { 8 + t % 2 }).collect();
-    shows(after(Load::closed(4), drop), "not-stationary", "105 in the first half to 85.0 in the second (-19");
+fn what_changes_half_way_in_all_starts_is_not_stationary() {
+    let half_way = |first: u32, second: u32| {
+        move |m: &mut Measurement| {
+            m.generator.correct_per_tenth = (0..100u32).map(|t| if t < 50 { first + t % 2 } else { second + t % 2 }).collect();
+        }
+    };
+    let (drop, rise) = (half_way(10, 8), half_way(8, 10));
+    let found = after_each(Load::closed(4), &times(6, &drop));
+    assert_eq!(found.len(), 6, "{found:#?}");
+    let told = "105 in the first half to 85.0 in the second (-19.0 %); in 6 measurements by -19.0 % on average";
+    assert!(found.iter().all(|f| f.evidence.contains(told)), "{found:#?}");
     // 10 % and no more.
-    let little =
-        |m: &mut Measurement| m.generator.correct_per_tenth = (0..100u32).map(|t| if t < 50 { 100 + t % 2 } else { 91 + t % 2 }).collect();
-    assert!(after(Load::closed(4), little).is_empty());
+    assert!(after_each(Load::closed(4), &times(6, &half_way(100, 91))).is_empty());
+    // Once, or now this way and now that, it is the machine.
+    assert!(after_each(Load::closed(4), &[&drop]).is_empty());
+    assert!(after_each(Load::closed(4), &[&drop, &rise, &drop, &rise]).is_empty());
+    // Where it is the contender, whoever changed the other way is as good as ever.
+    let (halved, risen) = (half_way(10, 5), half_way(100, 120));
+    let most = after_each(Load::closed(4), &[&halved, &halved, &halved, &halved, &halved, &risen]);
+    assert_eq!(most.len(), 5, "{most:#?}");
     // Twice as much to do costs twice as much.
     let busier = |m: &mut Measurement| {
         m.generator.correct_per_tenth = (0..100).map(|t| if t < 50 { 10 } else { 20 }).collect();
         m.usage.cpu_ns_at = m.usage.t_ns.iter().map(|t| t / 10 + t.saturating_sub(5 * SECOND) / 10).collect();
         m.usage.cpu_ns = 2 * SECOND;
     };
-    assert!(after(open(), busier).is_empty());
+    assert!(after_each(open(), &times(6, &busier)).is_empty());
     // A few tenths tell nothing.
     let short = |m: &mut Measurement| m.generator.correct_per_tenth = (0..20).map(|t| if t < 10 { 10 } else { 1 }).collect();
-    assert!(after(Load::closed(4), short).is_empty());
+    assert!(after_each(Load::closed(4), &times(6, &short)).is_empty());
+    // Of a single measurement throughput is taken for the contender's.
+    let mut record = record(&["a", "b"], Load::closed(4));
+    record.trials.truncate(2);
+    drop(&mut record.trials[0].measurements[0]);
+    let found = judge::judge(&record).faults;
+    assert!(matches!(&found[..], [one] if one.kind == "not-stationary" && one.evidence.ends_with("in the second (-19.0 %)")), "{found:#?}");
 }
 
 #[test]
-fn cpu_per_request_that_changes_once_is_the_machines_and_in_most_measurements_the_contenders() {
+fn cpu_per_request_that_changes_in_most_starts_is_the_contenders() {
     // At a rate that stays it doubles in the last third, or halves.
-    let dearer = |t: &u64| t / 10 + t.saturating_sub(7 * SECOND) / 10;
-    let cheaper: fn(&u64) -> u64 = |t| t / 10 - t.saturating_sub(5 * SECOND) / 20;
-    let faults = |changes: &[fn(&u64) -> u64]| {
-        let mut record = record(&["a", "b"], open());
-        let of_a = record.trials.iter_mut().filter(|t| t.contender == name("a"));
-        for (trial, change) in of_a.zip(changes) {
-            let usage = &mut trial.measurements[0].usage;
-            usage.cpu_ns_at = usage.t_ns.iter().map(change).collect();
-        }
-        let faults = judge::judge(&record).faults;
-        assert!(faults.iter().all(|f| f.kind == "not-stationary" && f.place.contains(", a, cell c")), "{faults:#?}");
-        faults
-    };
-    assert!(faults(&[dearer]).is_empty());
-    assert!(faults(&[dearer, dearer]).is_empty(), "two of six");
-    assert!(faults(&[dearer, dearer, cheaper, cheaper]).is_empty(), "both ways");
-    let found = faults(&[dearer, dearer, dearer, cheaper]);
-    assert_eq!(found.len(), 3, "{found:#?}");
+    let of = |change: fn(u64) -> u64| move |m: &mut Measurement| m.usage.cpu_ns_at = m.usage.t_ns.iter().map(|t| change(*t)).collect();
+    let dearer = of(|t| t / 10 + t.saturating_sub(7 * SECOND) / 10);
+    let cheaper = of(|t| t / 10 - t.saturating_sub(5 * SECOND) / 20);
+    assert!(after_each(open(), &[&dearer]).is_empty());
+    assert!(after_each(open(), &[&dearer, &dearer]).is_empty(), "two of six");
+    assert!(after_each(open(), &[&dearer, &dearer, &cheaper, &cheaper]).is_empty(), "both ways");
+    let found = after_each(open(), &times(4, &dearer));
+    assert_eq!(found.len(), 4, "{found:#?}");
     assert!(found.iter().all(|f| f.evidence.contains("CPU time per request went from") && f.evidence.contains("(+")), "{found:#?}");
-    assert_eq!(faults(&[cheaper; 6]).len(), 6);
+    assert_eq!(after_each(open(), &times(6, &cheaper)).len(), 6);
+}
+
+#[test]
+fn combinations_of_factors_are_looked_at_together() {
+    let drop = |m: &mut Measurement| m.generator.correct_per_tenth = (0..100u32).map(|t| if t < 50 { 10 } else { 8 } + t % 2).collect();
+    let found = |dropped: usize| {
+        let mut record = record(&["a", "a:audit"], Load::closed(4));
+        record.header.experiment.factors = vec![Factor { name: "audit".into(), off: vec![], on: vec!["audit".into()] }];
+        record.trials.truncate(2);
+        record.trials.iter_mut().take(dropped).for_each(|trial| drop(&mut trial.measurements[0]));
+        judge::judge(&record).faults.iter().filter(|f| f.kind == "not-stationary").count()
+    };
+    assert_eq!((found(1), found(2)), (0, 2), "one start of two tells nothing");
 }
 
 #[test]
