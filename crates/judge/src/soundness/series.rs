@@ -1,7 +1,7 @@
 //! Whether a measurement kept to one state.
 
 use super::fault;
-use model::experiment::{Cell, Load};
+use model::experiment::Load;
 use model::name::ContenderName;
 use model::record::{Fault, Measurement, Record};
 use model::units::{show_number, show_share};
@@ -42,14 +42,16 @@ pub(super) fn not_stationary(record: &Record) -> Vec<((usize, usize), Fault)> {
     };
     let cells = experiment.cells.iter().filter(|cell| !changes_by_design(&cell.load));
     let found = cells.flat_map(|cell| groups.iter().map(move |group| (cell, group))).flat_map(|(cell, group)| {
+        let is_closed = !cell.load.has_schedule();
         let of_group = record.trials.iter().enumerate().filter(|(_, trial)| group.is_none_or(|name| trial.contender == *name));
         let places = of_group.filter_map(|(t, trial)| Some((t, trial.measurements.iter().position(|m| m.cell == cell.name)?)));
-        let halves: Vec<_> = places.filter_map(|(t, m)| Some(((t, m), Halves::of(&record.trials[t].measurements[m], cell)?))).collect();
+        let halves: Vec<_> =
+            places.filter_map(|(t, m)| Some(((t, m), Halves::of(&record.trials[t].measurements[m], is_closed)?))).collect();
         let changes: Vec<f64> = halves.iter().map(|(_, halves)| halves.log_ratio()).collect();
-        let average = of_its_own(&changes, is_closed(&cell.load));
+        let average = of_its_own(&changes, is_closed);
         let with_it = move |halves: &Halves| average.filter(|average| halves.stand_apart && average * halves.log_ratio() > 0.0);
         let count = halves.len();
-        halves.into_iter().filter_map(move |(place, halves)| Some((place, halves.told(with_it(&halves)?, count)?)))
+        halves.into_iter().filter_map(move |(place, halves)| Some((place, halves.told(is_closed, with_it(&halves)?, count)?)))
     });
     found.collect()
 }
@@ -65,13 +67,8 @@ fn of_its_own(changes: &[f64], is_closed: bool) -> Option<f64> {
     (is_sure && average.abs() > HALVES_MAX.ln_1p()).then_some(average)
 }
 
-fn is_closed(load: &Load) -> bool {
-    matches!(load, Load::Closed { .. })
-}
-
 /// The two halves of a measurement.
 struct Halves {
-    is_closed: bool,
     first: f64,
     second: f64,
     /// Whether they differ by more than chance and custom.
@@ -80,9 +77,8 @@ struct Halves {
 
 impl Halves {
     /// `None` where there are too few windows to tell.
-    fn of(measurement: &Measurement, cell: &Cell) -> Option<Halves> {
+    fn of(measurement: &Measurement, is_closed: bool) -> Option<Halves> {
         let correct = &measurement.generator.correct_per_tenth;
-        let is_closed = is_closed(&cell.load);
         let numerators: Vec<f64> = match is_closed {
             true => correct.iter().map(|n| f64::from(*n)).collect(),
             false => measurement.usage.cpu_of_windows(WINDOW_NS, correct.len()),
@@ -102,7 +98,7 @@ impl Halves {
         let difference = (second - first).abs();
         let has_level = || kpss(&residuals, kpss_lags(residuals.len())).is_none_or(|test| test.p > KPSS_P_MAX);
         let stand_apart = difference > HALVES_MAX * first && difference > STANDARD_ERRORS_MAX * standard_error && !has_level();
-        Some(Halves { is_closed, first, second, stand_apart })
+        Some(Halves { first, second, stand_apart })
     }
 
     fn log_ratio(&self) -> f64 {
@@ -110,8 +106,8 @@ impl Halves {
     }
 
     /// `average` as of [`of_its_own`], over so many measurements.
-    fn told(&self, average: f64, count: usize) -> Option<Fault> {
-        let Halves { is_closed, first, second, .. } = *self;
+    fn told(&self, is_closed: bool, average: f64, count: usize) -> Option<Fault> {
+        let Halves { first, second, .. } = *self;
         let (what, unit, suffix) = match is_closed {
             true => ("right answers a second", 10.0, ""),
             false => ("CPU time per request", 1e-3, " µs"),

@@ -222,6 +222,11 @@ fn arrivals_in_clumps_are_found_and_those_of_a_ramp_are_not() {
     assert!(judge::judge(&of_ramp).faults.is_empty());
 }
 
+/// Right answers in each tenth, and one more in every second: so many, and from half way on so many.
+fn half_way(first: u32, second: u32) -> impl Fn(&mut Measurement) {
+    move |m| m.generator.correct_per_tenth = (0..100u32).map(|t| if t < 50 { first } else { second } + t % 2).collect()
+}
+
 type Change<'c> = &'c dyn Fn(&mut Measurement);
 
 fn times(count: usize, change: Change<'_>) -> Vec<Change<'_>> {
@@ -242,11 +247,6 @@ fn after_each(load: Load, changes: &[Change<'_>]) -> Vec<FaultAt> {
 
 #[test]
 fn what_changes_half_way_in_all_starts_is_not_stationary() {
-    let half_way = |first: u32, second: u32| {
-        move |m: &mut Measurement| {
-            m.generator.correct_per_tenth = (0..100u32).map(|t| if t < 50 { first + t % 2 } else { second + t % 2 }).collect();
-        }
-    };
     let (drop, rise) = (half_way(10, 8), half_way(8, 10));
     let found = after_each(Load::closed(4), &times(6, &drop));
     assert_eq!(found.len(), 6, "{found:#?}");
@@ -288,6 +288,7 @@ fn cpu_per_request_that_changes_in_most_starts_is_the_contenders() {
     assert!(after_each(open(), &[&dearer]).is_empty());
     assert!(after_each(open(), &[&dearer, &dearer]).is_empty(), "two of six");
     assert!(after_each(open(), &[&dearer, &dearer, &cheaper, &cheaper]).is_empty(), "both ways");
+    assert!(after_each(open(), &[&dearer, &dearer, &dearer, &cheaper]).is_empty(), "half of six, and one the other way");
     let found = after_each(open(), &times(4, &dearer));
     assert_eq!(found.len(), 4, "{found:#?}");
     assert!(found.iter().all(|f| f.evidence.contains("CPU time per request went from") && f.evidence.contains("(+")), "{found:#?}");
@@ -296,7 +297,7 @@ fn cpu_per_request_that_changes_in_most_starts_is_the_contenders() {
 
 #[test]
 fn combinations_of_factors_are_looked_at_together() {
-    let drop = |m: &mut Measurement| m.generator.correct_per_tenth = (0..100u32).map(|t| if t < 50 { 10 } else { 8 } + t % 2).collect();
+    let drop = half_way(10, 8);
     let found = |dropped: usize| {
         let mut record = record(&["a", "a:audit"], Load::closed(4));
         record.header.experiment.factors = vec![Factor { name: "audit".into(), off: vec![], on: vec!["audit".into()] }];
