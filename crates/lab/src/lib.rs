@@ -459,6 +459,7 @@ impl<'a> Lab<'a> {
         let given = warmup::Given {
             workloads: &[workload],
             decides: steady::Decides::Cpu,
+            at_least: self.experiment().design.warmup_least,
             at_most: upstream_warmup(self.experiment()),
             cpus: &self.cpus().generator,
             stop: self.place.stop,

@@ -134,8 +134,9 @@ fn measure_all(
     trial.command = running.command.clone();
     trial.host.start_steal_share = Some(steal_share(begun));
     let given = warmup::Given {
-        workloads: &workloads,
+        workloads: &warming(experiment, &workloads),
         decides: decides(experiment, &running),
+        at_least: experiment.design.warmup_least,
         at_most: experiment.design.warmup,
         cpus: &setup.cpus.generator,
         stop: around.stop,
@@ -285,6 +286,13 @@ fn how_it_warms(window: &WarmUpWindow) -> String {
 fn steal_share(since: (u64, u64)) -> f64 {
     let now = runner::machine::cpu_ticks();
     now.1.saturating_sub(since.1) as f64 / now.0.saturating_sub(since.0).max(1) as f64
+}
+
+/// What the warm-up asks, each once.
+fn warming<'w>(experiment: &Experiment, all: &[&'w Workload]) -> Vec<&'w Workload> {
+    let is_named = |workload: &&Workload| experiment.design.warmup_workloads.contains(&workload.name);
+    let named: Vec<&Workload> = all.iter().copied().filter(is_named).collect();
+    if named.is_empty() { all.to_vec() } else { named }
 }
 
 /// What the cells ask, each once.

@@ -30,6 +30,8 @@ pub(crate) struct Given<'a> {
     pub workloads: &'a [&'a Workload],
     /// Which series says that the steady state is reached.
     pub decides: Decides,
+    /// How long it goes on even where a steady state is found before.
+    pub at_least: Duration,
     /// The most it may take.
     pub at_most: Duration,
     /// CPUs of the generator.
@@ -43,7 +45,7 @@ pub(crate) struct Given<'a> {
 /// Hears of each window that begins.
 pub(crate) type Tell<'t> = dyn FnMut(Duration, Option<&WarmUpWindow>) + 't;
 
-/// Makes requests until the system is steady, it ends, or the time is over; `tell` hears how long it has taken so far, and
+/// Makes requests until the system is steady and they were made for long enough, it ends, or the time is over; `tell` hears how long it has taken so far, and
 /// how the last second went.
 pub(crate) fn run(running: &mut Running, given: &Given<'_>, tell: &mut Tell<'_>) -> Option<Warmup> {
     if given.at_most.is_zero() {
@@ -51,10 +53,15 @@ pub(crate) fn run(running: &mut Running, given: &Given<'_>, tell: &mut Tell<'_>)
     }
     let count = (given.at_most.as_nanos() / WINDOW.as_nanos()).max(1) as u32;
     let long = given.at_most / count;
+    let fewest = given.at_least.as_nanos().div_ceil(long.as_nanos().max(1));
     let mut windows: Vec<WarmUpWindow> = Vec::new();
     let mut steady = None;
     let (mut begin, mut connections) = (None, CONNECTIONS_FIRST);
-    while steady.is_none() && windows.len() < count as usize && !given.stop.load(Ordering::Relaxed) && running.ended().is_none() {
+    while (steady.is_none() || (windows.len() as u128) < fewest)
+        && windows.len() < count as usize
+        && !given.stop.load(Ordering::Relaxed)
+        && running.ended().is_none()
+    {
         let now = load::clock::now_ns();
         let at_ns = now - *begin.get_or_insert(now);
         tell(Duration::from_nanos(at_ns), windows.last());

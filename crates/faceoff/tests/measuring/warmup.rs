@@ -81,6 +81,37 @@ fn little_time_and_none() {
 }
 
 #[test]
+fn it_takes_what_it_must_and_asks_what_it_is_told() {
+    let _alone = alone();
+    let folder = Folder::new();
+    ["a", "b"].iter().for_each(|name| folder.system(name, &["--cpu", "200us"]));
+    let slow = "name = \"slow\"\nsummary = \"s\"\n[[step]]\npath = \"/?delay=30ms\"\n[step.answer]\nbody_file = \"hello.txt\"\n";
+    folder.write("workloads/slow.toml", slow);
+    folder.experiment(&["a", "b"], "");
+    let path = folder.path().join("experiments/x.toml");
+    let text =
+        std::fs::read_to_string(&path).unwrap().replace("name = \"open\"\nworkload = \"hello\"", "name = \"open\"\nworkload = \"slow\"");
+    let with = |warmup: &str| {
+        std::fs::write(&path, text.replace("warmup = \"50ms\"", warmup)).unwrap();
+        folder.run(&["run", "x", "--plan"])
+    };
+    with("warmup = \"9s..8s\"").expect(2).says("x.toml:9").says("9.0 s at least and 8.0 s at most cannot be");
+    with("warmup_workloads = [\"slo\"]").expect(2).says("no cell has the workload `slo`").says("slow");
+    let told = "warm-up: per trial until the steady state is found, 8.0 s at least and 20 s at most, by hello";
+    with("warmup = \"8s..20s\"\nwarmup_workloads = [\"hello\"]").expect(0).says(told);
+    folder.run(&["run", "x", "--blocks", "1", "--out", "r"]).expect(0);
+    for trial in folder.record("r").trials {
+        let windows = trial.warmup.unwrap().windows;
+        assert!((8..=20).contains(&windows.len()), "{windows:?}");
+        // Had it asked for both, half of each window would have waited.
+        assert!(windows.iter().all(|w| w.p50_ns.is_some_and(|ns| ns < 30_000_000)), "{windows:?}");
+        let (first, last) = (&windows[0], &windows[windows.len() - 1]);
+        assert!(first.connections == 2 && last.connections == 8 && last.correct > 500, "{last:?}");
+    }
+    nothing_is_left(&folder);
+}
+
+#[test]
 fn a_cell_is_measured_after_its_own_load() {
     let _alone = alone();
     let folder = Folder::new();

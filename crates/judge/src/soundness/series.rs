@@ -125,7 +125,7 @@ impl Halves {
         fault(
             "not-stationary",
             evidence,
-            "warm up longer, with the cell's own load where that asks more at once (`warmup` in the cell), or measure longer; and see whether something else began to run",
+            "warm up longer (`warmup = \"60s..90s\"` is a minute at least; in a cell it is with its own load, for one that asks more at once), or measure longer; and see whether something else began to run",
         )
     }
 }

@@ -55,6 +55,8 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
             confidence: 0.95,
             seed: 1,
             warmup: Duration::ZERO,
+            warmup_least: Duration::ZERO,
+            warmup_workloads: vec![],
             measure: Duration::from_secs(10),
             budget: Duration::from_secs(60),
         },

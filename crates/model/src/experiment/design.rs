@@ -1,7 +1,9 @@
 //! Blocks, looks, times: how much is measured.
 
+use super::Cell;
+use crate::name::did_you_mean;
 use crate::reader::Table;
-use crate::units::{nanoseconds, show_duration};
+use crate::units::{nanoseconds, parse_duration, show_duration};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -25,6 +27,12 @@ pub struct Design {
     /// The most load before the first measurement of each trial: it ends as soon as the steady state is found.
     #[serde(with = "nanoseconds")]
     pub warmup: Duration,
+    /// The least of it, however early a steady state is found.
+    #[serde(default, with = "nanoseconds", skip_serializing_if = "Duration::is_zero")]
+    pub warmup_least: Duration,
+    /// Which of the cells' workloads it asks for; all where this is empty, or where none of them takes part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warmup_workloads: Vec<String>,
     /// Length of each cell's measurement.
     #[serde(with = "nanoseconds")]
     pub measure: Duration,
@@ -53,11 +61,18 @@ pub(crate) fn default_looks(blocks: u32, has_claims: bool) -> Vec<u32> {
     if has_claims { looks } else { Vec::new() }
 }
 
-pub(super) fn warm_up_in_words(at_most: Duration) -> String {
-    match at_most {
-        Duration::ZERO => "none".into(),
-        _ => format!("per trial until the steady state is found, {} at most", show_duration(at_most)),
+pub(super) fn warm_up_in_words(design: &Design) -> String {
+    if design.warmup.is_zero() {
+        return "none".into();
     }
+    let most = show_duration(design.warmup);
+    let long = match design.warmup_least {
+        Duration::ZERO => format!("until the steady state is found, {most} at most"),
+        least if least == design.warmup => most,
+        least => format!("until the steady state is found, {} at least and {most} at most", show_duration(least)),
+    };
+    let by = if design.warmup_workloads.is_empty() { String::new() } else { format!(", by {}", design.warmup_workloads.join(", ")) };
+    format!("per trial {long}{by}")
 }
 
 pub(super) fn default_design(has_claims: bool) -> Design {
@@ -69,14 +84,17 @@ pub(super) fn default_design(has_claims: bool) -> Design {
         confidence: 0.95,
         seed: 1,
         warmup: Duration::from_secs(30),
+        warmup_least: Duration::ZERO,
+        warmup_workloads: Vec::new(),
         measure: Duration::from_secs(10),
         budget: Duration::from_secs(2 * 3600),
     }
 }
 
-pub(super) fn walk_design(table: &Table<'_>, has_claims: bool) -> Design {
+pub(super) fn walk_design(table: &Table<'_>, cells: &[Cell], has_claims: bool) -> Design {
     let usual = default_design(has_claims);
     let blocks = table.integer("blocks", 1, 1000).map_or(usual.blocks, |n| n as u32);
+    let (warmup_least, warmup) = walk_warmup(table).unwrap_or((usual.warmup_least, usual.warmup));
     Design {
         blocks,
         looks: if table.has("looks") { walk_looks(table, blocks) } else { default_looks(blocks, has_claims) },
@@ -84,10 +102,37 @@ pub(super) fn walk_design(table: &Table<'_>, has_claims: bool) -> Design {
         margin: table.number("margin", 0.0, 10.0).unwrap_or(usual.margin),
         confidence: table.number("confidence", 0.8, 0.999).unwrap_or(usual.confidence),
         seed: table.integer("seed", 0, u64::MAX).unwrap_or(usual.seed),
-        warmup: table.duration("warmup").unwrap_or(usual.warmup),
+        warmup,
+        warmup_least,
+        warmup_workloads: walk_warmup_workloads(table, cells),
         measure: positive(table, "measure").unwrap_or(usual.measure),
         budget: positive(table, "budget").unwrap_or(usual.budget),
     }
+}
+
+/// The least and the most of a warm-up: `30s`, or `30s..60s`.
+fn walk_warmup(table: &Table<'_>) -> Option<(Duration, Duration)> {
+    table.parsed("warmup", |text| match text.split_once("..") {
+        None => Ok((Duration::ZERO, parse_duration(text)?)),
+        Some((least, most)) => {
+            let (least, most) = (parse_duration(least)?, parse_duration(most)?);
+            if least > most {
+                return Err(format!("a warm-up of {} at least and {} at most cannot be", show_duration(least), show_duration(most)));
+            }
+            Ok((least, most))
+        }
+    })
+}
+
+fn walk_warmup_workloads(table: &Table<'_>, cells: &[Cell]) -> Vec<String> {
+    let named = table.strings("warmup_workloads");
+    let known = cells.iter().map(|cell| cell.workload.as_str());
+    for name in &named {
+        if !known.clone().any(|workload| workload == name) {
+            table.problem("warmup_workloads", format!("no cell has the workload `{name}`"), did_you_mean(name, known.clone()));
+        }
+    }
+    named
 }
 
 fn walk_looks(table: &Table<'_>, blocks: u32) -> Vec<u32> {

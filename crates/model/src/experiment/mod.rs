@@ -266,6 +266,8 @@ impl Experiment {
         self = self.with_blocks(quick.blocks);
         self.design.spare_blocks = quick.spare_blocks;
         self.design.warmup = quick.warmup;
+        self.design.warmup_least = self.design.warmup_least.min(quick.warmup);
+        self.design.warmup_workloads.retain(|name| self.cells.iter().any(|cell| cell.workload == *name));
         self.design.measure = quick.measure;
         let cells: Vec<String> = self.cells.iter().map(|c| c.name.clone()).collect();
         self.claims.retain_mut(|claim| {
@@ -298,7 +300,7 @@ impl Experiment {
         let agreeing = if self.place.agents_asked() == 0 { Duration::ZERO } else { Duration::from_secs(3) };
         let warmed = |cell: &Cell| if cell.warmup.is_zero() { Duration::ZERO } else { cell.warmup + besides(cell) + agreeing };
         let long = |cell: &Cell| warmed(cell) + measured(cell) + besides(cell) + agreeing;
-        start_up + steady.min(self.design.warmup) + self.cells.iter().map(long).sum::<Duration>() + settling
+        start_up + steady.min(self.design.warmup).max(self.design.warmup_least) + self.cells.iter().map(long).sum::<Duration>() + settling
     }
 
     /// How long a cell is measured at most.
@@ -327,7 +329,7 @@ impl Experiment {
             ),
             ("looks", describe_looks(d)),
             ("seed of the order", d.seed.to_string()),
-            ("warm-up", warm_up_in_words(d.warmup)),
+            ("warm-up", warm_up_in_words(d)),
             ("measurement", format!("{}, cells in random order", self.describe_measurement())),
             (
                 "margin",
@@ -381,7 +383,7 @@ fn walk(table: &Table<'_>, path: &Path) -> Experiment {
     let place = table.table("place", walk_place).unwrap_or_default();
     let claims = table.tables("claim", |t| walk_claim(t, &cells));
     let has_claims = !claims.is_empty();
-    let design = table.table("design", |t| walk_design(t, has_claims)).unwrap_or_else(|| default_design(has_claims));
+    let design = table.table("design", |t| walk_design(t, &cells, has_claims)).unwrap_or_else(|| default_design(has_claims));
     let quick = table.table("quick", |t| Quick {
         contenders: self::contenders(t, baseline.as_ref()),
         factors: t.strings("factors"),

@@ -234,6 +234,8 @@ fn experiment(
             confidence: super::CONFIDENCE,
             seed: 1,
             warmup: Duration::from_millis(200),
+            warmup_least: Duration::ZERO,
+            warmup_workloads: vec![],
             measure: measure.mul_f64(scale.stretch).max(Duration::from_millis(100)),
             budget: Duration::from_secs(3_600),
         },
