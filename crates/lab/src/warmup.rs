@@ -45,8 +45,8 @@ pub(crate) struct Given<'a> {
 /// Hears of each window that begins.
 pub(crate) type Tell<'t> = dyn FnMut(Duration, Option<&WarmUpWindow>) + 't;
 
-/// Makes requests until the system is steady and they were made for long enough, it ends, or the time is over; `tell` hears how long it has taken so far, and
-/// how the last second went.
+/// Makes requests until the system is steady and was asked for long enough, it ends, or the time is over; `tell` hears how
+/// long it has taken so far, and how the last second went.
 pub(crate) fn run(running: &mut Running, given: &Given<'_>, tell: &mut Tell<'_>) -> Option<Warmup> {
     if given.at_most.is_zero() {
         return None;
