@@ -367,11 +367,6 @@ pub fn code(judgement: &Judgement, strict: bool) -> ExitCode {
     }
 }
 
-/// Whether faults leave a verdict with fewer blocks than it needs.
-fn is_short(judgement: &Judgement) -> bool {
-    judgement.verdicts.iter().any(|v| v.spoilt > 0 && v.used < FEWEST_BLOCKS as usize)
-}
-
 /// Whether the run may stop here: a planned look, and no claim left that more blocks could settle.
 fn is_settled(record: &Record) -> bool {
     let complete = record.complete_blocks();
@@ -406,7 +401,7 @@ fn trials(lab: &mut Lab<'_>, show: &mut Show) -> Result<Event, LabError> {
             let record = lab.record();
             let spare = record.missing_or_spare().first()?.0;
             let could_win = record.header.experiment.design.blocks >= FEWEST_BLOCKS;
-            (could_win && is_short(&judge::judge(record))).then_some(spare)
+            (could_win && judge::judge(record).needs_spare_blocks()).then_some(spare)
         });
         let Some(next) = next else { return Ok(Event::Finished) };
         if next != block && block != 0 && began.elapsed() >= lab.record().header.experiment.design.budget {

@@ -2,7 +2,7 @@
 
 use crate::made_up::{self, MS, SECOND, histogram, measurement, name, trial};
 use model::agents::OfAgent;
-use model::experiment::{Load, Spacing, Stage};
+use model::experiment::{Claim, Expectation, Load, Spacing, Stage};
 use model::factorial::Factor;
 use model::judgement::{FaultAt, Judgement, Outcome};
 use model::metric::Metric;
@@ -179,6 +179,38 @@ fn a_thief_spoils_start_speed_and_cpu_time_and_no_memory() {
         t.measurements[0].circumstances.as_mut().unwrap().cpus[0].stolen_ticks = None;
     };
     assert_eq!(spoilt_by(older, "steal"), [6, 6, 6, 6, 0]);
+}
+
+#[test]
+fn spare_blocks_are_for_what_was_asked() {
+    let spoilt_start = |claimed: Option<Metric>, spoilt_blocks: u32| {
+        let mut record = record(&["a", "b"], open());
+        record.trials.iter_mut().filter(|t| t.block <= spoilt_blocks).for_each(|t| t.host.start_steal_share = Some(0.06));
+        record.header.experiment.claims = claimed.map(|metric| at_most(metric, f64::INFINITY)).into_iter().collect();
+        judge::judge(&record).needs_spare_blocks()
+    };
+    assert!(!spoilt_start(None, 0));
+    assert!(spoilt_start(None, 1), "nothing is claimed, so all is asked");
+    assert!(!spoilt_start(Some(Metric::LatencyP50), 1), "nobody asked for the start");
+    assert!(spoilt_start(Some(Metric::StartUp), 1));
+    let mut refuted = record(&["a", "b"], open());
+    refuted.trials[0].host.start_steal_share = Some(0.06);
+    refuted.header.experiment.claims = vec![at_most(Metric::StartUp, 0.0)];
+    assert!(!judge::judge(&refuted).needs_spare_blocks(), "five starts refute it as well as six");
+}
+
+fn at_most(metric: Metric, value: f64) -> Claim {
+    Claim {
+        text: "it is little".into(),
+        contender: name("b"),
+        metric,
+        expects: Expectation::AtMost,
+        value: Some(value),
+        margin: None,
+        contender_cpus: None,
+        beside: None,
+        cells: vec![],
+    }
 }
 
 #[test]

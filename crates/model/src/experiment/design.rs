@@ -12,7 +12,8 @@ use std::time::Duration;
 pub struct Design {
     /// Blocks; each is one trial of every contender in random order.
     pub blocks: u32,
-    /// Further blocks, run only while faults leave a verdict with fewer blocks than it needs.
+    /// Further blocks, run only while faults leave an open claim, or any verdict where nothing is claimed, with fewer blocks than
+    /// it needs.
     pub spare_blocks: u32,
     /// After so many blocks the run is looked at and stops when every claim is settled; rising. The last look, after all
     /// blocks, need not stand here.

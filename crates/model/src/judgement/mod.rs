@@ -9,6 +9,7 @@ pub use curves::{
 pub use verdict::{ClaimCell, ClaimOutcome, ClaimVerdict, Outcome, RatioUnit, Verdict, show_confidence};
 
 use crate::audit::Audit;
+use crate::experiment::FEWEST_BLOCKS;
 use crate::metric::Metric;
 use crate::name::ContenderName;
 use crate::problem::Problems;
@@ -98,6 +99,19 @@ pub struct Judgement {
     pub unsound: bool,
     /// Whether a contender or a trial failed.
     pub incomplete: bool,
+}
+
+impl Judgement {
+    /// Whether faults leave something that was asked with fewer blocks than a verdict needs: a claim that is still open or, where
+    /// nothing is claimed, any verdict.
+    pub fn needs_spare_blocks(&self) -> bool {
+        let is_short = |verdict: &Verdict| verdict.spoilt > 0 && verdict.used < FEWEST_BLOCKS as usize;
+        if self.claims.is_empty() {
+            return self.verdicts.iter().any(is_short);
+        }
+        let mut open = self.claims.iter().filter(|claim| claim.outcome == ClaimOutcome::Undecided);
+        open.any(|claim| claim.cells.iter().any(|cell| is_short(&cell.verdict)))
+    }
 }
 
 /// What of a judgement the document of the articles' claims rests on. A file of a whole judgement is one of these as well.
