@@ -1,6 +1,7 @@
 //! Made-up records: whole, and with nothing in them to complain of. A test says what is different in its own.
 
-use model::experiment::{Cell, CpuSets, Design, Experiment, Load, Place};
+use model::experiment::{Cell, Claim, CpuSets, Design, Expectation, Experiment, Load, Place};
+use model::metric::Metric;
 use model::name::ContenderName;
 use model::record::{Counts, Event, Generator, Header, Host, Machine, Measurement, Participant, Record, Session, Trial, Usage};
 use stats::Histogram;
@@ -103,6 +104,21 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
         trials,
         sessions: vec![Session { event: Event::Finished, at: String::new() }],
         torn_lines: 0,
+    }
+}
+
+/// About the CPU time that `b` takes for a request.
+pub fn claim(expects: Expectation) -> Claim {
+    Claim {
+        text: "t".into(),
+        contender: name("b"),
+        metric: Metric::CpuPerRequest,
+        expects,
+        margin: None,
+        value: None,
+        cells: vec![],
+        contender_cpus: None,
+        beside: None,
     }
 }
 

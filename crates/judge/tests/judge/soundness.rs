@@ -1,6 +1,6 @@
 //! Faults from readings: each threshold from both sides, on measurements that are made up.
 
-use crate::made_up::{self, MS, SECOND, histogram, measurement, name, trial};
+use crate::made_up::{self, MS, SECOND, claim, histogram, measurement, name, trial};
 use model::agents::OfAgent;
 use model::experiment::{Claim, Expectation, Load, Spacing, Stage};
 use model::factorial::Factor;
@@ -183,6 +183,7 @@ fn a_thief_spoils_start_speed_and_cpu_time_and_no_memory() {
 
 #[test]
 fn spare_blocks_are_for_what_was_asked() {
+    let at_most = |metric, value| Claim { metric, value: Some(value), ..claim(Expectation::AtMost) };
     let spoilt_start = |claimed: Option<Metric>, spoilt_blocks: u32| {
         let mut record = record(&["a", "b"], open());
         record.trials.iter_mut().filter(|t| t.block <= spoilt_blocks).for_each(|t| t.host.start_steal_share = Some(0.06));
@@ -197,20 +198,6 @@ fn spare_blocks_are_for_what_was_asked() {
     refuted.trials[0].host.start_steal_share = Some(0.06);
     refuted.header.experiment.claims = vec![at_most(Metric::StartUp, 0.0)];
     assert!(!judge::judge(&refuted).needs_spare_blocks(), "five starts refute it as well as six");
-}
-
-fn at_most(metric: Metric, value: f64) -> Claim {
-    Claim {
-        text: "it is little".into(),
-        contender: name("b"),
-        metric,
-        expects: Expectation::AtMost,
-        value: Some(value),
-        margin: None,
-        contender_cpus: None,
-        beside: None,
-        cells: vec![],
-    }
 }
 
 #[test]

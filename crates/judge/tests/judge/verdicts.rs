@@ -1,6 +1,6 @@
 //! The rule, on records made up with known answers.
 
-use crate::made_up::{self, MS, SECOND, histogram, measurement, name};
+use crate::made_up::{self, MS, SECOND, claim, histogram, measurement, name};
 use model::experiment::{Claim, Expectation, Load};
 use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict};
 use model::metric::Metric;
@@ -19,20 +19,6 @@ fn record(ratios: &[f64]) -> Record {
     let mut record = made_up::record(&["a", "b"], Load::arrivals(100.0, 10), trials);
     record.header.experiment.claims = [Expectation::Higher, Expectation::Same, Expectation::Lower].map(claim).to_vec();
     record
-}
-
-fn claim(expects: Expectation) -> Claim {
-    Claim {
-        text: "t".into(),
-        contender: name("b"),
-        metric: Metric::CpuPerRequest,
-        expects,
-        margin: None,
-        value: None,
-        cells: vec![],
-        contender_cpus: None,
-        beside: None,
-    }
 }
 
 fn trial(contender: &str, block: u32, ms: f64) -> Trial {
