@@ -1,6 +1,6 @@
 //! Capacities: blocks of searches with known edges.
 
-use crate::made_up::{self, histogram, measurement, name};
+use crate::made_up::{self, claim, histogram, measurement, name};
 use model::capacity::{Capacity, Ended, Lacked, Of, Probe, Recovered, Recovery, Searched, Unfit};
 use model::experiment::{Claim, CpuSets, Expectation, Load, Spacing};
 use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict};
@@ -59,17 +59,7 @@ fn record(ratio: f64) -> Record {
     let noisy = [0.99, 1.0, 1.01, 1.0, 0.99, 1.01];
     let trials = (1u32..).zip(noisy).flat_map(|(block, n)| [trial("a", block, 100.0), trial("b", block, 100.0 * ratio * n)]).collect();
     let mut record = made_up::record(&["a", "b"], load(), trials);
-    record.header.experiment.claims = vec![Claim {
-        text: "b carries more".into(),
-        contender: name("b"),
-        metric: Metric::Capacity,
-        expects: Expectation::Higher,
-        margin: None,
-        value: None,
-        cells: vec![],
-        contender_cpus: None,
-        beside: None,
-    }];
+    record.header.experiment.claims = vec![Claim { metric: Metric::Capacity, ..claim(Expectation::Higher) }];
     record
 }
 

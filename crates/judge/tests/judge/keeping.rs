@@ -1,6 +1,6 @@
 //! Who keeps what it acknowledged, and who does not.
 
-use crate::made_up::{self, histogram, measurement, name};
+use crate::made_up::{self, claim, histogram, measurement, name};
 use model::database::{Checked, Kept, TableCount, Unlike};
 use model::experiment::{Claim, Expectation, Load};
 use model::judgement::{ClaimOutcome, Outcome};
@@ -71,17 +71,7 @@ fn a_row_that_is_not_as_it_was_asked_for_disqualifies_though_no_row_is_lost() {
 
 #[test]
 fn nothing_is_confirmed_of_whoever_lost_a_write() {
-    let claim = |expects, value| Claim {
-        text: "no request of b fails".into(),
-        contender: name("b"),
-        metric: Metric::FailedShare,
-        expects,
-        value,
-        margin: None,
-        contender_cpus: None,
-        beside: None,
-        cells: vec![],
-    };
+    let claim = |expects, value| Claim { metric: Metric::FailedShare, value, ..claim(expects) };
     let mut record = record();
     record.header.experiment.claims = vec![claim(Expectation::Zero, None), claim(Expectation::AtMost, Some(1.0))];
     let outcomes = |record: &Record| judge::judge(record).claims.iter().map(|c| c.outcome).collect::<Vec<_>>();

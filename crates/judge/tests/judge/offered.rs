@@ -1,6 +1,6 @@
 //! What this machine could not offer of what was asked, and what the database used.
 
-use crate::made_up::{self, SECOND, histogram, measurement, name};
+use crate::made_up::{self, SECOND, claim, histogram, measurement, name};
 use model::beside::Beside;
 use model::database::Used;
 use model::experiment::{Claim, Expectation, Load, Pause};
@@ -53,17 +53,7 @@ fn users_who_did_not_begin_are_said() {
 
 #[test]
 fn a_claim_about_users_who_did_not_all_begin_is_open() {
-    let claim = Claim {
-        text: "b keeps to a second".into(),
-        contender: name("b"),
-        metric: Metric::LatencyP95,
-        expects: Expectation::AtMost,
-        value: Some(1_000.0),
-        margin: None,
-        contender_cpus: None,
-        beside: None,
-        cells: vec![],
-    };
+    let claim = Claim { metric: Metric::LatencyP95, value: Some(1_000.0), ..claim(Expectation::AtMost) };
     let claimed = |measure: Duration| {
         let mut record = record(users(Duration::from_secs(60)), measure);
         record.header.experiment.claims = vec![claim.clone()];
