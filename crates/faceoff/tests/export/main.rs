@@ -66,28 +66,8 @@ fn record(cell: &str, claim: &str) -> Record {
     let mut record = made_up::record(&["a", "b"], Load::arrivals(700.0, 1024), trials.collect());
     record.header.experiment.cells[0].name = cell.to_owned();
     record.header.experiment.claims = vec![
-        Claim {
-            text: claim.to_owned(),
-            contender: name("b"),
-            metric: Metric::LatencyP50,
-            expects: Expectation::Higher,
-            margin: None,
-            value: None,
-            cells: vec![],
-            contender_cpus: None,
-            beside: None,
-        },
-        Claim {
-            text: "b is as quick".to_owned(),
-            contender: name("b"),
-            metric: Metric::LatencyMean,
-            expects: Expectation::Same,
-            margin: None,
-            value: None,
-            cells: vec![],
-            contender_cpus: None,
-            beside: None,
-        },
+        Claim { text: claim.to_owned(), metric: Metric::LatencyP50, ..made_up::claim(Expectation::Higher) },
+        Claim { text: "b is as quick".to_owned(), metric: Metric::LatencyMean, ..made_up::claim(Expectation::Same) },
     ];
     record
 }

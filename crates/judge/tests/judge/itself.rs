@@ -4,21 +4,10 @@ use crate::made_up::{self, MS, SECOND, histogram, measurement, name};
 use model::beside::Beside;
 use model::experiment::{Cell, Claim, Expectation, Load};
 use model::judgement::{ClaimOutcome, ClaimVerdict};
-use model::metric::Metric;
 use model::record::{Record, Trial, WarmUpClass, WarmUpWindow, Warmup};
 
 fn claim(contender: &str, expects: Expectation, beside: Beside) -> Claim {
-    Claim {
-        text: "t".into(),
-        contender: name(contender),
-        metric: Metric::CpuPerRequest,
-        expects,
-        margin: None,
-        value: None,
-        cells: vec![],
-        contender_cpus: None,
-        beside: Some(beside),
-    }
+    Claim { contender: name(contender), beside: Some(beside), ..made_up::claim(expects) }
 }
 
 /// A start whose first second costs so many milliseconds of CPU for each of 100 answers, and those from the fourth on one.
