@@ -26,7 +26,7 @@ fn the_claims_of_all_articles_stand_in_one_table_with_what_they_came_to() {
     let folder = with_article();
     folder.write("articles/untried.toml", &ARTICLE.replace("\"tables\"", "\"untried\"").replace("Which is faster?", "Another"));
     let slow = "[[claim]]\ntext = \"a seldom fails\"\ncontender = \"a\"\nmetric = \"failed_share\"\nexpects = \"at_most\"\nvalue = 50\n";
-    let quick = "[quick]\nblocks = 6\nspare_blocks = 0\nwarmup = \"50ms\"\nmeasure = \"150ms\"\n";
+    let quick = "[quick]\nblocks = 6\nspare_blocks = 6\nwarmup = \"50ms\"\nmeasure = \"150ms\"\n";
     folder.experiment(&["a", "b"], &format!("{}{slow}{SOURCE}{quick}", claim("b never | fails")));
     let row = "| Which is faster? (a journal, 2026) | b never \\| fails | not tried yet |  |  | `faceoff run x` |\n";
     folder
@@ -42,7 +42,7 @@ fn the_claims_of_all_articles_stand_in_one_table_with_what_they_came_to() {
     table
         .says("| Which is faster? (a journal, 2026) | b never \\| fails | confirmed | `b` against `a`; failed requests in open: ")
         .says(" | `a`, expected at most 50.0 %; failed requests in open: 0 to 0 % in ")
-        .says(", 6 blocks, quick | `faceoff run x --quick` |");
+        .says(" blocks, quick | `faceoff run x --quick` |");
     folder.run(&["articles", "elsewhere"]).expect(0).says(", 2 blocks | `faceoff run x` |").says(", of which there must be 6; ");
     folder.run(&["articles", "nowhere"]).expect(2).says("is not a record");
 
