@@ -32,7 +32,7 @@ const there = (of: Picture, series: Picture["series"], at: number): Values => ({
   of: series.flatMap((s) => s.points.filter(([x]) => x === at).map(([, y]) => ({ name: s.name, text: sig(y) }))),
 });
 
-/** Bars or lines over one axis, with places to point at. */
+/** Bars or lines over one axis, with places to point at. A line of one point is a dot. */
 export function SmallPicture({ of }: { of: Picture }) {
   const series = of.series.map((s) => ({ ...s, points: s.points.filter(([x, y]) => drawable(x) && drawable(y)) })).filter((s) => s.points.length > 0);
   const marks = of.marks.filter((m) => drawable(m.at));
@@ -44,7 +44,7 @@ export function SmallPicture({ of }: { of: Picture }) {
   const probe = useProbe(view, stops);
   if (series.length === 0) return <p class="empty">There is nothing to draw.</p>;
   const xScale = view.x;
-  const ticks = scaleLinear().domain(view.ends).ticks(5);
+  const ticks = stops.length === 1 && !of.bars && view.shows(stops[0]!) ? stops : scaleLinear().domain(view.ends).ticks(5);
   const yScale = scaleLinear(apart(least(ys), most(ys) * 1.04), [HEIGHT, 0]);
   const spot = probe.at === null ? null : stops[probe.at]!;
   const values = spot === null ? null : there(of, series, spot);
@@ -104,6 +104,11 @@ export function SmallPicture({ of }: { of: Picture }) {
               ),
             )}
           </svg>
+          {!of.bars &&
+            series.map((s, i) => {
+              const [x, y] = s.points[0]!;
+              return s.points.length === 1 && view.shows(x) && <circle key={i} class="alone" cx={pct(xScale(x))} cy={yScale(y)} r="3" fill={look(i).colour} />;
+            })}
           {spot !== null && <line class="probe" x1={pct(xScale(spot))} x2={pct(xScale(spot))} y1="0" y2={HEIGHT} />}
           {shown.map((m, i) => (
             <g key={i} class="pointer">

@@ -495,6 +495,15 @@ describe("how it was judged", () => {
     expect(said("#symptoms")).toContain("None of the known ones");
   });
 
+  test("a picture of one block shows its one value", () => {
+    const page = realistic();
+    const first = page.symptoms[0]!;
+    const picture = { ...first.picture, x: "block", bars: false, series: [{ name: "written", points: [[1, 62]] as [number, number][] }], marks: [] };
+    show({ ...page, symptoms: [{ ...first, picture }] });
+    expect(all(".picture circle.alone")).toHaveLength(1);
+    expect(all(".picture .tick.middle").map((e) => e.textContent)).toEqual(["1"]);
+  });
+
   test("of one kind three symptoms stand open, and the others behind how many they are", () => {
     const page = realistic();
     const first = page.symptoms[0]!;
