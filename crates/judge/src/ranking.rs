@@ -1,11 +1,10 @@
 //! Whether anybody may be ranked: the baseline beside itself, and runs that fail a check.
 
 use crate::claims::ROUNDING;
-use crate::verdict::Judged;
-use crate::{pilot, spoils};
+use crate::pilot;
+use crate::verdict::{Judged, overloaded, spoiling_of};
 use model::experiment::FEWEST_BLOCKS;
 use model::judgement::{FaultAt, Noise, Outcome, Verdict};
-use model::metric::Metric;
 use model::name::ContenderName;
 use model::record::Record;
 use model::units::show_number;
@@ -88,16 +87,21 @@ pub(crate) fn unsound(record: &Record, judged: &[Judged], differing: &[(Verdict,
     }
     let fewest = FEWEST_BLOCKS as usize;
     let by_ratio: Vec<&Verdict> = judged.iter().map(|j| &j.verdict).filter(|v| !v.metric.describe().by_difference).collect();
-    let is_short = |v: &&&Verdict| v.spoilt > 0 && v.used < fewest && v.used + v.spoilt >= fewest;
-    let mut short: Vec<Metric> = by_ratio.iter().filter(|v| rests_on(record, v)).filter(is_short).map(|v| v.metric).collect();
+    let counted: Vec<&Verdict> = by_ratio.iter().copied().filter(|v| rests_on(record, v)).collect();
+    // Who is asked for more than it carries takes itself out, and nobody else. Where others, or the baseline, show the same, it may
+    // have been their surroundings.
+    let is_clear = |v: &&Verdict| !v.contender.is_twin() && v.used >= fewest && overloaded(record, v) == 0;
+    let clear: Vec<&Verdict> = counted.iter().copied().filter(is_clear).collect();
+    let is_excused = |v: &Verdict| {
+        let is_beside = |other: &&Verdict| other.cell == v.cell && other.metric == v.metric;
+        !v.contender.is_twin() && clear.iter().any(is_beside) && v.used + overloaded(record, v) >= fewest
+    };
+    let is_short = |v: &&Verdict| v.spoilt > 0 && v.used < fewest && v.used + v.spoilt >= fewest && !is_excused(v);
+    let mut short: Vec<&Verdict> = counted.into_iter().filter(is_short).collect();
     // In a run that was too short for any verdict faults are to blame only where nothing was left.
-    if !by_ratio.is_empty() && by_ratio.iter().all(|v| v.used == 0 && v.spoilt > 0) {
-        short.extend(by_ratio.iter().map(|v| v.metric));
+    if by_ratio.iter().all(|v| v.used == 0 && v.spoilt > 0) {
+        short.extend(by_ratio);
     }
-    let seen = record.trials.iter().flat_map(|t| {
-        let of_cells = t.measurements.iter().flat_map(|m| &m.faults).chain(t.capacities.iter().flat_map(|c| &c.faults));
-        t.faults.iter().chain(of_cells)
-    });
-    kinds.extend(seen.map(|f| f.kind.as_str()).filter(|kind| short.iter().any(|metric| spoils(kind, *metric))));
+    kinds.extend(short.into_iter().flat_map(|v| spoiling_of(record, v).flat_map(|(_, kinds)| kinds)));
     (!kinds.is_empty()).then(|| kinds.into_iter().collect::<Vec<_>>().join(", "))
 }

@@ -3,11 +3,13 @@
 use crate::looks::{Looks, looks};
 use crate::rule::{Edges, Finding, Pair, Question, Second, Side, by_difference, by_ratio};
 use crate::{exclusion, keeping, measurement, spoils};
+use model::capacity::Searched;
 use model::judgement::{Disqualified, Outcome, Verdict};
 use model::metric::Metric;
 use model::name::ContenderName;
 use model::record::{Fault, Measurement, Record, Trial};
 use stats::{Interval, smallest_sample};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// A metric's value in its unit; `None` where the measurement does not support it.
@@ -64,11 +66,16 @@ fn seconds(metric: Metric, measurement: Option<&Measurement>) -> Vec<Second> {
     }
 }
 
-/// The capacity of a cell in a trial, and whether a fault spoilt it.
-fn capacity(trial: &Trial, cell: Option<&str>) -> (Option<Side>, bool) {
-    let Some(searched) = trial.capacities.iter().find(|searched| Some(searched.cell.as_str()) == cell) else { return (None, false) };
-    let is_spoilt = searched.faults.iter().any(|fault| spoils(&fault.kind, Metric::Capacity));
-    (searched.level().map(|value| Side { value, seconds: Vec::new() }), is_spoilt)
+/// The search for the capacity of a cell in a trial.
+fn search<'t>(trial: &'t Trial, cell: Option<&str>) -> Option<&'t Searched> {
+    trial.capacities.iter().find(|searched| Some(searched.cell.as_str()) == cell)
+}
+
+/// The kinds of faults that spoil a metric in a cell of a trial.
+fn spoiling<'t>(trial: &'t Trial, metric: Metric, cell: Option<&str>) -> impl Iterator<Item = &'t str> {
+    let of_cell = cell.and_then(|c| measurement(trial, c)).into_iter().flat_map(|m| &m.faults);
+    let of_search = search(trial, cell).filter(|_| metric == Metric::Capacity).into_iter().flat_map(|searched| &searched.faults);
+    trial.faults.iter().chain(of_cell).chain(of_search).map(|fault| fault.kind.as_str()).filter(move |kind| spoils(kind, metric))
 }
 
 /// What one contender's trials give for a metric in a cell: block, value with its seconds, and
@@ -78,18 +85,14 @@ pub(crate) fn values(record: &Record, name: &ContenderName, metric: Metric, cell
     trials
         .map(|trial| {
             let measured = cell.and_then(|c| measurement(trial, c));
-            let is_spoilt = trial.faults.iter().chain(measured.iter().flat_map(|m| &m.faults)).any(|f| spoils(&f.kind, metric));
-            let (side, is_spoilt) = match metric {
-                Metric::Capacity => {
-                    let (side, of_search) = capacity(trial, cell);
-                    (side, is_spoilt || of_search)
-                }
-                _ => (value(metric, trial, measured).map(|value| Side { value, seconds: seconds(metric, measured) }), is_spoilt),
+            let value = match metric {
+                Metric::Capacity => search(trial, cell).and_then(Searched::level),
+                _ => value(metric, trial, measured),
             };
-            let found = match (exclusion(trial).is_some(), is_spoilt) {
+            let found = match (exclusion(trial).is_some(), spoiling(trial, metric, cell).next().is_some()) {
                 (_, true) => Err(true),
                 (true, _) => Err(false),
-                _ => side.ok_or(false),
+                _ => value.map(|value| Side { value, seconds: seconds(metric, measured) }).ok_or(false),
             };
             (trial.block, found)
         })
@@ -330,28 +333,56 @@ fn hash(texts: &[&str]) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Faults by which a contender's own worst measurements are left out.
-const OF_ITS_OWN_MAKING: [&str; 4] = ["in-flight-limit", "backlog", "retransmits", "not-stationary"];
-/// Who has more than this share of its measurements left out for them, and more than the other, does not win by the rest.
+/// Faults that whoever is asked for more than it carries makes itself.
+const OF_OVERLOAD: [&str; 3] = ["in-flight-limit", "backlog", "retransmits"];
+
+/// Whether a contender's own worst measurements are left out for such a fault.
+fn is_of_its_own_making(kind: &str) -> bool {
+    OF_OVERLOAD.contains(&kind) || kind == "not-stationary"
+}
+
+/// The kinds of faults that spoil a verdict, of its contender or of the baseline, by block.
+pub(crate) fn spoiling_of<'r>(record: &'r Record, verdict: &Verdict) -> impl Iterator<Item = (u32, Vec<&'r str>)> {
+    let mut kinds: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+    for trial in record.trials.iter().filter(|t| t.contender == verdict.contender || t.contender == verdict.baseline) {
+        kinds.entry(trial.block).or_default().extend(spoiling(trial, verdict.metric, verdict.cell.as_deref()));
+    }
+    kinds.into_iter().filter(|(_, kinds)| !kinds.is_empty())
+}
+
+/// How many blocks of a verdict nothing spoilt but that its contender, or the baseline, was asked for more than it carries.
+pub(crate) fn overloaded(record: &Record, verdict: &Verdict) -> usize {
+    spoiling_of(record, verdict).filter(|(_, kinds)| kinds.iter().all(|kind| OF_OVERLOAD.contains(kind))).count()
+}
+
+/// Who has more than this share of its measurements left out for them, and more than the other, is flattered by the rest.
 const LEFT_OUT_MAX: f64 = 0.25;
 
-/// Whoever wins by what is left once its own worst measurements are left out has not won.
+/// Whoever is flattered by what is left, once its own worst measurements are left out, is not said to win, to be alike or to be no worse.
 fn doubt(judged: &mut Judged, record: &Record, cell: &str) {
-    let Some((winner, loser)) = judged.winner_and_loser() else { return };
-    let metric = judged.verdict.metric;
-    let is_left_out = |m: &Measurement| m.faults.iter().any(|f| OF_ITS_OWN_MAKING.contains(&f.kind.as_str()) && spoils(&f.kind, metric));
+    let Verdict { contender, baseline, metric, .. } = &judged.verdict;
+    let is_left_out = |m: &Measurement| m.faults.iter().any(|f| is_of_its_own_making(&f.kind) && spoils(&f.kind, *metric));
     let left_out = |name: &ContenderName| {
         let all: Vec<&Measurement> = record.trials.iter().filter(|t| t.contender == *name).filter_map(|t| measurement(t, cell)).collect();
         (all.iter().filter(|m| is_left_out(m)).count(), all.len())
     };
-    let ((of_winner, all), (of_loser, all_of_loser)) = (left_out(winner), left_out(loser));
-    if of_winner as f64 <= LEFT_OUT_MAX * all as f64 || of_winner * all_of_loser <= of_loser * all {
+    let ((its, of_its), (theirs, of_theirs)) = (left_out(contender), left_out(baseline));
+    let (flattered, left_out, all) = match (its * of_theirs).cmp(&(theirs * of_its)) {
+        Ordering::Greater => (contender, its, of_its),
+        Ordering::Less => (baseline, theirs, of_theirs),
+        Ordering::Equal => return,
+    };
+    // Who loses even so has lost.
+    if left_out as f64 <= LEFT_OUT_MAX * all as f64 || judged.winner_and_loser().is_some_and(|(_, loser)| loser == flattered) {
         return;
     }
     let reason = format!(
-        "{of_winner} of {all} measurements of {winner} were left out for faults that its own slowness makes, so the rest is a choice"
+        "{left_out} of {all} measurements of {flattered} were left out for faults that its own slowness makes, so the rest is a choice"
     );
-    judged.withdraw(reason);
+    match judged.verdict.outcome {
+        Outcome::Undecided => judged.edges = Edges::default(),
+        _ => judged.withdraw(reason),
+    }
 }
 
 /// Whoever failed requests cannot win the cell.

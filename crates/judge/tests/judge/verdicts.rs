@@ -436,6 +436,100 @@ fn a_run_whose_claims_lost_their_blocks_to_faults_ranks_nobody() {
     assert!(!sound.unsound && sound.claims[0].outcome == ClaimOutcome::Confirmed, "CPU per request is not touched by lag");
 }
 
+/// Contender `c` beside `b` and the baseline `a`; what `b` is claimed to be, `c` is claimed as well.
+fn with_third(ratios: &[f64]) -> Record {
+    let mut trials = record(ratios).trials;
+    let thirds: Vec<Trial> =
+        trials.iter().filter(|t| t.contender == name("b")).map(|t| Trial { contender: name("c"), ..t.clone() }).collect();
+    trials.extend(thirds);
+    let mut record = made_up::record(&["a", "b", "c"], Load::arrivals(100.0, 10), trials);
+    let lower = Claim { metric: Metric::LatencyMean, ..claim(Expectation::Lower) };
+    record.header.experiment.claims = vec![lower.clone(), Claim { contender: name("c"), ..lower }];
+    record
+}
+
+fn add_faults(record: &mut Record, names: &[&str], blocks: u32, kinds: &[&str]) {
+    for trial in record.trials.iter_mut().filter(|t| t.block <= blocks && names.iter().any(|n| t.contender == name(n))) {
+        let fault = |kind: &&str| Fault { kind: (*kind).into(), evidence: "e".into(), hint: "h".into() };
+        trial.measurements[0].faults.extend(kinds.iter().map(fault));
+    }
+}
+
+#[test]
+fn who_is_asked_for_more_than_it_carries_takes_nobody_else_out() {
+    let overrun = |names: &[&str], blocks: u32, kinds: &[&str]| {
+        let mut record = with_third(&[0.5; 7]);
+        add_faults(&mut record, names, blocks, kinds);
+        let judgement = judge::judge(&record);
+        (judgement.unsound, judgement.claims.iter().map(|c| c.outcome).collect::<Vec<_>>())
+    };
+    let (confirmed, undecided) = (ClaimOutcome::Confirmed, ClaimOutcome::Undecided);
+    for kind in ["in-flight-limit", "backlog", "retransmits"] {
+        assert_eq!(overrun(&["c"], 2, &[kind]), (false, vec![confirmed, undecided]), "{kind}");
+        assert_eq!(overrun(&["b", "c"], 2, &[kind]), (true, vec![undecided; 2]), "{kind}: nobody is left to rank");
+        assert_eq!(overrun(&["a"], 2, &[kind]), (true, vec![undecided; 2]), "{kind}: nobody is left to compare with");
+        assert_eq!(overrun(&["c"], 2, &[kind, "generator-lag"]), (true, vec![undecided; 2]), "{kind}: and the instrument failed");
+    }
+    assert_eq!(overrun(&["c"], 2, &["not-stationary"]), (true, vec![undecided; 2]), "others make that as well");
+}
+
+#[test]
+fn overload_that_others_show_as_well_may_be_their_surroundings() {
+    let mut record = with_third(&[0.5; 7]);
+    add_faults(&mut record, &["c"], 2, &["backlog"]);
+    add_faults(&mut record, &["b"], 1, &["backlog"]);
+    assert!(judge::judge(&record).unsound);
+}
+
+#[test]
+fn only_a_verdict_by_the_same_metric_excuses() {
+    let mut record = with_third(&[0.5; 7]);
+    add_faults(&mut record, &["c"], 2, &["backlog"]);
+    record.header.experiment.claims[0].metric = Metric::CpuPerRequest;
+    assert!(judge::judge(&record).unsound);
+    // Without claims every verdict by ratio counts.
+    record.header.experiment.claims.clear();
+    assert!(!judge::judge(&record).unsound);
+    add_faults(&mut record, &["b"], 2, &["backlog"]);
+    assert!(judge::judge(&record).unsound, "that of memory excuses nobody");
+}
+
+#[test]
+fn an_unsound_run_names_only_the_faults_to_blame() {
+    let mut record = with_third(&[0.5; 7]);
+    add_faults(&mut record, &["c"], 2, &["backlog"]);
+    add_faults(&mut record, &["b"], 2, &["generator-lag"]);
+    let judgement = judge::judge(&record);
+    // Beside `c` nobody is whole.
+    assert_eq!(verdict(&judgement, Metric::CpuPerRequest).reason, "the run is unsound: backlog, generator-lag");
+    record.header.experiment.claims.pop();
+    let judgement = judge::judge(&record);
+    assert_eq!(verdict(&judgement, Metric::CpuPerRequest).reason, "the run is unsound: generator-lag");
+}
+
+/// Of twelve blocks in which all are alike, six of `b` are left out for its own slowness.
+#[test]
+fn who_is_flattered_by_what_is_left_is_neither_ahead_nor_alike_nor_no_worse() {
+    let of = |names: &[&str], ratio: f64, expects: Expectation| {
+        let noisy: Vec<f64> = (0..12).map(|i| ratio * [0.99, 1.0, 1.01][i % 3]).collect();
+        let mut record = record(&noisy);
+        record.header.experiment.claims = vec![Claim { metric: Metric::LatencyMean, ..claim(expects) }];
+        add_faults(&mut record, names, 6, &["not-stationary"]);
+        let judgement = judge::judge(&record);
+        assert!(!judgement.unsound);
+        (verdict(&judgement, Metric::LatencyMean).outcome, judgement.claims[0].outcome)
+    };
+    let (confirmed, undecided) = (ClaimOutcome::Confirmed, ClaimOutcome::Undecided);
+    for (expects, ratio) in
+        [(Expectation::Lower, 0.5), (Expectation::Same, 1.0), (Expectation::NotWorse, 1.0), (Expectation::NotWorse, 1.0 / 1.05)]
+    {
+        assert_eq!(of(&["b"], ratio, expects), (Outcome::Undecided, undecided), "{expects:?} {ratio}");
+    }
+    assert_eq!(of(&[], 1.0, Expectation::Same), (Outcome::Equivalent, confirmed));
+    assert_eq!(of(&["b"], 2.0, Expectation::Higher), (Outcome::Worse, confirmed), "even what is left of it is worse");
+    assert_eq!(of(&["a", "b"], 1.0, Expectation::Same), (Outcome::Equivalent, confirmed), "both lost as many");
+}
+
 #[test]
 fn a_claim_on_machines_with_many_cpus_stays_open_on_a_small_one() {
     let asking = |cpus| {
