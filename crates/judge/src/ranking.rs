@@ -90,14 +90,13 @@ pub(crate) fn unsound(record: &Record, judged: &[Judged], differing: &[(Verdict,
     let counted: Vec<&Verdict> = by_ratio.iter().copied().filter(|v| rests_on(record, v)).collect();
     // Who is asked for more than it carries takes itself out, and nobody else. Where others, or the baseline, show the same, it may
     // have been their surroundings.
-    let is_clear = |v: &&Verdict| !v.contender.is_twin() && v.used >= fewest && overloaded(record, v) == 0;
-    let clear: Vec<&Verdict> = counted.iter().copied().filter(is_clear).collect();
+    let is_clear = |v: &Verdict| !v.contender.is_twin() && v.used >= fewest && overloaded(record, v) == 0;
     let is_excused = |v: &Verdict| {
-        let is_beside = |other: &&Verdict| other.cell == v.cell && other.metric == v.metric;
-        !v.contender.is_twin() && clear.iter().any(is_beside) && v.used + overloaded(record, v) >= fewest
+        let is_clear_beside = |other: &&Verdict| other.cell == v.cell && other.metric == v.metric && is_clear(other);
+        !v.contender.is_twin() && v.used + overloaded(record, v) >= fewest && counted.iter().any(is_clear_beside)
     };
     let is_short = |v: &&Verdict| v.spoilt > 0 && v.used < fewest && v.used + v.spoilt >= fewest && !is_excused(v);
-    let mut short: Vec<&Verdict> = counted.into_iter().filter(is_short).collect();
+    let mut short: Vec<&Verdict> = counted.iter().copied().filter(is_short).collect();
     // In a run that was too short for any verdict faults are to blame only where nothing was left.
     if by_ratio.iter().all(|v| v.used == 0 && v.spoilt > 0) {
         short.extend(by_ratio);

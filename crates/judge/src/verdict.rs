@@ -129,6 +129,14 @@ impl Judged {
         self.p = None;
         self.edges = Edges::default();
     }
+
+    /// Takes back what was decided; of what is open, that it lies surely beside an edge of the margin.
+    fn unsettle(&mut self, reason: String) {
+        match self.verdict.outcome {
+            Outcome::Undecided => self.edges = Edges::default(),
+            _ => self.withdraw(reason),
+        }
+    }
 }
 
 /// A record with what all its verdicts share.
@@ -205,19 +213,13 @@ impl<'r> Judge<'r> {
     /// What the run as a whole forbids to say.
     pub fn restrain(&self, judged: &mut Judged) {
         let verdict = &judged.verdict;
-        let is_ranked = matches!(verdict.outcome, Outcome::Better | Outcome::Worse);
         let is_about = |d: &&Disqualified| d.contender == verdict.contender || d.contender == verdict.baseline;
         if let Some(Disqualified { contender, reason }) = self.disqualified.iter().find(is_about) {
             judged.withdraw(format!("{contender} is disqualified: {reason}"));
         } else if let Some(how) = self.differs.get(&(verdict.cell.clone(), verdict.metric.describe().name)) {
-            if verdict.outcome != Outcome::Undecided {
-                judged.withdraw(format!("the baseline differs from itself here: {how}"));
-            }
-            judged.edges = Edges::default();
-        } else if !self.unsound.is_empty() && is_ranked {
-            judged.withdraw(format!("the run is unsound: {}", self.unsound));
-        } else if !self.unsound.is_empty() && verdict.outcome == Outcome::Undecided {
-            judged.edges = Edges::default();
+            judged.unsettle(format!("the baseline differs from itself here: {how}"));
+        } else if !self.unsound.is_empty() && verdict.outcome != Outcome::Equivalent {
+            judged.unsettle(format!("the run is unsound: {}", self.unsound));
         }
     }
 
@@ -361,10 +363,10 @@ const LEFT_OUT_MAX: f64 = 0.25;
 /// Whoever is flattered by what is left, once its own worst measurements are left out, is not said to win, to be alike or to be no worse.
 fn doubt(judged: &mut Judged, record: &Record, cell: &str) {
     let Verdict { contender, baseline, metric, .. } = &judged.verdict;
-    let is_left_out = |m: &Measurement| m.faults.iter().any(|f| is_of_its_own_making(&f.kind) && spoils(&f.kind, *metric));
     let left_out = |name: &ContenderName| {
-        let all: Vec<&Measurement> = record.trials.iter().filter(|t| t.contender == *name).filter_map(|t| measurement(t, cell)).collect();
-        (all.iter().filter(|m| is_left_out(m)).count(), all.len())
+        let of_cell = |t: &&Trial| t.contender == *name && measurement(t, cell).is_some();
+        let all: Vec<&Trial> = record.trials.iter().filter(of_cell).collect();
+        (all.iter().filter(|t| spoiling(t, *metric, Some(cell)).any(is_of_its_own_making)).count(), all.len())
     };
     let ((its, of_its), (theirs, of_theirs)) = (left_out(contender), left_out(baseline));
     let (flattered, left_out, all) = match (its * of_theirs).cmp(&(theirs * of_its)) {
@@ -379,10 +381,7 @@ fn doubt(judged: &mut Judged, record: &Record, cell: &str) {
     let reason = format!(
         "{left_out} of {all} measurements of {flattered} were left out for faults that its own slowness makes, so the rest is a choice"
     );
-    match judged.verdict.outcome {
-        Outcome::Undecided => judged.edges = Edges::default(),
-        _ => judged.withdraw(reason),
-    }
+    judged.unsettle(reason);
 }
 
 /// Whoever failed requests cannot win the cell.

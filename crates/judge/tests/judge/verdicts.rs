@@ -457,20 +457,20 @@ fn add_faults(record: &mut Record, names: &[&str], blocks: u32, kinds: &[&str]) 
 
 #[test]
 fn who_is_asked_for_more_than_it_carries_takes_nobody_else_out() {
-    let overrun = |names: &[&str], blocks: u32, kinds: &[&str]| {
+    let overrun = |names: &[&str], kinds: &[&str]| {
         let mut record = with_third(&[0.5; 7]);
-        add_faults(&mut record, names, blocks, kinds);
+        add_faults(&mut record, names, 2, kinds);
         let judgement = judge::judge(&record);
         (judgement.unsound, judgement.claims.iter().map(|c| c.outcome).collect::<Vec<_>>())
     };
     let (confirmed, undecided) = (ClaimOutcome::Confirmed, ClaimOutcome::Undecided);
     for kind in ["in-flight-limit", "backlog", "retransmits"] {
-        assert_eq!(overrun(&["c"], 2, &[kind]), (false, vec![confirmed, undecided]), "{kind}");
-        assert_eq!(overrun(&["b", "c"], 2, &[kind]), (true, vec![undecided; 2]), "{kind}: nobody is left to rank");
-        assert_eq!(overrun(&["a"], 2, &[kind]), (true, vec![undecided; 2]), "{kind}: nobody is left to compare with");
-        assert_eq!(overrun(&["c"], 2, &[kind, "generator-lag"]), (true, vec![undecided; 2]), "{kind}: and the instrument failed");
+        assert_eq!(overrun(&["c"], &[kind]), (false, vec![confirmed, undecided]), "{kind}");
+        assert_eq!(overrun(&["b", "c"], &[kind]), (true, vec![undecided; 2]), "{kind}: nobody is left to rank");
+        assert_eq!(overrun(&["a"], &[kind]), (true, vec![undecided; 2]), "{kind}: nobody is left to compare with");
+        assert_eq!(overrun(&["c"], &[kind, "generator-lag"]), (true, vec![undecided; 2]), "{kind}: and the instrument failed");
     }
-    assert_eq!(overrun(&["c"], 2, &["not-stationary"]), (true, vec![undecided; 2]), "others make that as well");
+    assert_eq!(overrun(&["c"], &["not-stationary"]), (true, vec![undecided; 2]), "others make that as well");
 }
 
 #[test]
