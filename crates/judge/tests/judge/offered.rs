@@ -1,6 +1,6 @@
 //! What this machine could not offer of what was asked, and what the database used.
 
-use crate::made_up::{self, SECOND, claim, histogram, measurement, name};
+use crate::made_up::{self, SECOND, claim, faulty, histogram, measurement, name};
 use model::beside::Beside;
 use model::database::Used;
 use model::experiment::{Claim, Expectation, Load, Pause};
@@ -25,11 +25,6 @@ fn record(load: Load, measure: Duration) -> Record {
     let mut record = made_up::record(&["a", "b"], load, (1..=6).flat_map(|block| [of("a", block), of("b", block)]).collect());
     record.header.experiment.design.measure = measure;
     record
-}
-
-fn faulty(record: &mut Record, contender: &str, kind: &str, n: usize) {
-    let trials = record.trials.iter_mut().filter(|t| t.contender == name(contender)).take(n);
-    trials.for_each(|t| t.measurements[0].faults.push(Fault { kind: kind.into(), evidence: "e".into(), hint: "h".into() }));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The rule, on records made up with known answers.
 
-use crate::made_up::{self, MS, SECOND, claim, histogram, measurement, name};
+use crate::made_up::{self, MS, SECOND, claim, faulty, histogram, measurement, name};
 use model::experiment::{Claim, Expectation, Load};
 use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict};
 use model::metric::Metric;
@@ -234,14 +234,10 @@ fn what_never_answered_is_the_slowest_of_all_and_bars_from_winning() {
 
 #[test]
 fn nobody_wins_by_what_its_own_faults_have_left() {
-    let record = |of_b: u32, of_a: u32, kind: &str| {
+    let record = |of_b: usize, of_a: usize, kind: &str| {
         let mut record = record(&[0.5; 12]);
-        for trial in &mut record.trials {
-            let spoilt = if trial.contender == name("b") { of_b } else { of_a };
-            if trial.block <= spoilt {
-                trial.measurements[0].faults.push(Fault { kind: kind.into(), evidence: "10".into(), hint: "h".into() });
-            }
-        }
+        faulty(&mut record, "b", kind, of_b);
+        faulty(&mut record, "a", kind, of_a);
         verdict(&judge::judge(&record), Metric::LatencyP50).clone()
     };
     let withdrawn = record(6, 0, "in-flight-limit");
@@ -448,18 +444,11 @@ fn with_third(ratios: &[f64]) -> Record {
     record
 }
 
-fn add_faults(record: &mut Record, names: &[&str], blocks: u32, kinds: &[&str]) {
-    for trial in record.trials.iter_mut().filter(|t| t.block <= blocks && names.iter().any(|n| t.contender == name(n))) {
-        let fault = |kind: &&str| Fault { kind: (*kind).into(), evidence: "e".into(), hint: "h".into() };
-        trial.measurements[0].faults.extend(kinds.iter().map(fault));
-    }
-}
-
 #[test]
 fn who_is_asked_for_more_than_it_carries_takes_nobody_else_out() {
     let overrun = |names: &[&str], kinds: &[&str]| {
         let mut record = with_third(&[0.5; 7]);
-        add_faults(&mut record, names, 2, kinds);
+        names.iter().for_each(|name| kinds.iter().for_each(|kind| faulty(&mut record, name, kind, 2)));
         let judgement = judge::judge(&record);
         (judgement.unsound, judgement.claims.iter().map(|c| c.outcome).collect::<Vec<_>>())
     };
@@ -476,29 +465,29 @@ fn who_is_asked_for_more_than_it_carries_takes_nobody_else_out() {
 #[test]
 fn overload_that_others_show_as_well_may_be_their_surroundings() {
     let mut record = with_third(&[0.5; 7]);
-    add_faults(&mut record, &["c"], 2, &["backlog"]);
-    add_faults(&mut record, &["b"], 1, &["backlog"]);
+    faulty(&mut record, "c", "backlog", 2);
+    faulty(&mut record, "b", "backlog", 1);
     assert!(judge::judge(&record).unsound);
 }
 
 #[test]
 fn only_a_verdict_by_the_same_metric_excuses() {
     let mut record = with_third(&[0.5; 7]);
-    add_faults(&mut record, &["c"], 2, &["backlog"]);
+    faulty(&mut record, "c", "backlog", 2);
     record.header.experiment.claims[0].metric = Metric::CpuPerRequest;
     assert!(judge::judge(&record).unsound);
     // Without claims every verdict by ratio counts.
     record.header.experiment.claims.clear();
     assert!(!judge::judge(&record).unsound);
-    add_faults(&mut record, &["b"], 2, &["backlog"]);
+    faulty(&mut record, "b", "backlog", 2);
     assert!(judge::judge(&record).unsound, "that of memory excuses nobody");
 }
 
 #[test]
 fn an_unsound_run_names_only_the_faults_to_blame() {
     let mut record = with_third(&[0.5; 7]);
-    add_faults(&mut record, &["c"], 2, &["backlog"]);
-    add_faults(&mut record, &["b"], 2, &["generator-lag"]);
+    faulty(&mut record, "c", "backlog", 2);
+    faulty(&mut record, "b", "generator-lag", 2);
     let judgement = judge::judge(&record);
     // Beside `c` nobody is whole.
     assert_eq!(verdict(&judgement, Metric::CpuPerRequest).reason, "the run is unsound: backlog, generator-lag");
@@ -514,7 +503,7 @@ fn who_is_flattered_by_what_is_left_is_neither_ahead_nor_alike_nor_no_worse() {
         let noisy: Vec<f64> = (0..12).map(|i| ratio * [0.99, 1.0, 1.01][i % 3]).collect();
         let mut record = record(&noisy);
         record.header.experiment.claims = vec![Claim { metric: Metric::LatencyMean, ..claim(expects) }];
-        add_faults(&mut record, names, 6, &["not-stationary"]);
+        names.iter().for_each(|name| faulty(&mut record, name, "not-stationary", 6));
         let judgement = judge::judge(&record);
         assert!(!judgement.unsound);
         (verdict(&judgement, Metric::LatencyMean).outcome, judgement.claims[0].outcome)
