@@ -4,10 +4,10 @@ use crate::jdk::Jdk;
 use crate::needs::Tools;
 use crate::process::{self, NotDone, Spec, last_lines};
 use crate::scrub;
+use crate::sha256::{Sha256, hex_digest};
 use model::placeholder::Values;
 use model::record::{Artifact, Failure};
 use model::system::{Build, Contender};
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -45,8 +45,7 @@ pub fn build(contender: &Contender, tools: &Tools, cache: &Path, run: &str, stop
     let fingerprint = fingerprint(build, &values, &system.runs_in).map_err(|e| fail(e, vec![]))?;
     // A variant with a build of its own has a stamp of its own; the same commands share one.
     let revision = system.revision.as_ref().map(|commit| format!("-at-{commit}")).unwrap_or_default();
-    let name =
-        format!("{}{revision}-{}", system.name, &hex(&Sha256::digest(format!("{:?}{:?}{:?}", build.run, build.env, build.outputs)))[..12]);
+    let name = format!("{}{revision}-{}", system.name, &hex_digest(format!("{:?}{:?}{:?}", build.run, build.env, build.outputs))[..12]);
     let stamp_path = cache.join(format!("{name}.json"));
     let known: Option<Stamp> = std::fs::read(&stamp_path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     if let Some(stamp) = known
@@ -122,7 +121,7 @@ fn digest(path: &Path) -> Option<(String, u64)> {
             hash.update(format!("{:?} {sha256}\n", path.file_name()?));
             bytes += length;
         }
-        return Some((hex(&hash.finalize()), bytes));
+        return Some((hash.hex(), bytes));
     }
     let mut file = std::fs::File::open(path).ok()?;
     let state = file.metadata().ok().filter(|m| m.is_file())?;
@@ -140,7 +139,7 @@ fn digest(path: &Path) -> Option<(String, u64)> {
         hash.update(&buffer[..length]);
         bytes += length as u64;
     }
-    let digest = hex(&hash.finalize());
+    let digest = hash.hex();
     // Its clock is coarse: what was written a moment ago may be written again without a trace.
     let age = SystemTime::now().duration_since(UNIX_EPOCH + Duration::new(version.3.try_into().ok()?, version.4.try_into().ok()?));
     if age.is_ok_and(|age| age > SETTLED) {
@@ -158,10 +157,6 @@ static DIGESTS: Mutex<BTreeMap<Version, String>> = Mutex::new(BTreeMap::new());
 /// How long a file must have been left alone before its digest is kept.
 const SETTLED: Duration = Duration::from_secs(1);
 
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
-}
-
 /// A digest of the commands, the environment and every input file.
 fn fingerprint(build: &Build, values: &Values, folder: &Path) -> Result<String, String> {
     let mut hash = Sha256::new();
@@ -170,7 +165,7 @@ fn fingerprint(build: &Build, values: &Values, folder: &Path) -> Result<String, 
         let (sha256, _) = digest(&path).ok_or_else(|| format!("the input {} cannot be read", path.display()))?;
         hash.update(format!("{}\0{sha256}\n", path.strip_prefix(folder).unwrap_or(&path).display()));
     }
-    Ok(hex(&hash.finalize()))
+    Ok(hash.hex())
 }
 
 fn input_files(build: &Build, folder: &Path) -> Result<BTreeSet<PathBuf>, String> {

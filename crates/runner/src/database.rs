@@ -7,11 +7,11 @@ use crate::notes::{Left, Note};
 use crate::ports;
 use crate::postgres::{self, Client, Server, quoted};
 use crate::process::{self, NotDone, Process, Spec};
+use crate::sha256::hex_digest;
 use model::placeholder::Values;
 use model::record::{Artifact, Failure};
 use model::secret;
 use model::system::Contender;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
@@ -151,8 +151,7 @@ impl Databases {
         }
         remove_leftovers(&home);
         // By what was built, wherever it stands.
-        let version = Sha256::digest(format!("{:?}{built:?}{user:?}", contender.system.make));
-        let version: String = version.iter().take(6).map(|b| format!("{b:02x}")).collect();
+        let version = hex_digest(format!("{:?}{built:?}{user:?}", contender.system.make))[..12].to_owned();
         let programs = programs(contender, &home, &version, user).map_err(|e| io_failed("the copy of its programs", e))?;
         let template = home.join(format!("{}-{version}", contender.system.name));
         let mut fresh =

@@ -30,6 +30,7 @@ mod reset;
 pub mod revision;
 pub mod scrub;
 pub mod sessions;
+mod sha256;
 pub mod signs;
 pub mod start;
 pub mod usage;

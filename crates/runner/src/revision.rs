@@ -1,8 +1,7 @@
 //! Other revisions of a folder that git keeps, checked out beside it: worktrees, which share the repository's objects.
 
-use crate::build::hex;
+use crate::sha256::hex_digest;
 use model::problem::Problems;
-use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -94,7 +93,7 @@ fn short(commit: &str) -> &str {
 
 /// Tells one repository from another.
 fn id(top: &str) -> String {
-    hex(&Sha256::digest(top))[..12].to_owned()
+    hex_digest(top)[..12].to_owned()
 }
 
 /// What git prints, or what it says is wrong. Hooks do not run.

@@ -1,13 +1,12 @@
 //! A Java runtime to go into images: linked of a JDK's modules by its own `jlink`.
 
 use super::failed;
-use crate::build::hex;
 use crate::database::Means;
 use crate::jdk::Jdk;
 use crate::needs::output_of;
 use crate::process::{self, NotDone, Spec, last_lines};
+use crate::sha256::hex_digest;
 use model::record::Failure;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +35,7 @@ const WITHIN_NS: u64 = 300_000_000_000;
 pub(super) fn of(jdk: &Jdk, modules: &[String], cache: &Path, means: Means<'_>) -> Result<PathBuf, Failure> {
     let modules = if modules.is_empty() { usual(jdk).map_err(|cause| failed(cause, vec![]))? } else { modules.to_vec() };
     let modules = modules.join(",");
-    let key = hex(&Sha256::digest(format!("{}\0{}\0{modules}", jdk.home.display(), jdk.version)));
+    let key = hex_digest(format!("{}\0{}\0{modules}", jdk.home.display(), jdk.version));
     let folder = cache.join("runtimes").join(format!("{}-{}", jdk.feature, &key[..12]));
     if folder.is_dir() {
         return Ok(folder);

@@ -3,10 +3,9 @@
 //! Layers are not compressed: their digests then depend on no compressor. Whoever pushes them to a registry compresses them then.
 
 use super::tree::Tree;
-use crate::build::hex;
+use crate::sha256::{Sha256, hex_digest};
 use model::image::{Image, Layer};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -73,7 +72,7 @@ impl Store {
         let write = || {
             let mut out = Hashed { out: BufWriter::with_capacity(1 << 18, fs::File::create(&begun)?), hash: Sha256::new(), bytes: 0 };
             tree.write(&mut out)?;
-            let digest = format!("sha256:{}", hex(&out.hash.finalize()));
+            let digest = format!("sha256:{}", out.hash.hex());
             fs::rename(&begun, self.blob(&digest))?;
             Ok(Layer { digest, bytes: Some(out.bytes), what: what.to_owned() })
         };
@@ -82,7 +81,7 @@ impl Store {
 
     fn keep(&self, document: &Value) -> Result<(String, u64), String> {
         let text = document.to_string();
-        let digest = format!("sha256:{}", hex(&Sha256::digest(&text)));
+        let digest = format!("sha256:{}", hex_digest(&text));
         fs::write(self.blob(&digest), &text).map_err(|e| unwritable(&self.folder, &e))?;
         Ok((digest, text.len() as u64))
     }

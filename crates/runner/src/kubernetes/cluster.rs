@@ -4,12 +4,11 @@
 //! hangs on a guard as all that we start does, and is idle while a load runs.
 
 use super::{WITHIN, leftovers, objects, status};
-use crate::build::hex;
 use crate::engine::{Body, Engine, Trouble};
 use crate::notes::{Left, Note};
 use crate::process::{Process, Spec};
+use crate::sha256::hex_digest;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -249,7 +248,7 @@ fn unique(socket: &Path) -> String {
     let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
     let host = rustix::system::uname();
     let text = format!("{machine} {} {} {}", host.nodename().to_string_lossy(), socket.display(), load::clock::now_ns());
-    hex(&Sha256::digest(text))[..8].to_owned()
+    hex_digest(text)[..8].to_owned()
 }
 
 /// Where services are reached that listen on nodes: the first address within the cluster that a node has.

@@ -1,8 +1,9 @@
 //! SCRAM-SHA-256 (RFC 5802, RFC 7677), as PostgreSQL speaks it, without channel binding.
 
+use aws_lc_rs::{digest, hmac, pbkdf2};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use sha2::{Digest, Sha256};
+use std::num::NonZeroU32;
 
 /// What the mechanism is called.
 pub(super) const NAME: &str = "SCRAM-SHA-256";
@@ -41,12 +42,15 @@ impl Scram {
             return Err("a nonce that is not ours".into());
         }
         let salt = STANDARD.decode(field("s=")?).map_err(|e| format!("a salt that is no base64: {e}"))?;
-        let rounds: u32 = field("i=")?.parse().ok().filter(|n| (1..=ROUNDS_MAX).contains(n)).ok_or("an impossible number of rounds")?;
+        let rounds: NonZeroU32 = field("i=")?.parse().map_err(|_| "an impossible number of rounds")?;
+        if rounds.get() > ROUNDS_MAX {
+            return Err("an impossible number of rounds".into());
+        }
         let salted = stretch(self.password.as_bytes(), &salt, rounds);
         let last = format!("c=biws,r={nonce}");
         let all = format!("{},{server},{last}", self.bare());
         let key = hmac(&salted, b"Client Key");
-        let signature = hmac(&Sha256::digest(key), all.as_bytes());
+        let signature = hmac(&sha256(&key), all.as_bytes());
         let proof: Vec<u8> = key.iter().zip(signature).map(|(a, b)| a ^ b).collect();
         self.wanted = Some(hmac(&hmac(&salted, b"Server Key"), all.as_bytes()));
         Ok(format!("{last},p={}", STANDARD.encode(proof)))
@@ -59,26 +63,25 @@ impl Scram {
     }
 }
 
-/// HMAC (RFC 2104); keys here are never longer than a block.
+/// HMAC-SHA-256 (RFC 2104).
 fn hmac(key: &[u8], text: &[u8]) -> Hash {
-    let mut block = [0; 64];
-    match key.len() {
-        0..=64 => block[..key.len()].copy_from_slice(key),
-        _ => block[..32].copy_from_slice(&Sha256::digest(key)),
-    }
-    let inner = Sha256::new().chain_update(block.map(|b| b ^ 0x36)).chain_update(text).finalize();
-    Sha256::new().chain_update(block.map(|b| b ^ 0x5c)).chain_update(inner).finalize().into()
+    sized(hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), text).as_ref())
 }
 
-/// PBKDF2 (RFC 8018) for one block.
-fn stretch(password: &[u8], salt: &[u8], rounds: u32) -> Hash {
-    let mut round = hmac(password, &[salt, &[0, 0, 0, 1]].concat());
-    let mut sum = round;
-    for _ in 1..rounds {
-        round = hmac(password, &round);
-        sum.iter_mut().zip(round).for_each(|(sum, byte)| *sum ^= byte);
-    }
-    sum
+fn sha256(bytes: &[u8]) -> Hash {
+    sized(digest::digest(&digest::SHA256, bytes).as_ref())
+}
+
+/// The 32 bytes that SHA-256 always gives.
+fn sized(bytes: &[u8]) -> Hash {
+    bytes.try_into().expect("SHA-256 gives 32 bytes")
+}
+
+/// PBKDF2 with HMAC-SHA-256 (RFC 8018) for one block.
+fn stretch(password: &[u8], salt: &[u8], rounds: NonZeroU32) -> Hash {
+    let mut key = Hash::default();
+    pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, rounds, salt, password, &mut key);
+    key
 }
 
 #[cfg(test)]
@@ -88,12 +91,12 @@ mod tests {
     // RFC 7677, section 3; PostgreSQL leaves the user's name out, so only the parts that do not hold it are as printed there.
     #[test]
     fn keys_are_those_of_the_standard() {
-        let salted = stretch(b"pencil", &STANDARD.decode("W22ZaJ0SNY7soEsUEjb6gQ==").unwrap(), 4096);
+        let salted = stretch(b"pencil", &STANDARD.decode("W22ZaJ0SNY7soEsUEjb6gQ==").unwrap(), NonZeroU32::new(4096).unwrap());
         let nonce = "rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0";
         let first = format!("r={nonce},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096");
         let all = format!("n=user,r=rOprNGfwEbeRWgbNEkqO,{first},c=biws,r={nonce}");
         let key = hmac(&salted, b"Client Key");
-        let signature = hmac(&Sha256::digest(key), all.as_bytes());
+        let signature = hmac(&sha256(&key), all.as_bytes());
         let proof: Vec<u8> = key.iter().zip(signature).map(|(a, b)| a ^ b).collect();
         assert_eq!(STANDARD.encode(proof), "dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=");
         let server = hmac(&hmac(&salted, b"Server Key"), all.as_bytes());
