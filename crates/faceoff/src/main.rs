@@ -5,6 +5,7 @@ mod commands;
 #[path = "../tests/command/documents.rs"]
 mod documents;
 mod exit;
+mod features;
 mod output;
 mod progress;
 #[cfg(test)]

@@ -22,6 +22,9 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> Result<ExitCode, Error> {
+    if cfg!(not(feature = "agent")) {
+        return Err(crate::features::missing("agent", "make loads for other machines").into());
+    }
     let only = Only::read(&options.only)?;
     let token = Token::of_environment()?;
     let cpus = || std::thread::available_parallelism().map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(LOOPS_MAX));

@@ -127,7 +127,7 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
         To::Junit => options.put(&export::junit(&record, &judgement)),
         To::Markdown => options.put(&export::markdown(&record, &judgement)),
         To::Openmetrics => options.put(&export::openmetrics(&source)),
-        To::Parquet => options.put_bytes(&export::parquet(&table())?),
+        To::Parquet => options.put_bytes(&columns(&table())?),
         To::RemoteWrite => options.put_bytes(&export::remote_write(&source)?),
         To::Png => options.put_bytes(&pixels(&source, chart)?),
         To::Svg => options.put(&export::svg(&source, chart)?),
@@ -239,8 +239,17 @@ fn pixels(source: &Source<'_>, chart: Chart) -> Result<Vec<u8>, Problems> {
 
 #[cfg(not(feature = "png"))]
 fn pixels(_: &Source<'_>, _: Chart) -> Result<Vec<u8>, Problems> {
-    let hint = "build it with `cargo build --release --locked -p faceoff --features png`, or write --to svg";
-    Err(Problems::plain("this faceoff was built without what draws pixels", hint))
+    Err(crate::features::missing("png", "draw a PNG; --to svg works without it"))
+}
+
+#[cfg(feature = "parquet")]
+fn columns(table: &export::Table) -> Result<Vec<u8>, Problems> {
+    export::parquet(table)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn columns(_: &export::Table) -> Result<Vec<u8>, Problems> {
+    Err(crate::features::missing("parquet", "write Parquet; --to csv works without it"))
 }
 
 fn put_into(folder: &Path, file: &File) -> Result<(), Error> {

@@ -9,9 +9,8 @@ use crate::clock;
 use crate::tls::Anybody;
 use model::problem::Problems;
 use model::secret;
-use rcgen::{CertificateParams, KeyPair};
 use rustls::crypto::aws_lc_rs::default_provider;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::version::TLS13;
 use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection, StreamOwned};
 use serde::Serialize;
@@ -75,17 +74,30 @@ impl fmt::Debug for Token {
     }
 }
 
+/// A new key and a certificate of it that the key itself has signed.
+#[cfg(any(test, feature = "agent"))]
+fn own_certificate() -> Result<(CertificateDer<'static>, PrivateKeyDer<'static>), String> {
+    let failed = |e: rcgen::Error| format!("no certificate can be made: {e}");
+    let key = rcgen::KeyPair::generate().map_err(failed)?;
+    let parameters = rcgen::CertificateParams::new(vec![NAME.to_owned()]);
+    let certificate = parameters.and_then(|it| it.self_signed(&key)).map_err(failed)?;
+    let key = rustls::pki_types::PrivatePkcs8KeyDer::from(key.serialize_der());
+    Ok((certificate.der().clone(), PrivateKeyDer::Pkcs8(key)))
+}
+
+#[cfg(not(any(test, feature = "agent")))]
+fn own_certificate() -> Result<(CertificateDer<'static>, PrivateKeyDer<'static>), String> {
+    Err("no certificate can be made: this build lacks the feature `agent`".into())
+}
+
 /// TLS as an agent speaks it, with a certificate of its own.
 ///
 /// # Errors
 /// When no key can be made.
 pub fn agent_tls() -> Result<Arc<ServerConfig>, String> {
-    let made = |e: rcgen::Error| format!("no certificate can be made: {e}");
-    let key = KeyPair::generate().map_err(made)?;
-    let certificate = CertificateParams::new(vec![NAME.to_owned()]).and_then(|params| params.self_signed(&key)).map_err(made)?;
-    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let (certificate, key) = own_certificate()?;
     let builder = ServerConfig::builder_with_provider(Arc::new(default_provider())).with_protocol_versions(&[&TLS13]);
-    let config = builder.and_then(|b| b.with_no_client_auth().with_single_cert(vec![certificate.der().clone()], key));
+    let config = builder.and_then(|b| b.with_no_client_auth().with_single_cert(vec![certificate], key));
     config.map(Arc::new).map_err(|e| format!("TLS: {e}"))
 }
 

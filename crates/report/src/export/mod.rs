@@ -1,6 +1,7 @@
 //! A record and its judgement as files for other tools. Every number stands in one of the two. What a format asks for and a record does
 //! not have is said, or the file is refused with the reason (docs/export.md).
 
+#[cfg(feature = "parquet")]
 mod columns;
 mod hdr;
 mod jtl;
@@ -14,6 +15,7 @@ mod png;
 mod remote_write;
 mod tables;
 
+#[cfg(feature = "parquet")]
 pub use columns::parquet;
 pub use hdr::{LogInterval, hdr, hdr_log, hgrm, spectrum};
 pub use jtl::jtl;

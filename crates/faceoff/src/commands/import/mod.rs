@@ -287,7 +287,7 @@ fn understand(path: &str, text: &str, folder: &Path, defined: &BTreeMap<String, 
         "lua" => wrk::import(text, defined),
         _ if begins.starts_with('<') => jmx::import(text, folder, defined),
         _ if is_curl() => curl::import_lines(text, folder),
-        _ => match openapi::document(text) {
+        _ => match openapi::document(text)? {
             Some(document) if document.get("log").is_some() => har::import(&document),
             Some(document) if document.get("openapi").or(document.get("swagger")).is_some() => openapi::import(&document),
             _ if text.contains("wrk.") || text.contains("request =") => wrk::import(text, defined),

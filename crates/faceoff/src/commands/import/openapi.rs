@@ -18,9 +18,28 @@ const ROOM: usize = 64 << 10;
 const DEEPEST_EXAMPLE: usize = 32;
 const METHODS: [&str; 7] = ["get", "post", "put", "patch", "delete", "head", "options"];
 
-/// A document in YAML or JSON; `None` for what is neither.
-pub fn document(text: &str) -> Option<Value> {
-    serde_json::from_str(text).ok().or_else(|| serde_saphyr::from_str(text).ok()).filter(Value::is_object)
+/// Reads a document in JSON or YAML; `None` for anything else.
+///
+/// # Errors
+/// A description in YAML, where this build reads none.
+pub fn document(text: &str) -> Result<Option<Value>, Problems> {
+    let json = serde_json::from_str(text).ok();
+    let read = json.map_or_else(|| yaml(text), |value| Ok(Some(value)))?;
+    Ok(read.filter(Value::is_object))
+}
+
+#[cfg(feature = "openapi-yaml")]
+fn yaml(text: &str) -> Result<Option<Value>, Problems> {
+    Ok(serde_saphyr::from_str(text).ok())
+}
+
+#[cfg(not(feature = "openapi-yaml"))]
+fn yaml(text: &str) -> Result<Option<Value>, Problems> {
+    let is_description = |line: &str| line.starts_with("openapi:") || line.starts_with("swagger:");
+    match text.lines().any(is_description) {
+        true => Err(crate::features::missing("openapi-yaml", "read YAML; the same description in JSON is read without it")),
+        false => Ok(None),
+    }
 }
 
 /// Reads a description.

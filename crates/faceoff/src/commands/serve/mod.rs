@@ -1,13 +1,13 @@
 //! `faceoff serve`: the records of a folder as a site (docs/serve.md).
 
+#[cfg(feature = "serve")]
 mod desk;
+#[cfg(feature = "serve")]
 mod door;
 
 use crate::exit::Error;
 use crate::output::{line, message};
 use clap::Args;
-use desk::Desk;
-use door::Door;
 use model::catalog::Catalog;
 use model::problem::Problems;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
@@ -28,6 +28,10 @@ pub struct Options {
 }
 
 pub fn run(catalog: Option<&Catalog>, options: &Options) -> Result<ExitCode, Error> {
+    if cfg!(not(feature = "serve")) {
+        let ability = "serve records; `faceoff report RECORD` makes the page of one without it";
+        return Err(crate::features::missing("serve", ability).into());
+    }
     let folder = options.folder.clone().or_else(|| Some(catalog?.dir().join("records"))).ok_or_else(|| {
         Problems::plain(
             "no folder with records is named",
@@ -59,7 +63,16 @@ pub fn run(catalog: Option<&Catalog>, options: &Options) -> Result<ExitCode, Err
         _ => address,
     };
     line(&format!("http://{shown}/"));
-    let door = Door::new(Desk::open(folder), options.name.clone());
-    door.serve(listener).map_err(failed)?;
+    answer(listener, folder, options).map_err(failed)?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(feature = "serve")]
+fn answer(listener: TcpListener, folder: PathBuf, options: &Options) -> std::io::Result<()> {
+    door::Door::new(desk::Desk::open(folder), options.name.clone()).serve(listener)
+}
+
+#[cfg(not(feature = "serve"))]
+fn answer(_: TcpListener, _: PathBuf, _: &Options) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }
