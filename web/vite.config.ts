@@ -37,9 +37,25 @@ function seal(): Plugin {
   };
 }
 
-export default defineConfig({
-  plugins: [viteSingleFile(), seal()],
-  // light-dark() needs these; older browsers would get a page without colours
-  build: { target: ["chrome123", "firefox120", "safari17.5"], modulePreload: false },
-  test: { environment: "happy-dom", include: ["**/*.test.{ts,tsx}"], testTimeout: 120_000, hookTimeout: 60_000 },
+export default defineConfig(({ command }) => {
+  // The committed page must not depend on the environment of the build.
+  if (command === "build") process.env.NODE_ENV = "production";
+  return {
+    plugins: [viteSingleFile(), seal()],
+    build: {
+      // The crate that embeds the page holds it, so that building the command needs no Node.
+      outDir: "../crates/report/page",
+      emptyOutDir: true,
+      // light-dark() needs these; older browsers would get a page without colours
+      target: ["chrome123", "firefox120", "safari17.5"],
+      modulePreload: false,
+    },
+    test: {
+      environment: "happy-dom",
+      include: ["**/*.test.{ts,tsx}"],
+      globalSetup: "test/build.ts",
+      testTimeout: 120_000,
+      hookTimeout: 60_000,
+    },
+  };
 });

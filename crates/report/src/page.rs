@@ -13,8 +13,8 @@ use model::units::{show_bytes, show_number, show_share};
 use serde_json::{Value, json};
 use stats::Interval;
 
-/// The built page, with a place for its data.
-const PAGE: &str = include_str!("../../../web/dist/index.html");
+/// The page as `npm run build` in `web/` makes it. It is committed, so that Rust alone builds the command.
+const PAGE: &str = include_str!("../page/index.html");
 const MARKER: &str = r#"id="page-data">null</script>"#;
 
 /// The page of a record as one HTML file.

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
 import { chromium, type BrowserContext, type Page as Tab } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import type { Page } from "../../src/page";
 import { filled } from "../fixture";
 
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 export const found = existsSync(executablePath);
-const built = join(import.meta.dirname, "../../dist/index.html");
+const built = join(inject("page"), "index.html");
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 /** where to leave pictures to look at, if anywhere */
 export const pictures = process.env.PICTURES;

@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { filled } from "../fixture";
 import { hostile } from "../hostile";
 
-const folder = join(import.meta.dirname, "../../dist");
+const folder = inject("page");
 const html = readFileSync(join(folder, "index.html"), "utf8");
 
 test("the page is one file, small enough to be mailed", () => {

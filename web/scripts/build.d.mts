@@ -1,0 +1,2 @@
+export const COMMITTED: string;
+export function buildInto(folder: string): void;
