@@ -7,8 +7,9 @@ import { defineConfig } from "vitest/config";
 const MARKER = `<script type="application/json" id="page-data">null</script>`;
 
 /**
- * Runs after everything stands in one file. The page may run the script and the style it was built with, known by
- * their digests, and reach nothing else; trusted types make any use of innerHTML an error.
+ * Runs after everything stands in one file. The page may run the script and the style it was built
+ * with, known by their digests, and reach nothing else; trusted types make any use of innerHTML an
+ * error.
  */
 function seal(): Plugin {
   return {
@@ -20,18 +21,24 @@ function seal(): Plugin {
         const page = bundle["index.html"];
         if (page?.type !== "asset") throw new Error("the build made no index.html");
         const html = String(page.source);
-        if (html.split(MARKER).length !== 2) throw new Error(`the page must hold exactly one ${MARKER}`);
+        if (html.split(MARKER).length !== 2)
+          throw new Error(`the page must hold exactly one ${MARKER}`);
         const digests = (element: RegExp) =>
-          [...html.matchAll(element)].map(([, text]) => `'sha256-${createHash("sha256").update(text!).digest("base64")}'`).join(" ");
+          [...html.matchAll(element)]
+            .map(([, text]) => `'sha256-${createHash("sha256").update(text!).digest("base64")}'`)
+            .join(" ");
         const policy = [
           "default-src 'none'",
-          `script-src ${digests(/<script type="module"[^>]*>([^]*?)<\/script>/g)}`,
-          `style-src ${digests(/<style[^>]*>([^]*?)<\/style>/g)}`,
+          `script-src ${digests(/<script type="module"[^>]*>([\s\S]*?)<\/script>/g)}`,
+          `style-src ${digests(/<style[^>]*>([\s\S]*?)<\/style>/g)}`,
           "base-uri 'none'",
           "form-action 'none'",
           "require-trusted-types-for 'script'",
         ].join("; ");
-        page.source = html.replace("<!-- policy -->", () => `<meta http-equiv="Content-Security-Policy" content="${policy}" />`);
+        page.source = html.replace(
+          "<!-- policy -->",
+          () => `<meta http-equiv="Content-Security-Policy" content="${policy}" />`,
+        );
       },
     },
   };

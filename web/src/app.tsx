@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import { looks, Looks } from "./identity";
+import { Looks, looks } from "./identity";
 import type { Page } from "./page";
 import type { Reading } from "./read";
 import { ContendersSection, MethodSection } from "./sections/about";
@@ -26,7 +26,9 @@ const places = (page: Page): [id: string, text: string][] => [
   ["answer", "Answer"],
   ["believe", "Believe it?"],
   ...(page.effects.length > 0 ? [["effects", "Effects"] as [string, string]] : []),
-  ...(page.verdicts.length > 0 || page.effects.length === 0 ? [["verdicts", "Verdicts"] as [string, string]] : []),
+  ...(page.verdicts.length > 0 || page.effects.length === 0
+    ? [["verdicts", "Verdicts"] as [string, string]]
+    : []),
   ["symptoms", "Symptoms"],
   ...(page.capacities.length > 0 ? [["capacity", "Capacity"] as [string, string]] : []),
   ...(page.witnesses.length > 0 ? [["generators", "Generators"] as [string, string]] : []),
@@ -60,7 +62,11 @@ export function App({ reading }: { reading: Reading }) {
             ))}
           </nav>
         )}
-        <button type="button" onClick={flip} aria-label={`Change to ${theme === "dark" ? "light" : "dark"} colours`}>
+        <button
+          type="button"
+          onClick={flip}
+          aria-label={`Change to ${theme === "dark" ? "light" : "dark"} colours`}
+        >
           {theme === "dark" ? "Light" : "Dark"}
         </button>
       </header>
@@ -89,24 +95,39 @@ function Record({ page, theme }: { page: Page; theme: string }) {
           <AnswerSection page={page} />
           <BelieveSection believe={page.believe} checks={page.checks} notes={page.notes} />
           <EffectsSection effects={page.effects} />
-          {(page.verdicts.length > 0 || page.effects.length === 0) && <VerdictsSection verdicts={page.verdicts} {...choice} />}
+          {(page.verdicts.length > 0 || page.effects.length === 0) && (
+            <VerdictsSection verdicts={page.verdicts} {...choice} />
+          )}
           <SymptomsSection symptoms={page.symptoms} />
           <CapacitySection capacities={page.capacities} />
           <WitnessesSection witnesses={page.witnesses} />
           <CurvesSection sweeps={page.sweeps} />
           <LatencySection curves={page.curves} {...choice} />
           <SummarySection table={page.table} cells={page.cells} published={page.published} />
-          {page.audit && <AuditSection audit={page.audit} table={page.table} curves={page.curves} />}
-          <TimeSection trials={page.trials} contenders={page.contenders} theme={theme} {...choice} />
+          {page.audit && (
+            <AuditSection audit={page.audit} table={page.table} curves={page.curves} />
+          )}
+          <TimeSection
+            trials={page.trials}
+            contenders={page.contenders}
+            theme={theme}
+            {...choice}
+          />
           <WarmUpSection warmups={page.warmups} trials={page.trials} contenders={page.contenders} />
-          <TrialsSection trials={page.trials} faults={page.faults} fault_counts={page.fault_counts} skipped={page.skipped} />
+          <TrialsSection
+            trials={page.trials}
+            faults={page.faults}
+            fault_counts={page.fault_counts}
+            skipped={page.skipped}
+          />
           <DecidedSection {...page} />
           <ContendersSection contenders={page.contenders} />
           <MethodSection page={page} />
         </main>
       </Shown>
       <footer>
-        <bdi>{page.experiment}</bdi>, recorded <bdi>{page.made.recorded_at}</bdi> in <bdi>{page.made.record}</bdi>; faceoff <bdi>{page.made.version}</bdi>
+        <bdi>{page.experiment}</bdi>, recorded <bdi>{page.made.recorded_at}</bdi> in{" "}
+        <bdi>{page.made.record}</bdi>; faceoff <bdi>{page.made.version}</bdi>
       </footer>
     </Looks.Provider>
   );

@@ -8,7 +8,10 @@ interface Props {
   make: (button: HTMLElement) => string;
 }
 
-/** Copies what is made when it is pressed; where the browser does not allow that, shows it to be selected by hand. */
+/**
+ * Copies what is made when it is pressed; where the browser does not allow that, shows it to be
+ * selected by hand.
+ */
 export function Copy({ text, of, make }: Props) {
   const [state, setState] = useState<"idle" | "copied" | { text: string }>("idle");
   const copy = async (button: HTMLElement) => {
@@ -22,13 +25,25 @@ export function Copy({ text, of, make }: Props) {
   };
   return (
     <span class="copy">
-      <button type="button" onClick={(e) => void copy(e.currentTarget)} aria-label={`${text}: ${of}`}>
+      <button
+        type="button"
+        onClick={(e) => void copy(e.currentTarget)}
+        aria-label={`${text}: ${of}`}
+      >
         {text}
       </button>
       <span class="small" role="status">
         {state === "copied" ? "copied" : state === "idle" ? "" : "select it and copy it by hand:"}
       </span>
-      {typeof state === "object" && <textarea readOnly rows={2} aria-label={`${text}: ${of}`} value={state.text} ref={(area) => area?.select()} />}
+      {typeof state === "object" && (
+        <textarea
+          readOnly
+          rows={2}
+          aria-label={`${text}: ${of}`}
+          value={state.text}
+          ref={(area) => area?.select()}
+        />
+      )}
     </span>
   );
 }

@@ -13,8 +13,14 @@ function field(value: Value): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Without the spaces and signs that only please the eye; a name that a spreadsheet would take for a formula stays a name. */
+/**
+ * Without the spaces and signs that only please the eye; a name that a spreadsheet would take for a
+ * formula stays a name.
+ */
 function plain(text: string): string {
-  const bare = text.replace(/(?<=\d)\u202f(?=\d)/g, "").replaceAll("\u00a0", " ").replace(/\u2212(?=\d)/g, "-");
+  const bare = text
+    .replace(/(?<=\d)\u202f(?=\d)/g, "")
+    .replaceAll("\u00a0", " ")
+    .replace(/\u2212(?=\d)/g, "-");
   return /^[=+@\t\r]|^-(?!\d)/.test(bare) ? `'${bare}` : bare;
 }

@@ -1,4 +1,6 @@
-/** Numbers as they are read: three significant digits, thin spaces between thousands, the unit last. */
+/**
+ * Numbers as they are read: three significant digits, thin spaces between thousands, the unit last.
+ */
 
 const THIN = "\u202f";
 export const NONE = "–";
@@ -9,7 +11,8 @@ const grouped = (digits: string) => digits.replace(/\B(?=(\d{3})+(?!\d))/g, THIN
 export function sig(x: number | null): string {
   if (x === null || !Number.isFinite(x)) return NONE;
   if (x < 0) return `\u2212${sig(-x)}`;
-  if (x !== 0 && (x >= 1e15 || x < 1e-4)) return x.toExponential(2).replace("e+", "e").replace("e-", "e\u2212");
+  if (x !== 0 && (x >= 1e15 || x < 1e-4))
+    return x.toExponential(2).replace("e+", "e").replace("e-", "e\u2212");
   const rounded = Number(x.toPrecision(3));
   if (rounded >= 1000) return grouped(String(rounded));
   return Number.isInteger(x) ? String(x) : x.toPrecision(3);
@@ -25,7 +28,9 @@ export function tick(x: number | null): string {
 /** A count: every digit. */
 export function count(n: number | null): string {
   if (n === null || !Number.isFinite(n)) return NONE;
-  return Math.abs(n) >= 1e15 ? sig(n) : (n < 0 ? "\u2212" : "") + grouped(String(Math.round(Math.abs(n))));
+  return Math.abs(n) >= 1e15
+    ? sig(n)
+    : (n < 0 ? "\u2212" : "") + grouped(String(Math.round(Math.abs(n))));
 }
 
 /** A value and its unit, kept on one line. */
@@ -39,7 +44,13 @@ export function duration(ms: number | null): string {
 }
 
 /** When a contender was ready, over its starts; one that ran already was not started. */
-export function startUp({ ready_ms: ready, reached }: { ready_ms: { median: number; min: number; max: number } | null; reached?: boolean }): string {
+export function startUp({
+  ready_ms: ready,
+  reached,
+}: {
+  ready_ms: { median: number; min: number; max: number } | null;
+  reached?: boolean;
+}): string {
   if (ready) return `${duration(ready.median)} (${duration(ready.min)} to ${duration(ready.max)})`;
   return reached ? "not known: it ran already" : "never ready";
 }
@@ -58,7 +69,8 @@ export function interval(ratio: number | null, low: number | null, high: number 
 }
 
 /** A margin such as 0.05: "5 %". */
-export const percent = (share: number): string => withUnit(Number((share * 100).toPrecision(9)), "%");
+export const percent = (share: number): string =>
+  withUnit(Number((share * 100).toPrecision(9)), "%");
 
 /** A confidence such as 0.9987: "99.87 %", as many digits as tell it from certainty. */
 export function confidence(share: number): string {
@@ -76,7 +88,8 @@ export function probability(p: number | null): string {
 }
 
 /** A sentence out of the record whose numbers stay on the line of their units. */
-export const unbroken = (sentence: string): string => sentence.replace(/(\d) (?=(%|×|ms|µs|s|MB|\/s)(?![\p{L}\d]))/gu, "$1\u00a0");
+export const unbroken = (sentence: string): string =>
+  sentence.replace(/(\d) (?=(%|×|ms|µs|s|MB|\/s)(?![\p{L}\d]))/gu, "$1\u00a0");
 
 /** At most `length` characters, for places that cannot wrap. */
 export function short(text: string, length = 26): string {

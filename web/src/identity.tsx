@@ -50,7 +50,17 @@ const SHAPES = [
   "M-1.6,-5h3.2v3.4h3.4v3.2h-3.4v3.4h-3.2v-3.4h-3.4v-3.2h3.4z",
 ];
 
-export function Mark({ look, x, y, size = 1 }: { look: Look; x: string; y: number; size?: number }) {
+export function Mark({
+  look,
+  x,
+  y,
+  size = 1,
+}: {
+  look: Look;
+  x: string;
+  y: number;
+  size?: number;
+}) {
   return (
     <svg x={x} y={y} overflow="visible" aria-hidden="true">
       <path class="mark" d={SHAPES[look.mark]} fill={look.colour} transform={`scale(${size})`} />
@@ -62,7 +72,15 @@ export function Swatch({ name }: { name: string }) {
   const look = useLook()(name);
   return (
     <svg class="swatch" width="22" height="12" aria-hidden="true">
-      <line x1="0" x2="22" y1="6" y2="6" stroke={look.colour} stroke-width={look.baseline ? 2.5 : 1.8} stroke-dasharray={look.dash} />
+      <line
+        x1="0"
+        x2="22"
+        y1="6"
+        y2="6"
+        stroke={look.colour}
+        stroke-width={look.baseline ? 2.5 : 1.8}
+        stroke-dasharray={look.dash}
+      />
       <Mark look={look} x="11" y={6} />
     </svg>
   );

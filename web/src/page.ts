@@ -57,8 +57,16 @@ export interface Page {
   made: { version: string; recorded_at: string; record: string };
 }
 
-export interface Source { title: string; author: string | null; url: string | null; published: string | null }
-export interface Fact { name: string; value: string }
+export interface Source {
+  title: string;
+  author: string | null;
+  url: string | null;
+  published: string | null;
+}
+export interface Fact {
+  name: string;
+  value: string;
+}
 export interface Answer {
   outcome: "answered" | "undecided" | "unsound";
   sentence: string;
@@ -119,7 +127,10 @@ export type Range = [low: number, high: number];
 /** A ratio to the baseline, with what decided about it. */
 export interface Estimate<O> {
   outcome: O;
-  /** contender over baseline, with the interval that decides; null for a metric compared by difference or without enough blocks */
+  /**
+   * contender over baseline, with the interval that decides; null for a metric compared by
+   * difference or without enough blocks
+   */
   ratio: number | null;
   ratio_low: number | null;
   ratio_high: number | null;
@@ -200,7 +211,10 @@ export type WarmUpClass = "flat" | "warm_up" | "slowdown" | "never_steady" | "to
 export interface WarmUp {
   contender: string;
   classes: { class: WarmUpClass; count: number }[];
-  /** medians over starts: seconds of load until the steady state; then the first second of load against the steady state */
+  /**
+   * medians over starts: seconds of load until the steady state; then the first second of load
+   * against the steady state
+   */
   steady_after_s: number | null;
   cold_cpu_us: number | null;
   steady_cpu_us: number | null;
@@ -252,7 +266,13 @@ export interface AuditedTable {
   tool: string | null;
   columns: string[];
   /** `ours`: what was measured here as that row was */
-  rows: { name: string; ours: { contender: string; cell: string } | null; figures: (string | null)[]; findings: AuditFinding[]; notes: string[] }[];
+  rows: {
+    name: string;
+    ours: { contender: string; cell: string } | null;
+    figures: (string | null)[];
+    findings: AuditFinding[];
+    notes: string[];
+  }[];
   flagged: number;
   /** rows that only show what an earlier table showed */
   repeated: number;
@@ -291,7 +311,12 @@ export interface Row {
   /** requests that did not get the right answer, by kind; kinds that are zero are left out */
   errors: { kind: string; count: number }[];
 }
-export interface Published { title: string; columns: string[]; rows: string[][]; note: string | null }
+export interface Published {
+  title: string;
+  columns: string[];
+  rows: string[][];
+  note: string | null;
+}
 export interface Curve {
   cell: string;
   contender: string;
@@ -406,7 +431,10 @@ export interface Sweep {
   /** what the last turn of each contender comes to beside its first; empty but over turns */
   turns: string[];
 }
-export interface SweepLine { contender: string; points: SweepPoint[] }
+export interface SweepLine {
+  contender: string;
+  points: SweepPoint[];
+}
 export interface SweepPoint {
   level: number;
   /** of the typical trial, in the metric's unit */
@@ -440,11 +468,34 @@ export interface Measurement {
   /** from the start of the process; null in older records */
   began_s: number | null;
   lasted_s: number;
-  counts: Record<"scheduled" | "unsent" | "correct" | "wrong" | "declined" | "refused" | "broken" | "timed_out" | "unfinished", number>;
+  counts: Record<
+    | "scheduled"
+    | "unsent"
+    | "correct"
+    | "wrong"
+    | "declined"
+    | "refused"
+    | "broken"
+    | "timed_out"
+    | "unfinished",
+    number
+  >;
   /** columns, one entry a second */
-  seconds: { t_s: number[]; rate_per_s: number[]; p50_ms: (number | null)[]; p99_ms: (number | null)[]; max_ms: (number | null)[] };
+  seconds: {
+    t_s: number[];
+    rate_per_s: number[];
+    p50_ms: (number | null)[];
+    p99_ms: (number | null)[];
+    max_ms: (number | null)[];
+  };
   /** columns, one entry per 100 ms sample */
-  usage: { t_s: number[]; cpu_percent: number[]; memory_mb: number[]; threads: number[]; descriptors: number[] };
+  usage: {
+    t_s: number[];
+    cpu_percent: number[];
+    memory_mb: number[];
+    threads: number[];
+    descriptors: number[];
+  };
   generator: { cpu_percent: number; lag_p99_us: number | null; in_flight_max: number };
 }
 export interface Fault {

@@ -6,7 +6,17 @@ import { sig } from "./format";
 import type { Cell, Fact } from "./page";
 import { asSvg } from "./svg";
 
-export function Section({ id, title, lead, children }: { id: string; title: string; lead?: ComponentChildren; children: ComponentChildren }) {
+export function Section({
+  id,
+  title,
+  lead,
+  children,
+}: {
+  id: string;
+  title: string;
+  lead?: ComponentChildren;
+  children: ComponentChildren;
+}) {
   return (
     <section id={id} aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`}>{title}</h2>
@@ -19,6 +29,7 @@ export function Section({ id, title, lead, children }: { id: string; title: stri
 /** A table that scrolls in its own box, reachable by keyboard. */
 export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
   return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: only what has the focus scrolls by keys
     <div class="scroll" role="region" aria-label={label} tabIndex={0}>
       {children}
     </div>
@@ -37,7 +48,10 @@ export interface TableProps {
 
 const MOST_ROWS = 3000;
 
-/** What a chart shows, as a table, and both to be copied; made when it is asked for, for it may be long. */
+/**
+ * What a chart shows, as a table, and both to be copied; made when it is asked for, for it may be
+ * long.
+ */
 export function DataTable({ title, columns, rows, texts = 1, alone = false }: TableProps) {
   const [open, setOpen] = useState(false);
   return (
@@ -55,7 +69,11 @@ export function DataTable({ title, columns, rows, texts = 1, alone = false }: Ta
 }
 
 /** For a table that stands open: its numbers with all their digits. */
-export function CopyTable({ title, columns, rows }: Pick<TableProps, "title" | "columns" | "rows">) {
+export function CopyTable({
+  title,
+  columns,
+  rows,
+}: Pick<TableProps, "title" | "columns" | "rows">) {
   return (
     <div class="beneath">
       <Copy text="Copy CSV" of={title} make={() => asCsv(columns, rows())} />
@@ -77,7 +95,8 @@ function Rows({ title, columns, rows, texts = 1 }: TableProps) {
     <>
       {shown.length < all.length && (
         <p class="note">
-          The first {shown.length} of {all.length} rows; choose one contender or one block above for the others.
+          The first {shown.length} of {all.length} rows; choose one contender or one block above for
+          the others.
         </p>
       )}
       <Scroll label={title}>
@@ -141,7 +160,13 @@ export function Pick({ label, options, value, onPick }: PickProps) {
       <span class="choices">
         {options.map((o) => (
           <label key={o.value}>
-            <input type="radio" name={id} value={o.value} checked={o.value === value} onChange={() => onPick(o.value)} />
+            <input
+              type="radio"
+              name={id}
+              value={o.value}
+              checked={o.value === value}
+              onChange={() => onPick(o.value)}
+            />
             <span>
               {o.mark}
               <bdi>{o.text}</bdi>
@@ -164,7 +189,12 @@ export function CellPicker({ cells, cell, setCell }: CellChoice) {
   if (!cell) return <p class="empty">The record has no cell.</p>;
   return (
     <div class="cell-picker">
-      <Pick label="Cell" options={cells.map((c) => ({ value: c.name, text: c.name }))} value={cell.name} onPick={setCell} />
+      <Pick
+        label="Cell"
+        options={cells.map((c) => ({ value: c.name, text: c.name }))}
+        value={cell.name}
+        onPick={setCell}
+      />
       <p class="cell-load">
         <bdi>{cell.workload}</bdi>, <bdi>{cell.load}</bdi>
       </p>
@@ -173,17 +203,21 @@ export function CellPicker({ cells, cell, setCell }: CellChoice) {
 }
 
 /**
- * The choice for a section that has something to show for the cells `named` only: when another is chosen (the one of the
- * start-up verdicts has no load), it shows the first of its own, and its picker says so.
+ * The choice for a section that has something to show for the cells `named` only: when another is
+ * chosen (the one of the start-up verdicts has no load), it shows the first of its own, and its
+ * picker says so.
  */
 export function among(choice: CellChoice, named: Iterable<string>): CellChoice {
   const names = new Set(named);
   const cells = choice.cells.filter((c) => names.has(c.name));
-  return cells.length === 0 ? choice : { ...choice, cells, cell: cells.find((c) => c.name === choice.cell?.name) ?? cells[0] };
+  return cells.length === 0
+    ? choice
+    : { ...choice, cells, cell: cells.find((c) => c.name === choice.cell?.name) ?? cells[0] };
 }
 
 /** What the latency of a cell is counted from. */
-export const latencyWord = (cell: Cell | undefined): string => (cell?.scheduled === false ? "Service time" : "Latency");
+export const latencyWord = (cell: Cell | undefined): string =>
+  cell?.scheduled === false ? "Service time" : "Latency";
 
 /** Names and values, as they were written. */
 export function Facts({ facts }: { facts: Fact[] }) {

@@ -1,4 +1,4 @@
-import { createContext, type ComponentChildren } from "preact";
+import { type ComponentChildren, createContext } from "preact";
 import { useContext, useMemo, useState } from "preact/hooks";
 import { Name } from "./identity";
 
@@ -11,9 +11,17 @@ interface Choice {
 }
 
 const NONE: ReadonlySet<string> = new Set();
-const Chosen = createContext<Choice>({ hidden: NONE, toggle: () => {}, hide: () => {}, showAll: () => {} });
+const Chosen = createContext<Choice>({
+  hidden: NONE,
+  toggle: () => {},
+  hide: () => {},
+  showAll: () => {},
+});
 /** Apart from the choice, for it changes with every move of the pointer. */
-const Pointed = createContext<{ strong: string | null; point: (name: string | null) => void }>({ strong: null, point: () => {} });
+const Pointed = createContext<{ strong: string | null; point: (name: string | null) => void }>({
+  strong: null,
+  point: () => {},
+});
 
 export function Shown({ children }: { children: ComponentChildren }) {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(NONE);
@@ -31,7 +39,10 @@ export function Shown({ children }: { children: ComponentChildren }) {
     }),
     [hidden],
   );
-  const pointed = useMemo(() => ({ strong: strong !== null && hidden.has(strong) ? null : strong, point }), [strong, hidden]);
+  const pointed = useMemo(
+    () => ({ strong: strong !== null && hidden.has(strong) ? null : strong, point }),
+    [strong, hidden],
+  );
   return (
     <Chosen.Provider value={choice}>
       <Pointed.Provider value={pointed}>{children}</Pointed.Provider>
@@ -44,7 +55,13 @@ export const useHidden = (): ReadonlySet<string> => useContext(Chosen).hidden;
 export const useStrong = (): string | null => useContext(Pointed).strong;
 
 /** A button a contender; a hidden one is hidden in every chart of the page. */
-export function Legend({ names, note }: { names: readonly string[]; note?: (name: string) => string }) {
+export function Legend({
+  names,
+  note,
+}: {
+  names: readonly string[];
+  note?: (name: string) => string;
+}) {
   const { hidden, toggle, hide, showAll } = useContext(Chosen);
   const { point } = useContext(Pointed);
   return (
@@ -66,10 +83,18 @@ export function Legend({ names, note }: { names: readonly string[]; note?: (name
       ))}
       {names.length > 2 && (
         <span class="legend-all">
-          <button type="button" aria-disabled={!names.some((name) => hidden.has(name))} onClick={showAll}>
+          <button
+            type="button"
+            aria-disabled={!names.some((name) => hidden.has(name))}
+            onClick={showAll}
+          >
             Show all
           </button>
-          <button type="button" aria-disabled={names.every((name) => hidden.has(name))} onClick={() => hide(names)}>
+          <button
+            type="button"
+            aria-disabled={names.every((name) => hidden.has(name))}
+            onClick={() => hide(names)}
+          >
             Hide all
           </button>
         </span>

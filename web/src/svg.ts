@@ -1,14 +1,36 @@
-/** A chart as a picture of its own: its drawings, its words and what stands on its canvases, in the colours that they have now. */
+/**
+ * A chart as a picture of its own: its drawings, its words and what stands on its canvases, in the
+ * colours that they have now.
+ */
 
 /** What is drawn on a canvas, as elements of an SVG in pixels from its corner. */
 export const drawings = new WeakMap<HTMLCanvasElement, () => string>();
 
 const ROOM = 12;
-const LOOKS = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "opacity", "font-size", "font-family", "font-weight", "font-style", "text-anchor", "vector-effect", "shape-rendering"];
+const LOOKS = [
+  "fill",
+  "stroke",
+  "stroke-width",
+  "stroke-dasharray",
+  "stroke-linejoin",
+  "opacity",
+  "font-size",
+  "font-family",
+  "font-weight",
+  "font-style",
+  "text-anchor",
+  "vector-effect",
+  "shape-rendering",
+];
 /** What a picture has no use for: other forms of it, choices, and what is off. */
-const LEFT_OUT = "details, .beneath, .picks, .cell-picker, .values, textarea, select, .legend-all, .zoom, [aria-pressed='false']";
+const LEFT_OUT =
+  "details, .beneath, .picks, .cell-picker, .values, textarea, select, .legend-all, .zoom, [aria-pressed='false']";
 
-export const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
+export const escaped = (text: string): string =>
+  text
+    .replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 forbids these characters
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
 const px = (x: number): string => String(Number(x.toFixed(2)));
 
 export function asSvg(chart: Element): string {
@@ -50,9 +72,10 @@ function dress(original: Element, copy: Element) {
     const value = style.getPropertyValue(look);
     if (value && value !== "auto") copy.setAttribute(look, value);
   }
-  for (const name of ["class", "style", "role", "tabindex", "aria-label", "aria-hidden"]) copy.removeAttribute(name);
+  for (const name of ["class", "style", "role", "tabindex", "aria-label", "aria-hidden"])
+    copy.removeAttribute(name);
   const copies = [...copy.children];
-  [...original.children].forEach((child, i) => dress(child, copies[i]!));
+  for (const [i, child] of [...original.children].entries()) dress(child, copies[i]!);
 }
 
 /** A text as the lines that it was broken into. */
@@ -70,7 +93,12 @@ function lines(text: Text, box: DOMRect): string[] {
     else found.push({ x: at.left - box.left, y, words: [word[0]] });
   }
   if (found.length === 0 || !text.parentElement) return [];
-  const { color, fontSize, fontFamily, fontWeight, fontStyle } = getComputedStyle(text.parentElement);
+  const { color, fontSize, fontFamily, fontWeight, fontStyle } = getComputedStyle(
+    text.parentElement,
+  );
   const looks = `fill="${escaped(color)}" font-size="${fontSize}" font-family="${escaped(fontFamily)}" font-weight="${fontWeight}" font-style="${fontStyle}"`;
-  return found.map(({ x, y, words }) => `<text x="${px(x)}" y="${px(y)}" dominant-baseline="central" ${looks}>${escaped(words.join(" "))}</text>`);
+  return found.map(
+    ({ x, y, words }) =>
+      `<text x="${px(x)}" y="${px(y)}" dominant-baseline="central" ${looks}>${escaped(words.join(" "))}</text>`,
+  );
 }

@@ -11,7 +11,9 @@ declare module "vitest" {
   }
 }
 
-/** Builds the page once for all tests, outside of the repository: only `npm run build` writes there. */
+/**
+ * Builds the page once for all tests, outside of the repository: only `npm run build` writes there.
+ */
 export default function setup(project: TestProject) {
   const folder = mkdtempSync(join(tmpdir(), "faceoff-page-"));
   buildInto(folder);

@@ -18,6 +18,11 @@ export function stage() {
     all: (selector: string) => [...root.querySelectorAll<HTMLElement>(selector)],
     press: (element: HTMLElement) => act(() => element.click()),
     key: (element: Element, name: string, how: KeyboardEventInit = {}) =>
-      act(() => void element.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true, ...how }))),
+      act(
+        () =>
+          void element.dispatchEvent(
+            new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true, ...how }),
+          ),
+      ),
   };
 }

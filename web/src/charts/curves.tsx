@@ -3,7 +3,15 @@ import { confidence, short, tick, withUnit } from "../format";
 import { Mark, useLook } from "../identity";
 import type { Curve } from "../page";
 import { Readout, spoken, useProbe, type Values } from "./probe";
-import { ending, latencyScale, quantileName, quantileScale, quantileTicks, seen, spread } from "./scales";
+import {
+  ending,
+  latencyScale,
+  quantileName,
+  quantileScale,
+  quantileTicks,
+  seen,
+  spread,
+} from "./scales";
 import { DrawnUp, useStretch, Zoom } from "./stretch";
 
 const HEIGHT = 340;
@@ -30,25 +38,45 @@ export function Curves({ curves, from, strong, name, axis }: Props) {
   const drawn = curves
     .map((c) => ({ ...c, points: c.points.filter(([q, ms]) => q >= from && q < 1 && ms > 0) }))
     .filter((c) => c.points.length > 0);
-  const whole = quantileScale(drawn.reduce((top, c) => Math.max(top, c.points.at(-1)![0]), 0), from);
+  const whole = quantileScale(
+    drawn.reduce((top, c) => Math.max(top, c.points.at(-1)![0]), 0),
+    from,
+  );
   const view = useStretch(whole, `from ${from}`);
   const { x } = view;
   const ticks = view.zoomed ? quantileTicks(...view.ends) : whole.ticks;
   const stops = places(drawn);
   const probe = useProbe(view, stops);
   const values = probe.at === null ? null : said(drawn, stops[probe.at]!);
-  const lines = drawn.map((c) => ({ ...c, points: seen(c.points, ([q]) => x(q)) })).filter((c) => c.points.length > 0);
-  const { y, ticks: levels } = latencyScale(lines.flatMap((c) => c.points.map(([, ms]) => ms)), HEIGHT);
+  const lines = drawn
+    .map((c) => ({ ...c, points: seen(c.points, ([q]) => x(q)) }))
+    .filter((c) => c.points.length > 0);
+  const { y, ticks: levels } = latencyScale(
+    lines.flatMap((c) => c.points.map(([, ms]) => ms)),
+    HEIGHT,
+  );
   const path = line<[number, number]>()
     .x(([q]) => (x(q) / 100) * WIDTH)
     .y(([, ms]) => y(ms));
   const ends = lines.map((c) => ending(c.points.map(([q, ms]) => [x(q), y(ms)] as const)));
-  const labels = lines.length <= MOST_LABELS ? spread(ends.map(([, height]) => height), 17, HEIGHT) : [];
+  const labels =
+    lines.length <= MOST_LABELS
+      ? spread(
+          ends.map(([, height]) => height),
+          17,
+          HEIGHT,
+        )
+      : [];
   const faint = (c: Curve) => (strong !== null && strong !== c.contender ? "faint" : "");
 
   return (
     <>
-      <div class={labels.length ? "plot labelled" : "plot"} aria-label={name} aria-valuetext={spoken(values)} {...probe.props}>
+      <div
+        class={labels.length ? "plot labelled" : "plot"}
+        aria-label={name}
+        aria-valuetext={spoken(values)}
+        {...probe.props}
+      >
         <svg width="100%" height={HEIGHT} overflow="visible" role="img" aria-label={name}>
           {levels.map((ms) => (
             <g key={ms}>
@@ -72,7 +100,13 @@ export function Curves({ curves, from, strong, name, axis }: Props) {
           <text class="axis middle" x="50%" y={HEIGHT + 38}>
             of requests took at most this long
           </text>
-          <svg width="100%" height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" overflow={view.zoomed ? "hidden" : "visible"}>
+          <svg
+            width="100%"
+            height={HEIGHT}
+            viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+            preserveAspectRatio="none"
+            overflow={view.zoomed ? "hidden" : "visible"}
+          >
             {lines.map((c) => {
               const { colour, dash, baseline } = look(c.contender);
               return (
@@ -87,19 +121,42 @@ export function Curves({ curves, from, strong, name, axis }: Props) {
               );
             })}
           </svg>
-          {probe.at !== null && <line class="probe" x1={pct(x(stops[probe.at]!))} x2={pct(x(stops[probe.at]!))} y1="0" y2={HEIGHT} />}
+          {probe.at !== null && (
+            <line
+              class="probe"
+              x1={pct(x(stops[probe.at]!))}
+              x2={pct(x(stops[probe.at]!))}
+              y1="0"
+              y2={HEIGHT}
+            />
+          )}
           {lines.map((c, i) => {
             const [right, height] = ends[i]!;
             return (
               <g key={c.contender} class={faint(c)}>
-                {markers(c.points.filter(([q]) => view.shows(q)), ticks).map(([q, ms]) => (
+                {markers(
+                  c.points.filter(([q]) => view.shows(q)),
+                  ticks,
+                ).map(([q, ms]) => (
                   <Mark key={q} look={look(c.contender)} x={pct(x(q))} y={y(ms)} size={0.8} />
                 ))}
                 {labels.length > 0 && (
                   <g class="direct">
-                    <line x1={pct(right)} y1={height} x2="100%" y2={height} stroke={look(c.contender).colour} />
+                    <line
+                      x1={pct(right)}
+                      y1={height}
+                      x2="100%"
+                      y2={height}
+                      stroke={look(c.contender).colour}
+                    />
                     <svg x="100%" overflow="visible">
-                      <line x1="0" y1={height} x2="10" y2={labels[i]} stroke={look(c.contender).colour} />
+                      <line
+                        x1="0"
+                        y1={height}
+                        x2="10"
+                        y2={labels[i]}
+                        stroke={look(c.contender).colour}
+                      />
                       <text x="14" y={labels[i]} dy=".35em">
                         {short(c.contender)}
                       </text>
@@ -113,7 +170,12 @@ export function Curves({ curves, from, strong, name, axis }: Props) {
         </svg>
       </div>
       <Readout values={values} />
-      <Zoom of={name} zoomed={view.zoomed} zoom={view.zoom} shown={view.ends.map(confidence).join(" to ")} />
+      <Zoom
+        of={name}
+        zoomed={view.zoomed}
+        zoom={view.zoom}
+        shown={view.ends.map(confidence).join(" to ")}
+      />
     </>
   );
 }
@@ -122,7 +184,8 @@ export function Curves({ curves, from, strong, name, axis }: Props) {
 function places(curves: Curve[]): number[] {
   const all = curves.flatMap((c) => c.points.map(([q]) => q)).sort((a, b) => a - b);
   const stops: number[] = [];
-  for (const q of all) if (stops.length === 0 || nines(q) - nines(stops.at(-1)!) > NEAR) stops.push(q);
+  for (const q of all)
+    if (stops.length === 0 || nines(q) - nines(stops.at(-1)!) > NEAR) stops.push(q);
   return stops;
 }
 
@@ -133,14 +196,21 @@ function said(curves: Curve[], q: number): Values {
     const ms = at(c);
     return ms === undefined ? [] : [{ name: c.contender, ms }];
   });
-  return { at: quantileName(q), of: found.sort((a, b) => b.ms - a.ms).map(({ name, ms }) => ({ name, text: withUnit(ms, "ms") })) };
+  return {
+    at: quantileName(q),
+    of: found
+      .sort((a, b) => b.ms - a.ms)
+      .map(({ name, ms }) => ({ name, text: withUnit(ms, "ms") })),
+  };
 }
 
 /** The recorded points nearest to the ticks: the marks that tell lines apart without colour. */
 function markers(points: Curve["points"], ticks: number[]): Curve["points"] {
   if (points.length === 0) return [];
   const near = ticks.flatMap((tick) => {
-    const best = points.reduce((a, b) => (Math.abs(nines(b[0]) - nines(tick)) < Math.abs(nines(a[0]) - nines(tick)) ? b : a));
+    const best = points.reduce((a, b) =>
+      Math.abs(nines(b[0]) - nines(tick)) < Math.abs(nines(a[0]) - nines(tick)) ? b : a,
+    );
     return Math.abs(nines(best[0]) - nines(tick)) < 0.1 ? [best] : [];
   });
   return [...new Set(near)];

@@ -19,18 +19,27 @@ function shareScale(of: Effects, times: number) {
   return { x, ticks: x.ticks(4), ends: x.domain() as [number, number] };
 }
 
-/** What each factor adds to one metric, as shares of its mean: a row each in a column that rows of other metrics share. */
+/**
+ * What each factor adds to one metric, as shares of its mean: a row each in a column that rows of
+ * other metrics share.
+ */
 export function EffectsChart({ all, times }: { all: Effects[]; times: number }) {
   const names = [...new Set(all.flatMap((of) => of.effects.map((e) => e.name)))];
   const scales = all.map((of) => shareScale(of, times));
   return (
-    <div class="effects" style={{ gridTemplateColumns: `minmax(8rem, auto) repeat(${all.length}, minmax(8.5rem, 1fr))` }}>
+    <div
+      class="effects"
+      style={{
+        gridTemplateColumns: `minmax(8rem, auto) repeat(${all.length}, minmax(8.5rem, 1fr))`,
+      }}
+    >
       <span />
       {all.map((of) => (
         <p key={of.metric} class="effects-head">
           <b>{of.label}</b>
           <small>
-            {of.reason || `% of the mean of ${withUnit(of.mean, of.unit)}, with intervals at ${confidence(of.confidence)}`}
+            {of.reason ||
+              `% of the mean of ${withUnit(of.mean, of.unit)}, with intervals at ${confidence(of.confidence)}`}
           </small>
         </p>
       ))}
@@ -51,17 +60,36 @@ export function EffectsChart({ all, times }: { all: Effects[]; times: number }) 
   );
 }
 
-function Row({ name, all, scales }: { name: string; all: Effects[]; scales: ReturnType<typeof shareScale>[] }) {
+function Row({
+  name,
+  all,
+  scales,
+}: {
+  name: string;
+  all: Effects[];
+  scales: ReturnType<typeof shareScale>[];
+}) {
   return (
     <>
       <bdi class="effects-name">{name}</bdi>
       {all.map((of, i) => {
-        const effect = of.effects.find((e) => e.name === name && [e.share, e.share_low, e.share_high].every(Number.isFinite));
+        const effect = of.effects.find(
+          (e) => e.name === name && [e.share, e.share_low, e.share_high].every(Number.isFinite),
+        );
         const { x, ticks, ends } = scales[i]!;
         const tone = !effect || (effect.low <= 0 && effect.high >= 0) ? "open" : "even";
-        const said = effect ? `${name}, ${of.label}: ${interval(effect.value, effect.low, effect.high)} ${of.unit}` : `${name}, ${of.label}: nothing beyond chance`;
+        const said = effect
+          ? `${name}, ${of.label}: ${interval(effect.value, effect.low, effect.high)} ${of.unit}`
+          : `${name}, ${of.label}: nothing beyond chance`;
         return (
-          <svg key={of.metric} class="strip" width="100%" height={HEIGHT} role="img" aria-label={said}>
+          <svg
+            key={of.metric}
+            class="strip"
+            width="100%"
+            height={HEIGHT}
+            role="img"
+            aria-label={said}
+          >
             <title>{effect ? unbroken(effect.phrase) : said}</title>
             {ticks.map((t) => (
               <line key={t} class="grid" x1={pct(x(t))} x2={pct(x(t))} y1="0" y2={HEIGHT} />
@@ -70,7 +98,12 @@ function Row({ name, all, scales }: { name: string; all: Effects[]; scales: Retu
             {effect && (
               <>
                 <g class={`whisker ${tone}`}>
-                  <line x1={pct(x(effect.share_low))} x2={pct(x(effect.share_high))} y1={MIDDLE} y2={MIDDLE} />
+                  <line
+                    x1={pct(x(effect.share_low))}
+                    x2={pct(x(effect.share_high))}
+                    y1={MIDDLE}
+                    y2={MIDDLE}
+                  />
                   {effect.share_low < ends[0] && (
                     <svg x="0%" y={MIDDLE} overflow="visible">
                       <path d="M6,-5L0,0L6,5" />

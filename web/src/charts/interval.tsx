@@ -6,7 +6,10 @@ import { band, type RatioScale } from "./scales";
 /** `itself` is the baseline against itself, which wins nothing. */
 export type Finding = Verdict["outcome"] | Claim["outcome"] | "itself";
 
-/** Tone is the colour; the shape says the same without it. Each fits a circle of radius 6 around the origin. */
+/**
+ * Tone is the colour; the shape says the same without it. Each fits a circle of radius 6 around the
+ * origin.
+ */
 const FINDINGS: Record<Finding, { tone: "good" | "bad" | "even" | "open"; shape: string }> = {
   better: { tone: "good", shape: "M0,-6L6,5H-6z" },
   confirmed: { tone: "good", shape: "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0z" },
@@ -45,13 +48,22 @@ export interface Estimate {
 }
 
 /** The narrower of the two intervals of a verdict. */
-export const other = (e: Judged<unknown>): Range | null => (e.decided_by === "t" ? e.bootstrap : e.decided_by === "bootstrap" ? e.t : null);
+export const other = (e: Judged<unknown>): Range | null =>
+  e.decided_by === "t" ? e.bootstrap : e.decided_by === "bootstrap" ? e.t : null;
 
 /** What decided, and what checks it: "97.5 % by t; sign flip p 0.0005". */
 export function Ground({ of }: { of: Judged<unknown> }) {
   if (of.ratio_low === null) return null;
-  const by = of.decided_by ? ` by ${of.decided_by}` : of.t && of.bootstrap ? " by t and bootstrap" : null;
-  const needed = of.outcome === "undecided" && of.blocks_needed !== null && !of.reason.includes(String(of.blocks_needed)) && of.blocks_needed;
+  const by = of.decided_by
+    ? ` by ${of.decided_by}`
+    : of.t && of.bootstrap
+      ? " by t and bootstrap"
+      : null;
+  const needed =
+    of.outcome === "undecided" &&
+    of.blocks_needed !== null &&
+    !of.reason.includes(String(of.blocks_needed)) &&
+    of.blocks_needed;
   return (
     <p class="small ground">
       {confidence(of.confidence)}
@@ -62,7 +74,14 @@ export function Ground({ of }: { of: Judged<unknown> }) {
   );
 }
 
-const GROUNDS = ["Decided by", "Confidence", "t interval", "Bootstrap interval", "Sign flip p", "Blocks needed"];
+const GROUNDS = [
+  "Decided by",
+  "Confidence",
+  "t interval",
+  "Bootstrap interval",
+  "Sign flip p",
+  "Blocks needed",
+];
 
 /** The same for a table. */
 export const grounds = (e: Judged<unknown>): (string | null)[] => [
@@ -103,7 +122,15 @@ export function Interval({ of, scale, label }: { of: Estimate; scale: RatioScale
           ))}
         </g>
       )}
-      {of.other && <line class="other" x1={pct(scale.x(of.other[0]))} x2={pct(scale.x(of.other[1]))} y1={BENEATH} y2={BENEATH} />}
+      {of.other && (
+        <line
+          class="other"
+          x1={pct(scale.x(of.other[0]))}
+          x2={pct(scale.x(of.other[1]))}
+          y1={BENEATH}
+          y2={BENEATH}
+        />
+      )}
       {ratio === null ? (
         <text class="none" x="50%" dx="8" y={MIDDLE} dy=".35em">
           no ratio
@@ -140,13 +167,22 @@ export function Beside() {
         <line class="whisker even" x1="1" x2="21" y1="4" y2="4" />
         <line class="other" x1="5" x2="18" y1="10" y2="10" />
       </svg>
-      what either of two intervals holds decides, t or hierarchical bootstrap; one that lies within the other is drawn beneath
+      what either of two intervals holds decides, t or hierarchical bootstrap; one that lies within
+      the other is drawn beneath
     </span>
   );
 }
 
 /** What the marks mean, and how to read the rest. */
-export function IntervalKey({ findings, confidences, children }: { findings: Finding[]; confidences: number[]; children?: ComponentChildren }) {
+export function IntervalKey({
+  findings,
+  confidences,
+  children,
+}: {
+  findings: Finding[];
+  confidences: number[];
+  children?: ComponentChildren;
+}) {
   const known = [...new Set(confidences)].sort((a, b) => a - b).map(confidence);
   return (
     <p class="key">
@@ -160,7 +196,9 @@ export function IntervalKey({ findings, confidences, children }: { findings: Fin
         </svg>
         within the margin: too little to matter
       </span>
-      <span>Bar: {known.length === 1 && `${known[0]} `}interval of the ratio to the baseline, log scale.</span>
+      <span>
+        Bar: {known.length === 1 && `${known[0]} `}interval of the ratio to the baseline, log scale.
+      </span>
       {children}
     </p>
   );

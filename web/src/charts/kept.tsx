@@ -21,17 +21,26 @@ const pct = (x: number) => `${x.toFixed(3)}%`;
 function levelAxis(lines: CapacityLine[]): Axis & { ticks: number[] } {
   const edges = lines.flatMap((l) => [l.value, l.low, l.high]).filter(drawable);
   const all = lines.flatMap((l) => l.probes.map(([, level]) => level)).filter(drawable);
-  const [low, high] = [all.reduce((a, b) => Math.min(a, b), Infinity), all.reduce((a, b) => Math.max(a, b), 0)];
+  const [low, high] = [
+    all.reduce((a, b) => Math.min(a, b), Infinity),
+    all.reduce((a, b) => Math.max(a, b), 0),
+  ];
   if (!(low < high)) return { x: () => 50, at: () => high, ticks: high > 0 ? [high] : [] };
   const within: [number, number] = edges.length
-    ? [Math.max(low, edges.reduce((a, b) => Math.min(a, b)) / REACH), Math.min(high, edges.reduce((a, b) => Math.max(a, b)) * REACH)]
+    ? [
+        Math.max(low, edges.reduce((a, b) => Math.min(a, b)) / REACH),
+        Math.min(high, edges.reduce((a, b) => Math.max(a, b)) * REACH),
+      ]
     : [low, high];
   const domain: [number, number] = within[0] < within[1] ? within : [low, high];
   const x = scaleLog().domain(domain).range([0, 100]).clamp(true);
   return { x, at: (place) => x.invert(place), ticks: logTicks(...domain) };
 }
 
-/** How often each level was kept, one line a contender; its probes above where they were kept, below where not. */
+/**
+ * How often each level was kept, one line a contender; its probes above where they were kept, below
+ * where not.
+ */
 export function Kept({ of, strong }: { of: Capacity; strong: string | null }) {
   const look = useLook();
   const lines = of.lines
@@ -45,7 +54,9 @@ export function Kept({ of, strong }: { of: Capacity; strong: string | null }) {
   const view = useStretch(axis, of.cell);
   const { x } = view;
   const ticks = view.zoomed ? logTicks(...view.ends) : axis.ticks;
-  const levels = [...new Set(lines.flatMap((l) => l.probes.map(([, level]) => level)))].sort((a, b) => a - b);
+  const levels = [...new Set(lines.flatMap((l) => l.probes.map(([, level]) => level)))].sort(
+    (a, b) => a - b,
+  );
   const probe = useProbe(view, levels);
   const spot = probe.at === null ? null : levels[probe.at]!;
   const there = spot === null ? null : probed(lines, spot, of.unit);
@@ -84,23 +95,59 @@ export function Kept({ of, strong }: { of: Capacity; strong: string | null }) {
           <text class="axis middle" x="50%" y={bottom + 38}>
             {of.unit}
           </text>
-          <svg width="100%" height={bottom} viewBox={`0 0 ${WIDTH} ${bottom}`} preserveAspectRatio="none" overflow={view.zoomed ? "hidden" : "visible"}>
+          <svg
+            width="100%"
+            height={bottom}
+            viewBox={`0 0 ${WIDTH} ${bottom}`}
+            preserveAspectRatio="none"
+            overflow={view.zoomed ? "hidden" : "visible"}
+          >
             {lines.map((l) => {
               const { colour, dash, baseline } = look(l.contender);
-              return <path key={l.contender} class={`curve ${faint(l)}`} d={path(seen(l.curve, ([level]) => x(level))) ?? ""} stroke={colour} stroke-width={baseline ? 2.6 : 1.9} stroke-dasharray={dash} />;
+              return (
+                <path
+                  key={l.contender}
+                  class={`curve ${faint(l)}`}
+                  d={path(seen(l.curve, ([level]) => x(level))) ?? ""}
+                  stroke={colour}
+                  stroke-width={baseline ? 2.6 : 1.9}
+                  stroke-dasharray={dash}
+                />
+              );
             })}
           </svg>
-          {spot !== null && <line class="probe" x1={pct(x(spot))} x2={pct(x(spot))} y1="0" y2={bottom} />}
+          {spot !== null && (
+            <line class="probe" x1={pct(x(spot))} x2={pct(x(spot))} y1="0" y2={bottom} />
+          )}
           {lines.map((l, row) => {
             const reach = drawable(l.low) && drawable(l.high) ? shownOf(x(l.low), x(l.high)) : null;
             return (
               <g key={l.contender} class={faint(l)}>
                 {l.probes.map(
                   ([, level, kept], i) =>
-                    view.shows(level) && <Mark key={i} look={look(l.contender)} x={pct(x(level))} y={kept ? (row + 0.5) * ROW : rows + HEIGHT + (row + 0.5) * ROW} size={0.6} />,
+                    view.shows(level) && (
+                      <Mark
+                        key={i}
+                        look={look(l.contender)}
+                        x={pct(x(level))}
+                        y={kept ? (row + 0.5) * ROW : rows + HEIGHT + (row + 0.5) * ROW}
+                        size={0.6}
+                      />
+                    ),
                 )}
-                {reach && <line class="reach" x1={pct(reach[0])} x2={pct(reach[1])} y1={y(0.5)} y2={y(0.5)} stroke={look(l.contender).colour} />}
-                {drawable(l.value) && view.shows(l.value) && <Mark look={look(l.contender)} x={pct(x(l.value))} y={y(0.5)} size={1} />}
+                {reach && (
+                  <line
+                    class="reach"
+                    x1={pct(reach[0])}
+                    x2={pct(reach[1])}
+                    y1={y(0.5)}
+                    y2={y(0.5)}
+                    stroke={look(l.contender).colour}
+                  />
+                )}
+                {drawable(l.value) && view.shows(l.value) && (
+                  <Mark look={look(l.contender)} x={pct(x(l.value))} y={y(0.5)} size={1} />
+                )}
               </g>
             );
           })}
@@ -108,7 +155,12 @@ export function Kept({ of, strong }: { of: Capacity; strong: string | null }) {
         </svg>
       </div>
       <Readout values={there} />
-      <Zoom of={said} zoomed={view.zoomed} zoom={view.zoom} shown={`${view.ends.map(sig).join(" to ")} ${of.unit}`} />
+      <Zoom
+        of={said}
+        zoomed={view.zoomed}
+        zoom={view.zoom}
+        shown={`${view.ends.map(sig).join(" to ")} ${of.unit}`}
+      />
     </>
   );
 }
@@ -118,7 +170,9 @@ function probed(lines: CapacityLine[], level: number, unit: string): Values {
   const of = lines.flatMap((l) => {
     const here = l.probes.filter(([, at]) => at === level);
     const kept = here.filter(([, , kept]) => kept).length;
-    return here.length === 0 ? [] : [{ name: l.contender, text: `kept ${count(kept)} of ${count(here.length)}` }];
+    return here.length === 0
+      ? []
+      : [{ name: l.contender, text: `kept ${count(kept)} of ${count(here.length)}` }];
   });
   return { at: `${tick(level)} ${unit}`, of };
 }

@@ -29,13 +29,18 @@ function levelAxis(levels: readonly number[]): Axis {
 /** Ticks at the levels themselves, as far as there is room. */
 function levelTicks(levels: readonly number[], x: (level: number) => number): number[] {
   const ticks: number[] = [];
-  for (const level of levels) if (ticks.length === 0 || x(level) - x(ticks.at(-1)!) >= APART) ticks.push(level);
+  for (const level of levels)
+    if (ticks.length === 0 || x(level) - x(ticks.at(-1)!) >= APART) ticks.push(level);
   return ticks;
 }
 
-/** Values on a log axis; on a linear one from zero where some are zero, as shares of failures are. */
+/**
+ * Values on a log axis; on a linear one from zero where some are zero, as shares of failures are.
+ */
 function valueScale(points: SweepPoint[]): { y: (value: number) => number; ticks: number[] } {
-  const values = points.flatMap((p) => [p.value, p.low, p.high]).filter((v): v is number => v !== null && Number.isFinite(v));
+  const values = points
+    .flatMap((p) => [p.value, p.low, p.high])
+    .filter((v): v is number => v !== null && Number.isFinite(v));
   if (points.every((p) => p.value > 0)) return latencyScale(values, HEIGHT);
   const y = scaleLinear()
     .domain([0, values.reduce((a, b) => Math.max(a, b), 0) || 1])
@@ -44,11 +49,17 @@ function valueScale(points: SweepPoint[]): { y: (value: number) => number; ticks
   return { y, ticks: y.ticks(4) };
 }
 
-/** A metric over the levels of a parameter: one line a contender with its intervals, named at its end. */
+/**
+ * A metric over the levels of a parameter: one line a contender with its intervals, named at its
+ * end.
+ */
 export function Levels({ of, strong }: { of: Sweep; strong: string | null }) {
   const look = useLook();
   const lines = of.lines
-    .map((l) => ({ ...l, points: l.points.filter((p) => drawable(p.level) && Number.isFinite(p.value) && p.value >= 0) }))
+    .map((l) => ({
+      ...l,
+      points: l.points.filter((p) => drawable(p.level) && Number.isFinite(p.value) && p.value >= 0),
+    }))
     .filter((l) => l.points.length > 0);
   const points = lines.flatMap((l) => l.points);
   const levels = [...new Set(points.map((p) => p.level))].sort((a, b) => a - b);
@@ -59,19 +70,36 @@ export function Levels({ of, strong }: { of: Sweep; strong: string | null }) {
   const ticks = levelTicks(levels.filter(view.shows), x);
   const spot = probe.at === null ? null : x(levels[probe.at]!);
   const said = probe.at === null ? null : there(of, lines, levels[probe.at]!);
-  const drawn = lines.map((l) => ({ ...l, points: seen(l.points, (p) => x(p.level)) })).filter((l) => l.points.length > 0);
+  const drawn = lines
+    .map((l) => ({ ...l, points: seen(l.points, (p) => x(p.level)) }))
+    .filter((l) => l.points.length > 0);
   const { y, ticks: values } = valueScale(drawn.flatMap((l) => l.points));
   const path = line<SweepPoint>()
     .x((p) => (x(p.level) / 100) * WIDTH)
     .y((p) => y(p.value));
   const ends = drawn.map((l) => ending(l.points.map((p) => [x(p.level), y(p.value)] as const)));
-  const labels = drawn.length <= MOST_LABELS ? spread(ends.map(([, height]) => height), 17, HEIGHT) : [];
+  const labels =
+    drawn.length <= MOST_LABELS
+      ? spread(
+          ends.map(([, height]) => height),
+          17,
+          HEIGHT,
+        )
+      : [];
   const faint = (l: SweepLine) => (strong !== null && strong !== l.contender ? "faint" : "");
-  const reach = (p: SweepPoint) => (p.low === null || p.high === null || !Number.isFinite(p.low) || !Number.isFinite(p.high) ? null : [y(p.low), y(p.high)]);
+  const reach = (p: SweepPoint) =>
+    p.low === null || p.high === null || !Number.isFinite(p.low) || !Number.isFinite(p.high)
+      ? null
+      : [y(p.low), y(p.high)];
   const name = `${of.label} over ${of.parameter} in ${of.of}, ${lines.length} contenders`;
   return (
     <>
-      <div class={labels.length ? "plot labelled" : "plot"} aria-label={name} aria-valuetext={spoken(said)} {...probe.props}>
+      <div
+        class={labels.length ? "plot labelled" : "plot"}
+        aria-label={name}
+        aria-valuetext={spoken(said)}
+        {...probe.props}
+      >
         <svg width="100%" height={HEIGHT} overflow="visible" role="img" aria-label={name}>
           {values.map((v) => (
             <g key={v}>
@@ -95,34 +123,79 @@ export function Levels({ of, strong }: { of: Sweep; strong: string | null }) {
           <text class="axis middle" x="50%" y={HEIGHT + 38}>
             {short(of.parameter, 40)}
           </text>
-          {of.crossings.filter((c) => drawable(c.level) && view.shows(c.level)).map((c, i) => (
-            <g key={i} class="pointer">
-              <line x1={pct(x(c.level))} x2={pct(x(c.level))} y1="0" y2={HEIGHT} />
-            </g>
-          ))}
-          <svg width="100%" height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" overflow={view.zoomed ? "hidden" : "visible"}>
+          {of.crossings
+            .filter((c) => drawable(c.level) && view.shows(c.level))
+            .map((c, i) => (
+              <g key={i} class="pointer">
+                <line x1={pct(x(c.level))} x2={pct(x(c.level))} y1="0" y2={HEIGHT} />
+              </g>
+            ))}
+          <svg
+            width="100%"
+            height={HEIGHT}
+            viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+            preserveAspectRatio="none"
+            overflow={view.zoomed ? "hidden" : "visible"}
+          >
             {drawn.map((l) => {
               const { colour, dash, baseline } = look(l.contender);
-              return <path key={l.contender} class={`curve ${faint(l)}`} d={path(l.points) ?? ""} stroke={colour} stroke-width={baseline ? 2.6 : 1.9} stroke-dasharray={dash} />;
+              return (
+                <path
+                  key={l.contender}
+                  class={`curve ${faint(l)}`}
+                  d={path(l.points) ?? ""}
+                  stroke={colour}
+                  stroke-width={baseline ? 2.6 : 1.9}
+                  stroke-dasharray={dash}
+                />
+              );
             })}
           </svg>
           {spot !== null && <line class="probe" x1={pct(spot)} x2={pct(spot)} y1="0" y2={HEIGHT} />}
           {drawn.map((l, i) => (
             <g key={l.contender} class={faint(l)}>
-              {l.points.filter((p) => view.shows(p.level)).map((p, k) => {
-                const span = reach(p);
-                return (
-                  <g key={k}>
-                    {span && <line class="reach" x1={pct(x(p.level))} x2={pct(x(p.level))} y1={span[0]} y2={span[1]} stroke={look(l.contender).colour} />}
-                    <Mark look={look(l.contender)} x={pct(x(p.level))} y={y(p.value)} size={0.8} />
-                  </g>
-                );
-              })}
+              {l.points
+                .filter((p) => view.shows(p.level))
+                .map((p, k) => {
+                  const span = reach(p);
+                  return (
+                    <g key={k}>
+                      {span && (
+                        <line
+                          class="reach"
+                          x1={pct(x(p.level))}
+                          x2={pct(x(p.level))}
+                          y1={span[0]}
+                          y2={span[1]}
+                          stroke={look(l.contender).colour}
+                        />
+                      )}
+                      <Mark
+                        look={look(l.contender)}
+                        x={pct(x(p.level))}
+                        y={y(p.value)}
+                        size={0.8}
+                      />
+                    </g>
+                  );
+                })}
               {labels.length > 0 && (
                 <g class="direct">
-                  <line x1={pct(ends[i]![0])} y1={ends[i]![1]} x2="100%" y2={ends[i]![1]} stroke={look(l.contender).colour} />
+                  <line
+                    x1={pct(ends[i]![0])}
+                    y1={ends[i]![1]}
+                    x2="100%"
+                    y2={ends[i]![1]}
+                    stroke={look(l.contender).colour}
+                  />
                   <svg x="100%" overflow="visible">
-                    <line x1="0" y1={ends[i]![1]} x2="10" y2={labels[i]} stroke={look(l.contender).colour} />
+                    <line
+                      x1="0"
+                      y1={ends[i]![1]}
+                      x2="10"
+                      y2={labels[i]}
+                      stroke={look(l.contender).colour}
+                    />
                     <text x="14" y={labels[i]} dy=".35em">
                       {short(l.contender)}
                     </text>
@@ -135,14 +208,26 @@ export function Levels({ of, strong }: { of: Sweep; strong: string | null }) {
         </svg>
       </div>
       <Readout values={said} />
-      <Zoom of={name} zoomed={view.zoomed} zoom={view.zoom} shown={view.ends.map(sig).join(" to ")} />
+      <Zoom
+        of={name}
+        zoomed={view.zoomed}
+        zoom={view.zoom}
+        shown={view.ends.map(sig).join(" to ")}
+      />
     </>
   );
 }
 
 /** What each line has at a level, most first. */
 function there(of: Sweep, lines: SweepLine[], level: number): Values {
-  const found = lines.flatMap((l) => l.points.filter((p) => p.level === level).map((p) => ({ name: l.contender, point: p })));
+  const found = lines.flatMap((l) =>
+    l.points.filter((p) => p.level === level).map((p) => ({ name: l.contender, point: p })),
+  );
   const text = (p: SweepPoint) => `${interval(p.value, p.low, p.high)} ${of.unit}`.trimEnd();
-  return { at: `${tick(level)} ${of.parameter}`, of: found.sort((a, b) => b.point.value - a.point.value).map(({ name, point }) => ({ name, text: text(point) })) };
+  return {
+    at: `${tick(level)} ${of.parameter}`,
+    of: found
+      .sort((a, b) => b.point.value - a.point.value)
+      .map(({ name, point }) => ({ name, text: text(point) })),
+  };
 }

@@ -13,13 +13,31 @@ export function LooksLine({ of }: { of: Stopping }) {
   const x = (blocks: number) => 2 + (96 * Math.min(Math.max(0, blocks), last)) / last;
   const ticks = last <= MOST_TICKS ? Array.from({ length: last }, (_, i) => i + 1) : [];
   const sparse = of.looks.length > MOST_LABELS;
-  const said = of.looks.map((l) => `after ${l.blocks} blocks at ${confidence(l.confidence)}${l.taken ? ", taken" : ""}`).join("; ");
+  const said = of.looks
+    .map(
+      (l) => `after ${l.blocks} blocks at ${confidence(l.confidence)}${l.taken ? ", taken" : ""}`,
+    )
+    .join("; ");
   return (
-    <svg class="looks" width="100%" height={HEIGHT} overflow="visible" role="img" aria-label={`${of.run} of ${of.planned} blocks were run. Looks: ${said || "none"}.`}>
+    <svg
+      class="looks"
+      width="100%"
+      height={HEIGHT}
+      overflow="visible"
+      role="img"
+      aria-label={`${of.run} of ${of.planned} blocks were run. Looks: ${said || "none"}.`}
+    >
       <line class="planned" x1={pct(x(0))} x2={pct(x(last))} y1={LINE} y2={LINE} />
       <line class="run" x1={pct(x(0))} x2={pct(x(of.run))} y1={LINE} y2={LINE} />
       {ticks.map((block) => (
-        <line key={block} class="grid-tick" x1={pct(x(block))} x2={pct(x(block))} y1={LINE - 3} y2={LINE + 3} />
+        <line
+          key={block}
+          class="grid-tick"
+          x1={pct(x(block))}
+          x2={pct(x(block))}
+          y1={LINE - 3}
+          y2={LINE + 3}
+        />
       ))}
       {of.looks.map((look, i) => (
         <svg key={i} x={pct(x(look.blocks))} y={LINE} overflow="visible">

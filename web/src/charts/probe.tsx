@@ -4,8 +4,14 @@ import { placeOf, stretchedBy, type View } from "./stretch";
 
 const MOST_SHOWN = 12;
 
-/** A place among `stops`, which are values of the axis in their order, chosen by pointer or keys; the same keys and pointer stretch the axis. */
-export function useProbe(view: View, stops: readonly number[]): { at: number | null; props: HTMLAttributes<HTMLDivElement> } {
+/**
+ * A place among `stops`, which are values of the axis in their order, chosen by pointer or keys;
+ * the same keys and pointer stretch the axis.
+ */
+export function useProbe(
+  view: View,
+  stops: readonly number[],
+): { at: number | null; props: HTMLAttributes<HTMLDivElement> } {
   const [chosen, choose] = useState<number | null>(null);
   const first = stops.findIndex(view.shows);
   const last = stops.findLastIndex(view.shows);
@@ -14,7 +20,8 @@ export function useProbe(view: View, stops: readonly number[]): { at: number | n
     const place = placeOf(e);
     if (place === null || last < 0) return;
     let best = first;
-    for (let i = first; i <= last; i++) if (Math.abs(view.x(stops[i]!) - place) < Math.abs(view.x(stops[best]!) - place)) best = i;
+    for (let i = first; i <= last; i++)
+      if (Math.abs(view.x(stops[i]!) - place) < Math.abs(view.x(stops[best]!) - place)) best = i;
     choose(best);
   };
   const key = (e: TargetedKeyboardEvent<HTMLDivElement>) => {
@@ -23,7 +30,16 @@ export function useProbe(view: View, stops: readonly number[]): { at: number | n
       e.preventDefault();
       return view.zoom(by, at === null ? undefined : view.x(stops[at]!));
     }
-    const steps: Record<string, number> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity };
+    const steps: Record<string, number> = {
+      ArrowRight: 1,
+      ArrowUp: 1,
+      ArrowLeft: -1,
+      ArrowDown: -1,
+      PageUp: 10,
+      PageDown: -10,
+      Home: -Infinity,
+      End: Infinity,
+    };
     const step = steps[e.key];
     if (e.key === "Escape") return choose(null);
     if (step === undefined || last < 0) return;
@@ -66,11 +82,24 @@ export interface Values {
 
 /** The same in words, for those who hear it. */
 export const spoken = (values: Values | null): string =>
-  values === null ? "no place chosen" : `${values.at}: ${values.of.slice(0, MOST_SHOWN).map((v) => `${v.name} ${v.text}`).join("; ") || "nothing"}`;
+  values === null
+    ? "no place chosen"
+    : `${values.at}: ${
+        values.of
+          .slice(0, MOST_SHOWN)
+          .map((v) => `${v.name} ${v.text}`)
+          .join("; ") || "nothing"
+      }`;
 
 /** What stands at the place. */
 export function Readout({ values }: { values: Values | null }) {
-  if (values === null) return <p class="values hint">Point at the chart, or use its arrow keys, to read values; draw up a stretch, or use + − 0, to zoom.</p>;
+  if (values === null)
+    return (
+      <p class="values hint">
+        Point at the chart, or use its arrow keys, to read values; draw up a stretch, or use + − 0,
+        to zoom.
+      </p>
+    );
   return (
     <p class="values">
       <b>{values.at}</b>

@@ -1,8 +1,8 @@
 import { scaleLinear, scaleLog } from "d3-scale";
 
 /**
- * Horizontal positions are per cents of the width and vertical ones pixels, so that a chart fits any width, on screen
- * and paper, without being measured.
+ * Horizontal positions are per cents of the width and vertical ones pixels, so that a chart fits
+ * any width, on screen and paper, without being measured.
  */
 export type Scale = (value: number) => number;
 
@@ -29,17 +29,28 @@ const RATIO_TICKS: [reach: number, ticks: number[]][] = [
   [0, [0.996, 0.998, 1, 1.002, 1.004]],
 ];
 
-/** A log axis around 1 that holds all of `values`, up to a thousandfold, or is so many times nearer; what lies beyond is held at the edge. */
+/**
+ * A log axis around 1 that holds all of `values`, up to a thousandfold, or is so many times nearer;
+ * what lies beyond is held at the edge.
+ */
 export function ratioScale(values: readonly (number | null)[], times = 1): RatioScale {
   const farthest = Math.max(0, ...usable(values).map((v) => Math.abs(Math.log(v))));
   const reach = Math.min(1100, Math.max(1.3, Math.exp(farthest * 1.06))) ** (1 / times);
-  const ticks = RATIO_TICKS.find(([least]) => reach >= least)![1].filter((t) => t <= reach && t >= 1 / reach);
-  const scale = scaleLog().domain([1 / reach, reach]).range([0, 100]).clamp(true);
+  const ticks = RATIO_TICKS.find(([least]) => reach >= least)![1].filter(
+    (t) => t <= reach && t >= 1 / reach,
+  );
+  const scale = scaleLog()
+    .domain([1 / reach, reach])
+    .range([0, 100])
+    .clamp(true);
   return { x: (v) => (v > 0 ? scale(v) : 0), reach, ticks };
 }
 
 /** The band within which a difference is too small to matter: [1/(1+margin), 1+margin]. */
-export const band = (margin: number): [number, number] => [1 / (1 + Math.max(0, margin)), 1 + Math.max(0, margin)];
+export const band = (margin: number): [number, number] => [
+  1 / (1 + Math.max(0, margin)),
+  1 + Math.max(0, margin),
+];
 
 /** Quantiles on log(1/(1−q)): each nine takes the same width. */
 export interface QuantileScale {
@@ -50,7 +61,10 @@ export interface QuantileScale {
 }
 
 const QUANTILE_TICKS = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
-const BETWEEN = [0.2, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9998, 0.9999, 0.99995, 0.99998, 0.99999, 0.999995, 0.999998, 0.999999];
+const BETWEEN = [
+  0.2, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9998, 0.9999, 0.99995,
+  0.99998, 0.99999, 0.999995, 0.999998, 0.999999,
+];
 
 /** Nines, or finer where a stretch is too short to hold two of them. */
 export function quantileTicks(from: number, to: number): number[] {
@@ -88,12 +102,16 @@ export function latencyScale(values: readonly number[], height: number): Latency
   const shown = usable(values);
   const low = shown.length ? shown.reduce((a, b) => Math.min(a, b)) : 1;
   const high = shown.length ? shown.reduce((a, b) => Math.max(a, b)) : 10;
-  const domain: [number, number] = low * 1.5 > high ? [low / 1.5, high * 1.5] : [low / 1.12, high * 1.12];
+  const domain: [number, number] =
+    low * 1.5 > high ? [low / 1.5, high * 1.5] : [low / 1.12, high * 1.12];
   const y = scaleLog().domain(domain).range([height, 0]).clamp(true);
   return { y: (ms) => (ms > 0 ? y(ms) : height), ticks: logTicks(domain[0], domain[1]) };
 }
 
-/** Round numbers between two limits: 1, 2, 5 a decade, or one a decade or fewer when there are many decades. */
+/**
+ * Round numbers between two limits: 1, 2, 5 a decade, or one a decade or fewer when there are many
+ * decades.
+ */
 export function logTicks(low: number, high: number): number[] {
   const decades = Math.log10(high / low);
   if (decades < 0.7) return scaleLinear().domain([low, high]).ticks(4);
@@ -107,15 +125,23 @@ export function logTicks(low: number, high: number): number[] {
 
 const ROUNDED = 1e-6; // of a per cent
 
-/** Of points in the order of their places: those that a width of 0 to 100 shows, and the next on either side, where lines lead to. */
+/**
+ * Of points in the order of their places: those that a width of 0 to 100 shows, and the next on
+ * either side, where lines lead to.
+ */
 export function seen<T>(points: readonly T[], place: (point: T) => number): T[] {
   const first = points.findIndex((p) => place(p) >= -ROUNDED);
   const last = points.findLastIndex((p) => place(p) <= 100 + ROUNDED);
   return first < 0 || last < 0 ? [] : points.slice(Math.max(0, first - 1), last + 2);
 }
 
-/** Where a line ends that leads through these places, in what is shown: at its last, or where it runs off at the right. */
-export function ending(places: readonly (readonly [x: number, y: number])[]): readonly [x: number, y: number] {
+/**
+ * Where a line ends that leads through these places, in what is shown: at its last, or where it
+ * runs off at the right.
+ */
+export function ending(
+  places: readonly (readonly [x: number, y: number])[],
+): readonly [x: number, y: number] {
   const [before, last] = [places.at(-2), places.at(-1) ?? ([0, 0] as const)];
   if (last[0] <= 100 || !before) return last;
   return [100, before[1] + ((last[1] - before[1]) * (100 - before[0])) / (last[0] - before[0])];
@@ -126,14 +152,18 @@ export function shownOf(from: number, to: number): [from: number, to: number] | 
   return to < 0 || from > 100 || !(from <= to) ? null : [Math.max(0, from), Math.min(100, to)];
 }
 
-/** Pushes labels apart so that none overlaps, each as near as may be to its own height; all within [0, height]. */
+/**
+ * Pushes labels apart so that none overlaps, each as near as may be to its own height; all within
+ * [0, height].
+ */
 export function spread(wanted: readonly number[], gap: number, height: number): number[] {
   const order = wanted.map((y, i) => ({ y, i })).sort((a, b) => a.y - b.y);
   const step = Math.min(gap, order.length > 1 ? height / (order.length - 1) : gap);
   const placed: number[] = [];
-  order.forEach(({ y }, k) => placed.push(Math.max(y, k ? placed[k - 1]! + step : 0)));
-  for (let k = placed.length - 1, limit = height; k >= 0; k--, limit -= step) placed[k] = Math.min(placed[k]!, limit);
+  for (const [k, { y }] of order.entries()) placed.push(Math.max(y, k ? placed[k - 1]! + step : 0));
+  for (let k = placed.length - 1, limit = height; k >= 0; k--, limit -= step)
+    placed[k] = Math.min(placed[k]!, limit);
   const result: number[] = [];
-  order.forEach(({ i }, k) => (result[i] = placed[k]!));
+  for (const [k, { i }] of order.entries()) result[i] = placed[k]!;
   return result;
 }

@@ -20,8 +20,8 @@ export interface Line {
 const HEIGHT = 190;
 
 /**
- * uPlot wants one time axis for all lines, and trials tick at their own instants: this puts every sample on a common axis of
- * 10 ms steps, the rest null. Nothing is averaged.
+ * uPlot wants one time axis for all lines, and trials tick at their own instants: this puts every
+ * sample on a common axis of 10 ms steps, the rest null. Nothing is averaged.
  */
 export function align(lines: readonly Pick<Line, "t_s" | "values">[]): uPlot.AlignedData {
   const step = (t: number) => Math.round(t * 100);
@@ -29,7 +29,9 @@ export function align(lines: readonly Pick<Line, "t_s" | "values">[]): uPlot.Ali
   const place = new Map(steps.map((s, i) => [s, i]));
   const columns = lines.map((l) => {
     const column = new Array<number | null>(steps.length).fill(null);
-    l.t_s.forEach((t, i) => (column[place.get(step(t))!] = l.values[i] ?? null));
+    l.t_s.forEach((t, i) => {
+      column[place.get(step(t))!] = l.values[i] ?? null;
+    });
     return column;
   });
   return [steps.map((s) => s / 100), ...columns];
@@ -65,18 +67,32 @@ export interface SeriesProps {
 }
 
 /** The next place that has a value, if there is one in that direction. */
-export function next(values: ArrayLike<number | null | undefined>, from: number, step: number): number {
-  for (let i = from + step; i >= 0 && i < values.length; i += step) if (values[i] !== null && values[i] !== undefined) return i;
+export function next(
+  values: ArrayLike<number | null | undefined>,
+  from: number,
+  step: number,
+): number {
+  for (let i = from + step; i >= 0 && i < values.length; i += step)
+    if (values[i] !== null && values[i] !== undefined) return i;
   return from;
 }
 
-const told = (line: Line, t: number, value: number, unit: string): string => `${line.label}, ${t.toFixed(1)} s: ${withUnit(value, unit)}`;
+const told = (line: Line, t: number, value: number, unit: string): string =>
+  `${line.label}, ${t.toFixed(1)} s: ${withUnit(value, unit)}`;
 
-/** Puts the crosshair there, and the emphasis on a trial, in every chart of the group: what the types leave out is the last argument, which says so. */
+/**
+ * Puts the crosshair there, and the emphasis on a trial, in every chart of the group: what the
+ * types leave out is the last argument, which says so.
+ */
 function go(plot: uPlot, to: { left: number; top: number }, series: number | null) {
   const all = plot as unknown as {
     setCursor: (to: { left: number; top: number }, fire: boolean, everywhere: boolean) => void;
-    setSeries: (series: number | null, how: { focus: boolean }, fire: boolean, everywhere: boolean) => void;
+    setSeries: (
+      series: number | null,
+      how: { focus: boolean },
+      fire: boolean,
+      everywhere: boolean,
+    ) => void;
   };
   all.setCursor(to, true, true);
   all.setSeries(series, { focus: true }, true, true);
@@ -84,8 +100,21 @@ function go(plot: uPlot, to: { left: number; top: number }, series: number | nul
 
 const LEAST_DRAG = 5; // pixels
 
-/** Many trials over time, thinly; the one under the pointer stands out in every chart of the group. */
-export function Series({ name, unit, lines, log = false, group, span, stretch, onStretch, warm, theme }: SeriesProps) {
+/**
+ * Many trials over time, thinly; the one under the pointer stands out in every chart of the group.
+ */
+export function Series({
+  name,
+  unit,
+  lines,
+  log = false,
+  group,
+  span,
+  stretch,
+  onStretch,
+  warm,
+  theme,
+}: SeriesProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const inks = useRef(new Map<string, string>());
@@ -101,13 +130,18 @@ export function Series({ name, unit, lines, log = false, group, span, stretch, o
       e.preventDefault();
       const [from, to] = stretch ?? span;
       const { left = -1 } = u.cursor;
-      return onStretch(by === null ? null : nearer([from, to], span, left >= 0 ? u.posToVal(left, "x") : (from + to) / 2, by));
+      return onStretch(
+        by === null
+          ? null
+          : nearer([from, to], span, left >= 0 ? u.posToVal(left, "x") : (from + to) / 2, by),
+      );
     }
     let [line, sample] = place.current;
     line = Math.min(line, lines.length - 1);
     const column = (i: number) => u.data[i + 1] ?? [];
     if (e.key === "ArrowRight") sample = next(column(line), sample, 1);
-    else if (e.key === "ArrowLeft") sample = next(column(line), sample < 0 ? column(line).length : sample, -1);
+    else if (e.key === "ArrowLeft")
+      sample = next(column(line), sample < 0 ? column(line).length : sample, -1);
     else if (e.key === "ArrowUp" || e.key === "ArrowDown") {
       line = (line + (e.key === "ArrowUp" ? lines.length - 1 : 1)) % lines.length;
       sample = next(column(line), Math.max(0, sample) - 1, 1);
@@ -123,7 +157,14 @@ export function Series({ name, unit, lines, log = false, group, span, stretch, o
 
   useLayoutEffect(() => {
     const host = box.current!;
-    const data = align(log ? lines.map((l) => ({ ...l, values: l.values.map((v) => (v !== null && v > 0 ? v : null)) })) : lines);
+    const data = align(
+      log
+        ? lines.map((l) => ({
+            ...l,
+            values: l.values.map((v) => (v !== null && v > 0 ? v : null)),
+          }))
+        : lines,
+    );
     const colours = (colour: string) => resolve(colour, host, inks.current);
     const ink = (colour: string) => () => colours(colour);
     let focused: number | null = null;
@@ -154,15 +195,34 @@ export function Series({ name, unit, lines, log = false, group, span, stretch, o
           sync: { key: group, setSeries: true },
           // what is shown of the time is not the chart's own, so it only says what was drawn up
           drag: { setScale: false },
-          bind: { dblclick: () => () => (onStretch(null), null) },
+          bind: {
+            dblclick: () => () => {
+              onStretch(null);
+              return null;
+            },
+          },
         },
         scales: {
           x: { time: false },
-          y: log ? { distr: 3, range: (_, min, max) => (min > 0 ? [min / 1.2, max * 1.2] : [1, 10]) } : { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] },
+          y: log
+            ? { distr: 3, range: (_, min, max) => (min > 0 ? [min / 1.2, max * 1.2] : [1, 10]) }
+            : { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] },
         },
         axes: [
-          { ...axis, space: 60, size: 26, gap: 4, values: (_, ticks) => ticks.map((t) => `${t} s`) },
-          { ...axis, space: 34, size: 56, gap: 6, values: (_, ticks) => ticks.map((v) => (v === null ? "" : tick(v))) },
+          {
+            ...axis,
+            space: 60,
+            size: 26,
+            gap: 4,
+            values: (_, ticks) => ticks.map((t) => `${t} s`),
+          },
+          {
+            ...axis,
+            space: 34,
+            size: 56,
+            gap: 6,
+            values: (_, ticks) => ticks.map((v) => (v === null ? "" : tick(v))),
+          },
         ],
         series: [
           {},
@@ -176,7 +236,12 @@ export function Series({ name, unit, lines, log = false, group, span, stretch, o
           })),
         ],
         hooks: {
-          setSeries: [(u, index) => ((focused = index), say(u))],
+          setSeries: [
+            (u, index) => {
+              focused = index;
+              say(u);
+            },
+          ],
           setCursor: [say],
           setSelect: [
             (u) => {

@@ -10,16 +10,34 @@ const NEAREST = 0.001; // of the whole
 const SHORTEST = 1; // per cent of the width that was meant to be drawn up, not pressed
 
 /** Nearer (`by` below 1) or farther, around `at`; null where that is all of it. */
-export function nearer([from, to]: Stretch, [first, last]: Stretch, at: number, by: number): Stretch | null {
-  const next: Stretch = [Math.max(first, at - (at - from) * by), Math.min(last, at + (to - at) * by)];
+export function nearer(
+  [from, to]: Stretch,
+  [first, last]: Stretch,
+  at: number,
+  by: number,
+): Stretch | null {
+  const next: Stretch = [
+    Math.max(first, at - (at - from) * by),
+    Math.min(last, at + (to - at) * by),
+  ];
   if (next[0] <= first && next[1] >= last) return null;
   return next[1] - next[0] > (last - first) * NEAREST ? next : [from, to];
 }
 
-const BY = new Map<string, number | null>([["+", 0.5], ["=", 0.5], ["-", 2], ["0", null]]);
+const BY = new Map<string, number | null>([
+  ["+", 0.5],
+  ["=", 0.5],
+  ["-", 2],
+  ["0", null],
+]);
 
-/** What a key asks for: null is all of it, undefined nothing. With Ctrl and its like it is the browser's. */
-export const stretchedBy = (e: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">): number | null | undefined => (e.ctrlKey || e.metaKey || e.altKey ? undefined : BY.get(e.key));
+/**
+ * What a key asks for: null is all of it, undefined nothing. With Ctrl and its like it is the
+ * browser's.
+ */
+export const stretchedBy = (
+  e: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">,
+): number | null | undefined => (e.ctrlKey || e.metaKey || e.altKey ? undefined : BY.get(e.key));
 
 /** What the width of a chart is spread over. */
 export interface Axis {
@@ -47,7 +65,9 @@ export interface View extends Axis {
 
 /** Where an event is, in per cents of the chart's plane; null beside it. */
 export function placeOf(e: TargetedPointerEvent<HTMLDivElement>): number | null {
-  const plane = (e.currentTarget.querySelector(".plane") ?? e.currentTarget.querySelector("svg"))?.getBoundingClientRect();
+  const plane = (
+    e.currentTarget.querySelector(".plane") ?? e.currentTarget.querySelector("svg")
+  )?.getBoundingClientRect();
   return plane && plane.width > 0 ? (100 * (e.clientX - plane.left)) / plane.width : null;
 }
 
@@ -60,7 +80,10 @@ function places(axis: Axis, of: Stretch | null): Stretch {
   return to - from > (100 * NEAREST) / 2 ? [from, to] : WHOLE;
 }
 
-/** Zoom along an axis, by keys, buttons or a stretch drawn up with the pointer. It stays while `key` does: what the axis is of. */
+/**
+ * Zoom along an axis, by keys, buttons or a stretch drawn up with the pointer. It stays while `key`
+ * does: what the axis is of.
+ */
 export function useStretch(axis: Axis, key: string): View {
   const [kept, keep] = useState<{ key: string; of: Stretch } | null>(null);
   const [drawn, draw] = useState<Stretch | null>(null);
@@ -70,7 +93,8 @@ export function useStretch(axis: Axis, key: string): View {
   const x = zoomed ? (value: number) => (100 * (axis.x(value) - low)) / (high - low) : axis.x;
   const whole = (place: number) => low + (place * (high - low)) / 100;
   const at = (place: number) => axis.at(whole(place));
-  const show = (next: Stretch | null) => keep(next && { key, of: [axis.at(next[0]), axis.at(next[1])] });
+  const show = (next: Stretch | null) =>
+    keep(next && { key, of: [axis.at(next[0]), axis.at(next[1])] });
   const cancel = () => {
     began.current = null;
     draw(null);
@@ -81,12 +105,20 @@ export function useStretch(axis: Axis, key: string): View {
     zoomed,
     ends: [at(0), at(100)],
     shows: (value) => x(value) >= -1e-6 && x(value) <= 100 + 1e-6,
-    zoom: (by, around = 50) => show(by === null ? null : nearer([low, high], WHOLE, whole(around), by)),
+    zoom: (by, around = 50) =>
+      show(by === null ? null : nearer([low, high], WHOLE, whole(around), by)),
     drawn,
     down: (e) => {
       const place = placeOf(e);
       // a finger that moves scrolls the page
-      if (e.pointerType === "touch" || e.button !== 0 || place === null || place < -SHORTEST || place > 100 + SHORTEST) return;
+      if (
+        e.pointerType === "touch" ||
+        e.button !== 0 ||
+        place === null ||
+        place < -SHORTEST ||
+        place > 100 + SHORTEST
+      )
+        return;
       began.current = within(place);
       e.currentTarget.setPointerCapture?.(e.pointerId);
     },
@@ -96,7 +128,8 @@ export function useStretch(axis: Axis, key: string): View {
       draw(began.current < place ? [began.current, within(place)] : [within(place), began.current]);
     },
     up: () => {
-      if (drawn !== null && drawn[1] - drawn[0] >= SHORTEST) show([whole(drawn[0]), whole(drawn[1])]);
+      if (drawn !== null && drawn[1] - drawn[0] >= SHORTEST)
+        show([whole(drawn[0]), whole(drawn[1])]);
       cancel();
     },
     cancel,
@@ -105,7 +138,17 @@ export function useStretch(axis: Axis, key: string): View {
 
 /** What the pointer has drawn up so far. */
 export function DrawnUp({ view: { drawn }, height }: { view: View; height: number }) {
-  return drawn && <rect class="drawn-up" x={`${drawn[0].toFixed(3)}%`} width={`${(drawn[1] - drawn[0]).toFixed(3)}%`} y="0" height={height} />;
+  return (
+    drawn && (
+      <rect
+        class="drawn-up"
+        x={`${drawn[0].toFixed(3)}%`}
+        width={`${(drawn[1] - drawn[0]).toFixed(3)}%`}
+        y="0"
+        height={height}
+      />
+    )
+  );
 }
 
 interface ZoomProps {
@@ -119,11 +162,24 @@ interface ZoomProps {
 
 const MOST_TIMES = 64;
 
-/** Zoom of axes that keep their middle in sight, 1 or zero: what lies beyond is held at the edge. */
-export function useNearer(): { times: number; props: Pick<ZoomProps, "zoomed" | "zoom" | "shown"> } {
+/**
+ * Zoom of axes that keep their middle in sight, 1 or zero: what lies beyond is held at the edge.
+ */
+export function useNearer(): {
+  times: number;
+  props: Pick<ZoomProps, "zoomed" | "zoom" | "shown">;
+} {
   const [times, set] = useState(1);
-  const zoom = (by: number | null) => set(by === null ? 1 : Math.min(MOST_TIMES, Math.max(1, times / by)));
-  return { times, props: { zoomed: times > 1, zoom, shown: `${times} times nearer; what lies beyond is held at the edge` } };
+  const zoom = (by: number | null) =>
+    set(by === null ? 1 : Math.min(MOST_TIMES, Math.max(1, times / by)));
+  return {
+    times,
+    props: {
+      zoomed: times > 1,
+      zoom,
+      shown: `${times} times nearer; what lies beyond is held at the edge`,
+    },
+  };
 }
 
 /** Zoom without a drag and without knowing the keys. */
@@ -143,7 +199,13 @@ export function Zoom({ of, zoomed, zoom, shown }: ZoomProps) {
     <div class="zoom" role="group" aria-label={`Zoom: ${of}`} onKeyDown={key}>
       {buttons.map(([text, by, idle]) => (
         // not disabled: that would take the focus from whoever has just pressed it
-        <button key={text} type="button" aria-label={`${text}: ${of}`} aria-disabled={idle} onClick={() => !idle && zoom(by)}>
+        <button
+          key={text}
+          type="button"
+          aria-label={`${text}: ${of}`}
+          aria-disabled={idle}
+          onClick={() => !idle && zoom(by)}
+        >
           {text}
         </button>
       ))}

@@ -26,56 +26,108 @@ export interface Phase {
   measurement?: Measurement;
 }
 
-/** What a trial went through. Older records do not say when a cell began: there each follows the one before. */
+/**
+ * What a trial went through. Older records do not say when a cell began: there each follows the one
+ * before.
+ */
 export function phases(trial: Trial, measure: Measure): Phase[] {
   const finite = (v: number | null): v is number => v !== null && Number.isFinite(v) && v >= 0;
   if (!finite(trial.ready_ms)) return [];
   const ready = trial.ready_ms / 1000;
-  const found: Phase[] = [{ name: "start", kind: "start", from: 0, to: ready, t_s: [], values: [] }];
+  const found: Phase[] = [
+    { name: "start", kind: "start", from: 0, to: ready, t_s: [], values: [] },
+  ];
   let now = ready;
   const { warmup } = trial;
   if (warmup && warmup.t_s.length > 0) {
     const t_s = warmup.t_s.filter(Number.isFinite).map((t) => ready + t);
     const step = t_s.length > 1 ? t_s[1]! - t_s[0]! : 1;
     now = (t_s.at(-1) ?? ready) + Math.max(0, step);
-    found.push({ name: "warm-up", kind: "warmup", from: ready, to: now, t_s, values: measure === "p99_ms" ? [] : warmup[measure] });
+    found.push({
+      name: "warm-up",
+      kind: "warmup",
+      from: ready,
+      to: now,
+      t_s,
+      values: measure === "p99_ms" ? [] : warmup[measure],
+    });
   }
   for (const m of [...trial.measurements].sort((a, b) => a.position - b.position)) {
     const from = finite(m.began_s) ? m.began_s : now;
     const last = m.seconds.t_s.at(-1) ?? 0;
     now = from + (finite(m.lasted_s) && m.lasted_s > 0 ? m.lasted_s : last);
-    found.push({ name: m.cell, kind: "cell", from, to: now, t_s: m.seconds.t_s.map((t) => from + t), values: m.seconds[measure], measurement: m });
+    found.push({
+      name: m.cell,
+      kind: "cell",
+      from,
+      to: now,
+      t_s: m.seconds.t_s.map((t) => from + t),
+      values: m.seconds[measure],
+      measurement: m,
+    });
   }
   return found.filter((p) => Number.isFinite(p.from) && Number.isFinite(p.to) && p.to < 1e9);
 }
 
-/** One trial from the start of its process to its end: start-up, warm-up and each cell on one axis. */
-export function WholeTrial({ trial, measure, word, unit }: { trial: Trial; measure: Measure; word: string; unit: string }) {
+/**
+ * One trial from the start of its process to its end: start-up, warm-up and each cell on one axis.
+ */
+export function WholeTrial({
+  trial,
+  measure,
+  word,
+  unit,
+}: {
+  trial: Trial;
+  measure: Measure;
+  word: string;
+  unit: string;
+}) {
   const { colour } = useLook()(trial.contender);
   const all = phases(trial, measure);
   const end = all.reduce((most, p) => Math.max(most, p.to), 0);
-  const points = (p: Phase): [number, number][] => p.t_s.flatMap((t, i): [number, number][] => (p.values[i] != null && p.values[i]! > 0 && t <= end ? [[t, p.values[i]!]] : []));
+  const points = (p: Phase): [number, number][] =>
+    p.t_s.flatMap((t, i): [number, number][] =>
+      p.values[i] != null && p.values[i]! > 0 && t <= end ? [[t, p.values[i]!]] : [],
+    );
   const courses = all.map((p) => ({ ...p, points: points(p) }));
   const whole = scaleLinear()
     .domain([0, end || 1])
     .range([0, 100])
     .clamp(true);
-  const view = useStretch({ x: whole, at: (place) => whole.invert(place) }, `${trial.block} ${trial.position}`);
+  const view = useStretch(
+    { x: whole, at: (place) => whole.invert(place) },
+    `${trial.block} ${trial.position}`,
+  );
   const { x } = view;
-  const stops = courses.flatMap((p) => p.points.map(([t, v]) => ({ t, v, phase: p.name }))).sort((a, b) => a.t - b.t);
+  const stops = courses
+    .flatMap((p) => p.points.map(([t, v]) => ({ t, v, phase: p.name })))
+    .sort((a, b) => a.t - b.t);
   const probe = useProbe(
     view,
     stops.map((s) => s.t),
   );
   if (end === 0) return <p class="empty">It never answered rightly: there is nothing to draw.</p>;
   const drawn = courses.map((p) => seen(p.points, ([t]) => x(t)));
-  const { y, ticks } = latencyScale(drawn.flatMap((course) => course.map(([, v]) => v)), HEIGHT);
+  const { y, ticks } = latencyScale(
+    drawn.flatMap((course) => course.map(([, v]) => v)),
+    HEIGHT,
+  );
   const path = line<[number, number]>()
     .x(([t]) => (x(t) / 100) * WIDTH)
     .y(([, v]) => BAND + y(v));
-  const steady = trial.steady_ms !== null && Number.isFinite(trial.steady_ms) && trial.steady_ms / 1000 <= end && view.shows(trial.steady_ms / 1000) ? x(trial.steady_ms / 1000) : null;
+  const steady =
+    trial.steady_ms !== null &&
+    Number.isFinite(trial.steady_ms) &&
+    trial.steady_ms / 1000 <= end &&
+    view.shows(trial.steady_ms / 1000)
+      ? x(trial.steady_ms / 1000)
+      : null;
   const here = probe.at === null ? null : stops[probe.at]!;
-  const values: Values | null = here && { at: `${duration(here.t * 1000)} after the start`, of: [{ name: here.phase, text: withUnit(here.v, unit) }] };
+  const values: Values | null = here && {
+    at: `${duration(here.t * 1000)} after the start`,
+    of: [{ name: here.phase, text: withUnit(here.v, unit) }],
+  };
   const times = scaleLinear().domain(view.ends).ticks(6);
   const bottom = BAND + HEIGHT;
   const name = `${word} over the whole trial of ${trial.contender} in block ${trial.block}`;
@@ -116,18 +168,39 @@ export function WholeTrial({ trial, measure, word, unit }: { trial: Trial; measu
           <text class="axis middle" x="50%" y={bottom + 38}>
             s from the start of the process
           </text>
-          <svg width="100%" height={bottom} viewBox={`0 0 ${WIDTH} ${bottom}`} preserveAspectRatio="none" overflow={view.zoomed ? "hidden" : "visible"}>
+          <svg
+            width="100%"
+            height={bottom}
+            viewBox={`0 0 ${WIDTH} ${bottom}`}
+            preserveAspectRatio="none"
+            overflow={view.zoomed ? "hidden" : "visible"}
+          >
             {drawn.map((course, i) => (
-              <path key={i} class="curve" d={path(course) ?? ""} stroke={colour} stroke-width="1.8" />
+              <path
+                key={i}
+                class="curve"
+                d={path(course) ?? ""}
+                stroke={colour}
+                stroke-width="1.8"
+              />
             ))}
           </svg>
-          {steady !== null && <line class="steady" x1={pct(steady)} x2={pct(steady)} y1="0" y2={bottom} />}
-          {here && <line class="probe" x1={pct(x(here.t))} x2={pct(x(here.t))} y1={BAND} y2={bottom} />}
+          {steady !== null && (
+            <line class="steady" x1={pct(steady)} x2={pct(steady)} y1="0" y2={bottom} />
+          )}
+          {here && (
+            <line class="probe" x1={pct(x(here.t))} x2={pct(x(here.t))} y1={BAND} y2={bottom} />
+          )}
           <DrawnUp view={view} height={bottom} />
         </svg>
       </div>
       <Readout values={values} />
-      <Zoom of={name} zoomed={view.zoomed} zoom={view.zoom} shown={`${view.ends.map((s) => duration(s * 1000)).join(" to ")} after the start`} />
+      <Zoom
+        of={name}
+        zoomed={view.zoomed}
+        zoom={view.zoom}
+        shown={`${view.ends.map((s) => duration(s * 1000)).join(" to ")} after the start`}
+      />
     </>
   );
 }

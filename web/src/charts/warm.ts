@@ -2,7 +2,10 @@ import type uPlot from "uplot";
 import { escaped } from "../svg";
 import type { Stretch } from "./stretch";
 
-/** Where warm-up ended on a time axis that trials share: they differ, so it is a stretch, and a mark a trial. */
+/**
+ * Where warm-up ended on a time axis that trials share: they differ, so it is a stretch, and a mark
+ * a trial.
+ */
 export interface Warm {
   /** the first trial's warm-up and the last one's, in seconds */
   ended: Stretch;
@@ -14,12 +17,16 @@ const TICK = 14; // pixels that a mark is high
 const LIGHT = 0.5; // of the shade, where only some were warming up
 
 /** Of trials, each with its warm-up's end and its steady state; null where none was warmed up. */
-export function warmOf(trials: readonly { ended: number; steady: number | null; colour: string }[]): Warm | null {
+export function warmOf(
+  trials: readonly { ended: number; steady: number | null; colour: string }[],
+): Warm | null {
   const ends = trials.map((t) => t.ended).filter(Number.isFinite);
   if (ends.length === 0) return null;
   return {
     ended: [ends.reduce((a, b) => Math.min(a, b)), ends.reduce((a, b) => Math.max(a, b))],
-    steady: trials.flatMap(({ steady, colour }) => (steady !== null && Number.isFinite(steady) ? [{ t: steady, colour }] : [])),
+    steady: trials.flatMap(({ steady, colour }) =>
+      steady !== null && Number.isFinite(steady) ? [{ t: steady, colour }] : [],
+    ),
   };
 }
 
@@ -31,7 +38,11 @@ interface Box {
 }
 
 /** The shades from left to right, within a box, by a scale of its pixels. */
-function shades({ ended }: Warm, { left, width }: Box, px: (t: number) => number): { from: number; to: number; share: number }[] {
+function shades(
+  { ended }: Warm,
+  { left, width }: Box,
+  px: (t: number) => number,
+): { from: number; to: number; share: number }[] {
   const within = (t: number) => Math.min(left + width, Math.max(left, px(t)));
   const [first, last] = [within(ended[0]), within(ended[1])];
   return [
@@ -41,7 +52,9 @@ function shades({ ended }: Warm, { left, width }: Box, px: (t: number) => number
 }
 
 const marks = ({ steady }: Warm, { left, width }: Box, px: (t: number) => number) =>
-  steady.map(({ t, colour }) => ({ x: px(t), colour })).filter(({ x }) => x >= left && x <= left + width);
+  steady
+    .map(({ t, colour }) => ({ x: px(t), colour }))
+    .filter(({ x }) => x >= left && x <= left + width);
 
 /** Beneath the grid and the lines of a plot. */
 export function shade(plot: uPlot, warm: Warm, ink: (colour: string) => string) {
@@ -71,10 +84,19 @@ export function mark(plot: uPlot, warm: Warm, ink: (colour: string) => string) {
 }
 
 /** Both as elements of an SVG: what lies beneath the lines, and what above. */
-export function drawnWarm(warm: Warm, box: Box, px: (t: number) => number, ink: (colour: string) => string): [beneath: string, above: string] {
+export function drawnWarm(
+  warm: Warm,
+  box: Box,
+  px: (t: number) => number,
+  ink: (colour: string) => string,
+): [beneath: string, above: string] {
   const beneath = shades(warm, box, px).map(
-    ({ from, to, share }) => `<rect x="${from}" y="${box.top}" width="${to - from}" height="${box.height}" fill="${escaped(ink("var(--band)"))}" opacity="${share}"/>`,
+    ({ from, to, share }) =>
+      `<rect x="${from}" y="${box.top}" width="${to - from}" height="${box.height}" fill="${escaped(ink("var(--band)"))}" opacity="${share}"/>`,
   );
-  const above = marks(warm, box, px).map(({ x, colour }) => `<path d="M${x},${box.top}v${TICK}" stroke="${escaped(ink(colour))}" stroke-width="1.5"/>`);
+  const above = marks(warm, box, px).map(
+    ({ x, colour }) =>
+      `<path d="M${x},${box.top}v${TICK}" stroke="${escaped(ink(colour))}" stroke-width="1.5"/>`,
+  );
   return [beneath.join(""), above.join("")];
 }

@@ -31,9 +31,14 @@ export function ContendersSection({ contenders }: { contenders: Contender[] }) {
 function own(c: Contender): Fact[] {
   return [
     { name: "start-up", value: startUp(c) },
-    { name: "trials", value: `${count(c.trials_valid)} valid, ${count(c.trials_excluded)} excluded` },
+    {
+      name: "trials",
+      value: `${count(c.trials_valid)} valid, ${count(c.trials_excluded)} excluded`,
+    },
     ...(c.version ? [{ name: "version", value: c.version }] : []),
-    ...(c.artifacts.length === 0 ? [] : [{ name: "artefacts", value: bytes(c.artifacts.reduce((sum, a) => sum + a.bytes, 0)) }]),
+    ...(c.artifacts.length === 0
+      ? []
+      : [{ name: "artefacts", value: bytes(c.artifacts.reduce((sum, a) => sum + a.bytes, 0)) }]),
   ];
 }
 
@@ -75,6 +80,7 @@ export function MethodSection({ page }: { page: Page }) {
 function Command({ command }: { command: string }) {
   return (
     <div class="command">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: only what has the focus scrolls by keys */}
       <pre tabIndex={0}>
         <code>{command}</code>
       </pre>

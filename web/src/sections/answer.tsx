@@ -1,12 +1,25 @@
-import { Beside, Ground, grounds, Interval, IntervalKey, other, Outcome, RatioAxis } from "../charts/interval";
+import {
+  Beside,
+  Ground,
+  grounds,
+  Interval,
+  IntervalKey,
+  Outcome,
+  other,
+  RatioAxis,
+} from "../charts/interval";
 import { band, ratioScale } from "../charts/scales";
 import { useNearer, Zoom } from "../charts/stretch";
 import { percent, probability, unbroken, webAddress } from "../format";
 import { Name } from "../identity";
-import { DataTable } from "../parts";
 import type { Claim, Page, Source } from "../page";
+import { DataTable } from "../parts";
 
-const OUTCOMES = { answered: "Answered", undecided: "Undecided", unsound: "Unsound: not fit to judge from" } as const;
+const OUTCOMES = {
+  answered: "Answered",
+  undecided: "Undecided",
+  unsound: "Unsound: not fit to judge from",
+} as const;
 
 export function AnswerSection({ page }: { page: Page }) {
   const { answer } = page;
@@ -65,7 +78,15 @@ function Cite({ source }: { source: Source }) {
 /** The picture: every claim's interval on one axis. */
 function Claims({ claims }: { claims: Claim[] }) {
   const near = useNearer();
-  const ratios = claims.flatMap((c) => c.cells.flatMap((e) => [e.ratio, e.ratio_low, e.ratio_high, ...(other(e) ?? []), ...band(e.margin)]));
+  const ratios = claims.flatMap((c) =>
+    c.cells.flatMap((e) => [
+      e.ratio,
+      e.ratio_low,
+      e.ratio_high,
+      ...(other(e) ?? []),
+      ...band(e.margin),
+    ]),
+  );
   const scale = ratioScale(ratios, near.times);
   const tested = claims.filter((c) => c.p !== null).length;
   return (
@@ -81,7 +102,8 @@ function Claims({ claims }: { claims: Claim[] }) {
             <Outcome finding={claim.outcome} />
             <p dir="auto">{claim.text}</p>
             <p class="small">
-              <Name name={claim.contender} />: <span dir="auto">{claim.label}</span>, expected <span dir="auto">{claim.expects}</span>
+              <Name name={claim.contender} />: <span dir="auto">{claim.label}</span>, expected{" "}
+              <span dir="auto">{claim.expects}</span>
             </p>
             {claim.reason && (
               <p class="small" dir="auto">
@@ -98,7 +120,11 @@ function Claims({ claims }: { claims: Claim[] }) {
                   {claim.cells.length > 1 && <Outcome finding={e.outcome} />}
                   <span dir="auto">{unbroken(e.phrase)}</span>
                 </p>
-                <Interval of={{ ...e, other: other(e) }} scale={scale} label={`${e.cell}: ${e.outcome}. ${e.phrase}`} />
+                <Interval
+                  of={{ ...e, other: other(e) }}
+                  scale={scale}
+                  label={`${e.cell}: ${e.outcome}. ${e.phrase}`}
+                />
                 <Ground of={e} />
               </div>
             ))}
@@ -107,16 +133,49 @@ function Claims({ claims }: { claims: Claim[] }) {
         </div>
       ))}
       <Zoom of="claims" {...near.props} />
-      <IntervalKey findings={["confirmed", "refuted", "undecided"]} confidences={claims.flatMap((c) => c.cells.filter((e) => e.ratio_low !== null).map((e) => e.confidence))}>
+      <IntervalKey
+        findings={["confirmed", "refuted", "undecided"]}
+        confidences={claims.flatMap((c) =>
+          c.cells.filter((e) => e.ratio_low !== null).map((e) => e.confidence),
+        )}
+      >
         <Beside />
       </IntervalKey>
       <DataTable
         title="claims"
-        columns={["Claim", "Contender", "Metric", "Expects", "Cell", "Outcome", "Ratio", "Low", "High", ...grounds.columns, "Margin", "p", "p, Holm"]}
+        columns={[
+          "Claim",
+          "Contender",
+          "Metric",
+          "Expects",
+          "Cell",
+          "Outcome",
+          "Ratio",
+          "Low",
+          "High",
+          ...grounds.columns,
+          "Margin",
+          "p",
+          "p, Holm",
+        ]}
         texts={6}
         rows={() =>
           claims.flatMap((c) =>
-            c.cells.map((e) => [c.text, c.contender, c.label, c.expects, e.cell, e.outcome, e.ratio, e.ratio_low, e.ratio_high, ...grounds(e), percent(e.margin), probability(c.p), probability(c.p_adjusted)]),
+            c.cells.map((e) => [
+              c.text,
+              c.contender,
+              c.label,
+              c.expects,
+              e.cell,
+              e.outcome,
+              e.ratio,
+              e.ratio_low,
+              e.ratio_high,
+              ...grounds(e),
+              percent(e.margin),
+              probability(c.p),
+              probability(c.p_adjusted),
+            ]),
           )
         }
       />
@@ -128,12 +187,24 @@ function Claims({ claims }: { claims: Claim[] }) {
 function Spoken({ page }: { page: Page }) {
   const near = useNearer();
   const { subject, metrics } = page.answer;
-  const spoken = page.verdicts.filter((v) => v.contender === subject && metrics.includes(v.metric) && v.ratio !== null);
-  if (spoken.length === 0) return <p class="empty">This experiment states no claims; what was found stands below.</p>;
-  const ratios = spoken.flatMap((v) => [v.ratio, v.ratio_low, v.ratio_high, ...(other(v) ?? []), ...band(v.margin)]);
+  const spoken = page.verdicts.filter(
+    (v) => v.contender === subject && metrics.includes(v.metric) && v.ratio !== null,
+  );
+  if (spoken.length === 0)
+    return <p class="empty">This experiment states no claims; what was found stands below.</p>;
+  const ratios = spoken.flatMap((v) => [
+    v.ratio,
+    v.ratio_low,
+    v.ratio_high,
+    ...(other(v) ?? []),
+    ...band(v.margin),
+  ]);
   const scale = ratioScale(ratios, near.times);
   return (
-    <figure class="forest spoken" aria-label="What the answer rests on, each with its ratio to the baseline">
+    <figure
+      class="forest spoken"
+      aria-label="What the answer rests on, each with its ratio to the baseline"
+    >
       <p class="small">
         <Name name={subject!} /> against <Name name={spoken[0]!.baseline} />
       </p>
@@ -147,21 +218,48 @@ function Spoken({ page }: { page: Page }) {
           <span>
             <bdi>{v.label}</bdi> <bdi class="small">{v.cell}</bdi>
           </span>
-          <Interval of={{ ...v, other: other(v) }} scale={scale} label={`${v.label} in ${v.cell}: ${v.outcome}. ${v.phrase}`} />
+          <Interval
+            of={{ ...v, other: other(v) }}
+            scale={scale}
+            label={`${v.label} in ${v.cell}: ${v.outcome}. ${v.phrase}`}
+          />
           <div class="phrase">
             <Outcome finding={v.outcome} /> <span dir="auto">{unbroken(v.phrase)}</span>
           </div>
         </div>
       ))}
       <Zoom of="what the answer rests on" {...near.props} />
-      <IntervalKey findings={["better", "worse", "equivalent", "undecided"]} confidences={spoken.map((v) => v.confidence)}>
+      <IntervalKey
+        findings={["better", "worse", "equivalent", "undecided"]}
+        confidences={spoken.map((v) => v.confidence)}
+      >
         <Beside />
       </IntervalKey>
       <DataTable
         title="what the answer rests on"
-        columns={["Metric", "Cell", "Outcome", "Ratio", "Low", "High", ...grounds.columns, "Margin"]}
+        columns={[
+          "Metric",
+          "Cell",
+          "Outcome",
+          "Ratio",
+          "Low",
+          "High",
+          ...grounds.columns,
+          "Margin",
+        ]}
         texts={3}
-        rows={() => spoken.map((v) => [v.label, v.cell, v.outcome, v.ratio, v.ratio_low, v.ratio_high, ...grounds(v), percent(v.margin)])}
+        rows={() =>
+          spoken.map((v) => [
+            v.label,
+            v.cell,
+            v.outcome,
+            v.ratio,
+            v.ratio_low,
+            v.ratio_high,
+            ...grounds(v),
+            percent(v.margin),
+          ])
+        }
       />
     </figure>
   );
@@ -173,7 +271,9 @@ function Tested({ claim, of }: { claim: Claim; of: number }) {
   return (
     <p class="small ground">
       p {probability(claim.p)}
-      {claim.p_adjusted !== null && of > 1 && `; ${probability(claim.p_adjusted)} among ${of} claims (Holm)`}
+      {claim.p_adjusted !== null &&
+        of > 1 &&
+        `; ${probability(claim.p_adjusted)} among ${of} claims (Holm)`}
     </p>
   );
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { NONE, bytes, count, duration, sig, unbroken, withUnit } from "../format";
+import { bytes, count, duration, NONE, sig, unbroken, withUnit } from "../format";
 import { Name } from "../identity";
 import type { Audit, AuditedTable, AuditFinding, Curve, Row } from "../page";
 import { CopyTable, Scroll, Section } from "../parts";
@@ -10,7 +10,15 @@ const WORDINGS: Record<AuditFinding["wording"], string> = {
 };
 
 /** What the article printed, what of it cannot be, and what was measured here. */
-export function AuditSection({ audit, table, curves }: { audit: Audit; table: Row[]; curves: Curve[] }) {
+export function AuditSection({
+  audit,
+  table,
+  curves,
+}: {
+  audit: Audit;
+  table: Row[];
+  curves: Curve[];
+}) {
   const here = (ours: Ours): Measurement | null => {
     const isIt = (of: Ours) => of.contender === ours.contender && of.cell === ours.cell;
     const row = table.find(isIt);
@@ -29,8 +37,11 @@ export function AuditSection({ audit, table, curves }: { audit: Audit; table: Ro
               (<bdi>{audit.source}</bdi>)
             </>
           )}
-          : {audit.flagged === 0 ? "none" : audit.flagged} of {audit.rows} rows flagged. A flag says that figures do not fit each other, not how they came about; each printed figure
-          stands for all that its digits leave open.{audit.tables.some((t) => t.rows.some((row) => row.ours && here(row.ours))) && " What was measured here as a row was stands below it, over all trials that count."}
+          : {audit.flagged === 0 ? "none" : audit.flagged} of {audit.rows} rows flagged. A flag says
+          that figures do not fit each other, not how they came about; each printed figure stands
+          for all that its digits leave open.
+          {audit.tables.some((t) => t.rows.some((row) => row.ours && here(row.ours))) &&
+            " What was measured here as a row was stands below it, over all trials that count."}
         </>
       }
     >
@@ -50,7 +61,10 @@ const HERE = new Map<string, (of: Measurement) => string>([
   ["samples", ({ row }) => count(row.samples)],
   ["throughput /s", ({ row }) => sig(row.throughput_per_s)],
   ["errors", ({ row }) => count(failed(row))],
-  ["error share", ({ row }) => withUnit((100 * failed(row)) / Math.max(1, row.samples + failed(row)), "%")],
+  [
+    "error share",
+    ({ row }) => withUnit((100 * failed(row)) / Math.max(1, row.samples + failed(row)), "%"),
+  ],
   ["mean", ({ row }) => duration(row.average_ms)],
   ["deviation", ({ row }) => duration(row.deviation_ms)],
   ["min", ({ row }) => duration(row.min_ms)],
@@ -66,7 +80,9 @@ const failed = (row: Row) => row.errors.reduce((sum, error) => sum + error.count
 
 function measured(column: string, of: Measurement): string {
   const percent = /^p(\d+(?:\.\d+)?)$/.exec(column)?.[1];
-  return percent ? duration(quantile(of.curve, Number(percent) / 100)) : (HERE.get(column)?.(of) ?? NONE);
+  return percent
+    ? duration(quantile(of.curve, Number(percent) / 100))
+    : (HERE.get(column)?.(of) ?? NONE);
 }
 
 /** A quantile between the points of a curve; null beyond the last. */
@@ -78,18 +94,33 @@ function quantile(curve: Curve | null, wanted: number): number | null {
   return q1 > q0 ? v0 + ((v1 - v0) * (wanted - q0)) / (q1 - q0) : v1;
 }
 
-function Printed({ table, here }: { table: AuditedTable; here: (ours: Ours) => Measurement | null }) {
+function Printed({
+  table,
+  here,
+}: {
+  table: AuditedTable;
+  here: (ours: Ours) => Measurement | null;
+}) {
   const beside = table.rows.map((row) => (row.ours ? here(row.ours) : null));
   return (
     <div class="published">
       <h3>
-        <bdi>{table.title}</bdi> {table.tool !== null && table.tool.toLowerCase() !== table.title.toLowerCase() && <small>{table.tool}</small>}
+        <bdi>{table.title}</bdi>{" "}
+        {table.tool !== null && table.tool.toLowerCase() !== table.title.toLowerCase() && (
+          <small>{table.tool}</small>
+        )}
       </h3>
       <p class="small">
-        {table.flagged === 0 ? "No row is flagged" : `${table.flagged} of ${table.rows.length} rows flagged`}
+        {table.flagged === 0
+          ? "No row is flagged"
+          : `${table.flagged} of ${table.rows.length} rows flagged`}
         {table.repeated > 0 && `; ${table.repeated} more repeat what is said above`}.
       </p>
-      <Figures label={`As printed: ${table.title}`} names={["Row"]} figures={table.columns.map((c) => <bdi>{c}</bdi>)}>
+      <Figures
+        label={`As printed: ${table.title}`}
+        names={["Row"]}
+        figures={table.columns.map((c) => <bdi>{c}</bdi>)}
+      >
         {table.rows.map((row, r) => (
           <tbody key={r} class={row.findings.length > 0 ? "flagged" : ""}>
             <tr>
@@ -138,10 +169,21 @@ function Printed({ table, here }: { table: AuditedTable; here: (ours: Ours) => M
         columns={["Row", ...table.columns, "Flagged"]}
         rows={() =>
           table.rows.flatMap((row, r) => {
-            const findings = row.findings.map((f) => `${WORDINGS[f.wording] ?? String(f.wording)}: ${f.what}`).join("; ");
+            const findings = row.findings
+              .map((f) => `${WORDINGS[f.wording] ?? String(f.wording)}: ${f.what}`)
+              .join("; ");
             const ours = beside[r];
             const printed = [row.name, ...table.columns.map((_, i) => row.figures[i]), findings];
-            return ours ? [printed, [`here: ${ours.row.contender}, ${ours.row.cell}`, ...table.columns.map((column) => measured(column, ours)), ""]] : [printed];
+            return ours
+              ? [
+                  printed,
+                  [
+                    `here: ${ours.row.contender}, ${ours.row.cell}`,
+                    ...table.columns.map((column) => measured(column, ours)),
+                    "",
+                  ],
+                ]
+              : [printed];
           })
         }
       />
@@ -150,7 +192,17 @@ function Printed({ table, here }: { table: AuditedTable; here: (ours: Ours) => M
 }
 
 /** A table whose rows begin with these names and go on with these figures. */
-function Figures({ label, names, figures, children }: { label: string; names: string[]; figures: ComponentChildren[]; children: ComponentChildren }) {
+function Figures({
+  label,
+  names,
+  figures,
+  children,
+}: {
+  label: string;
+  names: string[];
+  figures: ComponentChildren[];
+  children: ComponentChildren;
+}) {
   return (
     <Scroll label={label}>
       <table class="audit">
@@ -178,8 +230,11 @@ function Finding({ finding }: { finding: AuditFinding }) {
   return (
     <div class="finding">
       <p>
-        <b class={finding.wording === "contradicts-itself" ? "bad" : "open"}>{WORDINGS[finding.wording] ?? String(finding.wording)}</b>
-        {finding.factor !== null && `, ${sig(finding.factor)}\u00a0times`}: <span dir="auto">{unbroken(finding.what)}</span>
+        <b class={finding.wording === "contradicts-itself" ? "bad" : "open"}>
+          {WORDINGS[finding.wording] ?? String(finding.wording)}
+        </b>
+        {finding.factor !== null && `, ${sig(finding.factor)}\u00a0times`}:{" "}
+        <span dir="auto">{unbroken(finding.what)}</span>
       </p>
       {finding.possible !== null && (
         <p class="small">
@@ -188,7 +243,8 @@ function Finding({ finding }: { finding: AuditFinding }) {
       )}
       {finding.explanations.length > 0 && (
         <p class="small">
-          would be explained by: <span dir="auto">{finding.explanations.map(unbroken).join("; or ")}</span>
+          would be explained by:{" "}
+          <span dir="auto">{finding.explanations.map(unbroken).join("; or ")}</span>
         </p>
       )}
     </div>
@@ -211,8 +267,14 @@ function Measured({ table }: { table: Row[] }) {
   return (
     <div class="published">
       <h3>Measured here</h3>
-      <p class="small">The same quantities from this record; other machine, other versions, every answer checked.</p>
-      <Figures label="Measured here" names={["Contender", "Cell"]} figures={COLUMNS.map(([heading]) => heading)}>
+      <p class="small">
+        The same quantities from this record; other machine, other versions, every answer checked.
+      </p>
+      <Figures
+        label="Measured here"
+        names={["Contender", "Cell"]}
+        figures={COLUMNS.map(([heading]) => heading)}
+      >
         <tbody>
           {table.map((row, i) => (
             <tr key={i}>
@@ -234,7 +296,9 @@ function Measured({ table }: { table: Row[] }) {
       <CopyTable
         title="measured here"
         columns={["Contender", "Cell", ...COLUMNS.map(([heading]) => heading)]}
-        rows={() => table.map((row) => [row.contender, row.cell, ...COLUMNS.map(([, value]) => value(row))])}
+        rows={() =>
+          table.map((row) => [row.contender, row.cell, ...COLUMNS.map(([, value]) => value(row))])
+        }
       />
     </div>
   );

@@ -1,4 +1,4 @@
-import { Outcome, type Finding } from "../charts/interval";
+import { type Finding, Outcome } from "../charts/interval";
 import { count, unbroken } from "../format";
 import type { Check, Ground, Page } from "../page";
 import { DataTable, Section } from "../parts";
@@ -8,10 +8,18 @@ const STANDINGS: Record<Ground["standing"], { finding: Finding; word: string }> 
   bad: { finding: "refuted", word: "not in order" },
   open: { finding: "undecided", word: "unknown or in part" },
 };
-const CHECKS: Record<Check["standing"], string> = { held: "held", found: "found faults", not_made: "could not look" };
+const CHECKS: Record<Check["standing"], string> = {
+  held: "held",
+  found: "found faults",
+  not_made: "could not look",
+};
 
 /** What speaks for the answer and against it, before the evidence itself. */
-export function BelieveSection({ believe, checks, notes }: Pick<Page, "believe" | "checks" | "notes">) {
+export function BelieveSection({
+  believe,
+  checks,
+  notes,
+}: Pick<Page, "believe" | "checks" | "notes">) {
   return (
     <Section id="believe" title="Should I believe it?">
       {believe.length === 0 && <p class="empty">The record says nothing of it.</p>}
@@ -40,9 +48,27 @@ export function BelieveSection({ believe, checks, notes }: Pick<Page, "believe" 
         <DataTable
           alone
           title="every check"
-          columns={["Check", "What is so where it finds nothing", "Outcome", "Of", "All", "Looked at", "Faults"]}
+          columns={[
+            "Check",
+            "What is so where it finds nothing",
+            "Outcome",
+            "Of",
+            "All",
+            "Looked at",
+            "Faults",
+          ]}
           texts={4}
-          rows={() => checks.map((c) => [c.kind, c.what, CHECKS[c.standing] ?? String(c.standing), c.of, count(c.all), count(c.looked_at), count(c.found)])}
+          rows={() =>
+            checks.map((c) => [
+              c.kind,
+              c.what,
+              CHECKS[c.standing] ?? String(c.standing),
+              c.of,
+              count(c.all),
+              count(c.looked_at),
+              count(c.found),
+            ])
+          }
         />
       )}
       {notes.length > 0 && (

@@ -25,11 +25,19 @@ export function CapacitySection({ capacities }: { capacities: Capacity[] }) {
       lead={`How many ${of.unit} each carries with ${of.service_level}: where half of its probes keep that. Marks above the curves are probes that kept it, marks below are probes that did not; the bar is the interval over blocks at ${confidence(of.confidence)}.`}
     >
       <div class="picks">
-        <Pick label="Cell" options={capacities.map((c) => ({ value: c.cell, text: c.cell }))} value={of.cell} onPick={setChosen} />
+        <Pick
+          label="Cell"
+          options={capacities.map((c) => ({ value: c.cell, text: c.cell }))}
+          value={of.cell}
+          onPick={setChosen}
+        />
       </div>
       <figure aria-label={title}>
         <Legend names={of.lines.map((l) => l.contender)} note={carries} />
-        <Kept of={{ ...of, lines: of.lines.filter((l) => !hidden.has(l.contender)) }} strong={strong} />
+        <Kept
+          of={{ ...of, lines: of.lines.filter((l) => !hidden.has(l.contender)) }}
+          strong={strong}
+        />
         {of.lines.some((l) => l.warnings.length > 0) && (
           <ul class="crossings">
             {of.lines.flatMap((l) =>
@@ -43,16 +51,45 @@ export function CapacitySection({ capacities }: { capacities: Capacity[] }) {
         )}
         <DataTable
           title={title}
-          columns={["Contender", `Capacity, ${of.unit}`, "Low", "High", "Trials used", "Trials", "Probes", "Left out", "Started again"]}
+          columns={[
+            "Contender",
+            `Capacity, ${of.unit}`,
+            "Low",
+            "High",
+            "Trials used",
+            "Trials",
+            "Probes",
+            "Left out",
+            "Started again",
+          ]}
           rows={() =>
-            of.lines.map((l) => [l.contender, l.value, l.low, l.high, count(l.used), count(l.searched), count(l.probes.length), count(l.left_out), count(l.restarts)])
+            of.lines.map((l) => [
+              l.contender,
+              l.value,
+              l.low,
+              l.high,
+              count(l.used),
+              count(l.searched),
+              count(l.probes.length),
+              count(l.left_out),
+              count(l.restarts),
+            ])
           }
         />
         <DataTable
           title={`Probes of ${of.cell}`}
           columns={["Contender", "Kept", "Block", of.unit]}
           texts={2}
-          rows={() => of.lines.flatMap((l) => l.probes.map(([block, level, kept]) => [l.contender, kept ? "yes" : "no", count(block), level]))}
+          rows={() =>
+            of.lines.flatMap((l) =>
+              l.probes.map(([block, level, kept]) => [
+                l.contender,
+                kept ? "yes" : "no",
+                count(block),
+                level,
+              ]),
+            )
+          }
         />
       </figure>
     </Section>

@@ -25,12 +25,25 @@ export function CurvesSection({ sweeps }: { sweeps: Sweep[] }) {
       lead={`The typical trial at each level, with its interval over blocks at ${confidence(shown.confidence)}; levels are spaced by their logarithm. Verdicts compare within blocks, where drift cancels: what they tell apart may overlap here.`}
     >
       <div class="picks">
-        <Pick label="Of" options={titles.map((t) => ({ value: t, text: t }))} value={of} onPick={setChosen} />
-        <Pick label="Metric" options={here.map((s) => ({ value: s.metric, text: s.label }))} value={shown.metric} onPick={setMetric} />
+        <Pick
+          label="Of"
+          options={titles.map((t) => ({ value: t, text: t }))}
+          value={of}
+          onPick={setChosen}
+        />
+        <Pick
+          label="Metric"
+          options={here.map((s) => ({ value: s.metric, text: s.label }))}
+          value={shown.metric}
+          onPick={setMetric}
+        />
       </div>
       <figure aria-label={`${shown.label}: ${of}`}>
         <Legend names={shown.lines.map((l) => l.contender)} />
-        <Levels of={{ ...shown, lines: shown.lines.filter((l) => !hidden.has(l.contender)) }} strong={strong} />
+        <Levels
+          of={{ ...shown, lines: shown.lines.filter((l) => !hidden.has(l.contender)) }}
+          strong={strong}
+        />
         {shown.crossings.length + shown.turns.length > 0 && (
           <ul class="crossings">
             {[...shown.turns, ...shown.crossings.map((c) => c.sentence)].map((sentence, i) => (
@@ -42,8 +55,19 @@ export function CurvesSection({ sweeps }: { sweeps: Sweep[] }) {
         )}
         <DataTable
           title={`${shown.label}: ${of}`}
-          columns={["Contender", shown.parameter, shown.unit ? `${shown.label}, ${shown.unit}` : shown.label, "Low", "High", "Blocks used"]}
-          rows={() => shown.lines.flatMap((l) => l.points.map((p) => [l.contender, p.level, p.value, p.low, p.high, count(p.used)]))}
+          columns={[
+            "Contender",
+            shown.parameter,
+            shown.unit ? `${shown.label}, ${shown.unit}` : shown.label,
+            "Low",
+            "High",
+            "Blocks used",
+          ]}
+          rows={() =>
+            shown.lines.flatMap((l) =>
+              l.points.map((p) => [l.contender, p.level, p.value, p.low, p.high, count(p.used)]),
+            )
+          }
         />
       </figure>
     </Section>

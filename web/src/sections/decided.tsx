@@ -9,7 +9,10 @@ import { CopyTable, DataTable, Facts, Scroll, Section } from "../parts";
 
 type Props = Pick<Page, "claims" | "stopping" | "noise" | "instrument" | "contenders">;
 
-/** What stands behind the verdicts: the looks, the correction for many claims, the noise, the instrument's own error. */
+/**
+ * What stands behind the verdicts: the looks, the correction for many claims, the noise, the
+ * instrument's own error.
+ */
 export function DecidedSection({ claims, stopping, noise, instrument, contenders }: Props) {
   return (
     <Section
@@ -23,12 +26,21 @@ export function DecidedSection({ claims, stopping, noise, instrument, contenders
       <Holm claims={claims} confidence={stopping.confidence} />
       <h3>The baseline against itself</h3>
       {noise.length === 0 ? (
-        <p class="empty">Not measured: with aa = true in the experiment the baseline takes part twice, and shows the noise of this machine on this day.</p>
+        <p class="empty">
+          Not measured: with aa = true in the experiment the baseline takes part twice, and shows
+          the noise of this machine on this day.
+        </p>
       ) : (
         <NoisePart noise={noise} baseline={contenders.find((c) => c.baseline)?.name ?? ""} />
       )}
       <h3>The instrument's own error</h3>
-      {instrument.length === 0 ? <p class="empty">The record carries no self-test of this machine: faceoff selftest makes one.</p> : <Facts facts={instrument} />}
+      {instrument.length === 0 ? (
+        <p class="empty">
+          The record carries no self-test of this machine: faceoff selftest makes one.
+        </p>
+      ) : (
+        <Facts facts={instrument} />
+      )}
     </Section>
   );
 }
@@ -40,15 +52,31 @@ function LooksPart({ stopping }: { stopping: Stopping }) {
   return (
     <figure aria-label="Blocks and looks">
       <p class="small">
-        {early && at ? `Stopped after ${at.blocks} of ${planned} blocks: every claim was settled.` : `${Math.min(run, planned)} of ${planned} blocks were run.`} Looking more than once takes a higher
-        confidence at each look; filled looks were taken.
+        {early && at
+          ? `Stopped after ${at.blocks} of ${planned} blocks: every claim was settled.`
+          : `${Math.min(run, planned)} of ${planned} blocks were run.`}{" "}
+        Looking more than once takes a higher confidence at each look; filled looks were taken.
       </p>
       <LooksLine of={stopping} />
       <DataTable
         title="looks"
-        columns={["Look after blocks", "Taken", "Confidence of better and worse", "Confidence of equivalent"]}
+        columns={[
+          "Look after blocks",
+          "Taken",
+          "Confidence of better and worse",
+          "Confidence of equivalent",
+        ]}
         texts={2}
-        rows={() => looks.map((l) => [count(l.blocks), l.taken ? "yes" : "no", l.confidence < 1 ? confidence(l.confidence) : "nothing can be said yet", l.confidence_equivalence < 1 ? confidence(l.confidence_equivalence) : "nothing can be said yet"])}
+        rows={() =>
+          looks.map((l) => [
+            count(l.blocks),
+            l.taken ? "yes" : "no",
+            l.confidence < 1 ? confidence(l.confidence) : "nothing can be said yet",
+            l.confidence_equivalence < 1
+              ? confidence(l.confidence_equivalence)
+              : "nothing can be said yet",
+          ])
+        }
       />
     </figure>
   );
@@ -60,8 +88,9 @@ function Holm({ claims, confidence: wanted }: { claims: Claim[]; confidence: num
   return (
     <>
       <p class="small">
-        {tested.length} of {claims.length} {claims.length === 1 ? "claim was" : "claims were"} tested. Holm's correction holds the chance that any of them is settled wrongly at {percent(1 - wanted)}; a
-        claim is settled when its corrected p is no greater.
+        {tested.length} of {claims.length} {claims.length === 1 ? "claim was" : "claims were"}{" "}
+        tested. Holm's correction holds the chance that any of them is settled wrongly at{" "}
+        {percent(1 - wanted)}; a claim is settled when its corrected p is no greater.
       </p>
       <Scroll label="Claims with their p-values">
         <table class="holm">
@@ -91,7 +120,11 @@ function Holm({ claims, confidence: wanted }: { claims: Claim[]; confidence: num
           </tbody>
         </table>
       </Scroll>
-      <CopyTable title="claims with their p-values" columns={["Claim", "Outcome", "p", "p, Holm"]} rows={() => claims.map((c) => [c.text, c.outcome, c.p, c.p_adjusted])} />
+      <CopyTable
+        title="claims with their p-values"
+        columns={["Claim", "Outcome", "p", "p, Holm"]}
+        rows={() => claims.map((c) => [c.text, c.outcome, c.p, c.p_adjusted])}
+      />
     </>
   );
 }
@@ -102,9 +135,13 @@ function NoisePart({ noise, baseline }: { noise: Noise[]; baseline: string }) {
   const scale = ratioScale(ratios, near.times);
   const cells = [...new Set(noise.map((n) => n.cell))];
   return (
-    <figure class="forest noise" aria-label="The baseline against itself, cell by cell and metric by metric">
+    <figure
+      class="forest noise"
+      aria-label="The baseline against itself, cell by cell and metric by metric"
+    >
       <p class="small">
-        <Name name={baseline} /> took part twice. What a bar covers is what this machine cannot tell on this day; the shaded band is the margin.
+        <Name name={baseline} /> took part twice. What a bar covers is what this machine cannot tell
+        on this day; the shaded band is the margin.
       </p>
       <div class="forest-row">
         <span />
@@ -121,9 +158,14 @@ function NoisePart({ noise, baseline }: { noise: Noise[]; baseline: string }) {
             .map((n) => (
               <div class="forest-row" key={n.metric}>
                 <bdi>{n.label}</bdi>
-                <Interval of={{ ...n, outcome: "itself" }} scale={scale} label={`${n.label} in ${cell}: ${interval(n.ratio, n.ratio_low, n.ratio_high)}`} />
+                <Interval
+                  of={{ ...n, outcome: "itself" }}
+                  scale={scale}
+                  label={`${n.label} in ${cell}: ${interval(n.ratio, n.ratio_low, n.ratio_high)}`}
+                />
                 <p class="small">
-                  {interval(n.ratio, n.ratio_low, n.ratio_high)}; one block ± {percent(Math.expm1(n.log_deviation))}
+                  {interval(n.ratio, n.ratio_low, n.ratio_high)}; one block ±{" "}
+                  {percent(Math.expm1(n.log_deviation))}
                   {n.best_seconds !== null && `; best measured for ${count(n.best_seconds)} s`}
                 </p>
               </div>
@@ -133,9 +175,29 @@ function NoisePart({ noise, baseline }: { noise: Noise[]; baseline: string }) {
       <Zoom of="the baseline against itself" {...near.props} />
       <DataTable
         title="the baseline against itself"
-        columns={["Cell", "Metric", "Ratio", "Low", "High", "Deviation of a block's log-ratio", "Margin", "Best measured for, s"]}
+        columns={[
+          "Cell",
+          "Metric",
+          "Ratio",
+          "Low",
+          "High",
+          "Deviation of a block's log-ratio",
+          "Margin",
+          "Best measured for, s",
+        ]}
         texts={2}
-        rows={() => noise.map((n) => [n.cell, n.label, n.ratio, n.ratio_low, n.ratio_high, n.log_deviation, percent(n.margin), n.best_seconds])}
+        rows={() =>
+          noise.map((n) => [
+            n.cell,
+            n.label,
+            n.ratio,
+            n.ratio_low,
+            n.ratio_high,
+            n.log_deviation,
+            percent(n.margin),
+            n.best_seconds,
+          ])
+        }
       />
     </figure>
   );

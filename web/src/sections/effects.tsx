@@ -21,7 +21,12 @@ export function EffectsSection({ effects }: { effects: Effects[] }) {
       lead="Every factor was there in half of the starts and missing in the other half, in every combination with the others: what stands here is the mean with it less the mean without. Two together stand below the others where they surely add more, or less, than their sum."
     >
       <div class="picks">
-        <Pick label="Cell" options={cells.map((c) => ({ value: c, text: c }))} value={cell} onPick={setChosen} />
+        <Pick
+          label="Cell"
+          options={cells.map((c) => ({ value: c, text: c }))}
+          value={cell}
+          onPick={setChosen}
+        />
       </div>
       <figure aria-label={`What each factor adds in ${cell}`}>
         <Scroll label={`What each factor adds in ${cell}`}>
@@ -38,7 +43,15 @@ export function EffectsSection({ effects }: { effects: Effects[] }) {
           texts={2}
           rows={() =>
             here.flatMap((of) =>
-              of.effects.map((e) => [e.name, of.unit ? `${of.label}, ${of.unit}` : of.label, e.value, e.low, e.high, e.share * 100, e.p === null ? null : probability(e.p)]),
+              of.effects.map((e) => [
+                e.name,
+                of.unit ? `${of.label}, ${of.unit}` : of.label,
+                e.value,
+                e.low,
+                e.high,
+                e.share * 100,
+                e.p === null ? null : probability(e.p),
+              ]),
             )
           }
         />

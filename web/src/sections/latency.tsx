@@ -3,14 +3,25 @@ import { Curves } from "../charts/curves";
 import { quantileName } from "../charts/scales";
 import { count } from "../format";
 import type { Curve } from "../page";
-import { among, CellPicker, DataTable, latencyWord, Pick, Section, type CellChoice } from "../parts";
+import {
+  among,
+  type CellChoice,
+  CellPicker,
+  DataTable,
+  latencyWord,
+  Pick,
+  Section,
+} from "../parts";
 import { Legend, useHidden, useStrong } from "../shown";
 
 /** Where the axis may begin: the whole curve, or its tail alone. */
 const FROM = [0, 0.5, 0.9, 0.99];
 
 export function LatencySection({ curves, ...all }: { curves: Curve[] } & CellChoice) {
-  const choice = among(all, curves.map((c) => c.cell));
+  const choice = among(
+    all,
+    curves.map((c) => c.cell),
+  );
   const hidden = useHidden();
   const strong = useStrong();
   const [chosen, setFrom] = useState(0);
@@ -37,16 +48,34 @@ export function LatencySection({ curves, ...all }: { curves: Curve[] } & CellCho
         <figure aria-label={`${word} by quantile in cell ${choice.cell?.name}`}>
           {reached.length > 1 && (
             <div class="picks">
-              <Pick label="From" value={String(from)} onPick={(q) => setFrom(Number(q))} options={reached.map((q) => ({ value: String(q), text: q === 0 ? "the shortest" : quantileName(q) }))} />
+              <Pick
+                label="From"
+                value={String(from)}
+                onPick={(q) => setFrom(Number(q))}
+                options={reached.map((q) => ({
+                  value: String(q),
+                  text: q === 0 ? "the shortest" : quantileName(q),
+                }))}
+              />
             </div>
           )}
           <Legend names={here.map((c) => c.contender)} />
-          <Curves curves={shown} from={from} strong={strong} name={`${word} by quantile in cell ${choice.cell?.name}, ${shown.length} contenders`} axis={`${word}, ms`} />
+          <Curves
+            curves={shown}
+            from={from}
+            strong={strong}
+            name={`${word} by quantile in cell ${choice.cell?.name}, ${shown.length} contenders`}
+            axis={`${word}, ms`}
+          />
           <DataTable
             title={`${word.toLowerCase()} by quantile in ${choice.cell?.name}`}
             columns={["Contender", "Quantile", `${word}, ms`, "Samples of the curve"]}
             texts={1}
-            rows={() => here.flatMap((c) => c.points.map(([q, ms]) => [c.contender, quantileName(q), ms, count(c.samples)]))}
+            rows={() =>
+              here.flatMap((c) =>
+                c.points.map(([q, ms]) => [c.contender, quantileName(q), ms, count(c.samples)]),
+              )
+            }
           />
         </figure>
       )}

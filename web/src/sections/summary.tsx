@@ -3,7 +3,11 @@ import { Name } from "../identity";
 import type { Cell, Published, Row } from "../page";
 import { CopyTable, latencyWord, Scroll, Section } from "../parts";
 
-const COLUMNS: [heading: string, value: (row: Row) => number | null, shown?: (value: number | null) => string][] = [
+const COLUMNS: [
+  heading: string,
+  value: (row: Row) => number | null,
+  shown?: (value: number | null) => string,
+][] = [
   ["Samples", (r) => r.samples, count],
   ["Deviation ms", (r) => r.deviation_ms],
   ["Throughput /s", (r) => r.throughput_per_s],
@@ -20,11 +24,26 @@ const COLUMNS: [heading: string, value: (row: Row) => number | null, shown?: (va
   ["Threads", (r) => r.threads],
   ["Memory MB", (r) => r.memory_mb],
 ];
-const errors = (row: Row): string => (row.errors.length === 0 ? "none" : row.errors.map((e) => `${count(e.count)} ${e.kind}`).join(", "));
+const errors = (row: Row): string =>
+  row.errors.length === 0
+    ? "none"
+    : row.errors.map((e) => `${count(e.count)} ${e.kind}`).join(", ");
 
-export function SummarySection({ table, cells, published }: { table: Row[]; cells: Cell[]; published: Published | null }) {
+export function SummarySection({
+  table,
+  cells,
+  published,
+}: {
+  table: Row[];
+  cells: Cell[];
+  published: Published | null;
+}) {
   return (
-    <Section id="summary" title="Summary table" lead={`The columns of a load tester's summary. ${NONE} stands where there are too few samples for a quantile.`}>
+    <Section
+      id="summary"
+      title="Summary table"
+      lead={`The columns of a load tester's summary. ${NONE} stands where there are too few samples for a quantile.`}
+    >
       {table.length === 0 ? (
         <p class="empty">Nothing was measured.</p>
       ) : (
@@ -48,7 +67,10 @@ export function SummarySection({ table, cells, published }: { table: Row[]; cell
                   <tr class="cell-row">
                     <th scope="rowgroup" colSpan={COLUMNS.length + 2}>
                       <span class="stay">
-                        <bdi>{name}</bdi> {cell && <small>{`${cell.load}; ${latencyWord(cell).toLowerCase()}`}</small>}
+                        <bdi>{name}</bdi>{" "}
+                        {cell && (
+                          <small>{`${cell.load}; ${latencyWord(cell).toLowerCase()}`}</small>
+                        )}
                       </span>
                     </th>
                   </tr>
@@ -77,7 +99,14 @@ export function SummarySection({ table, cells, published }: { table: Row[]; cell
         <CopyTable
           title="summary"
           columns={["Cell", "Contender", ...COLUMNS.map(([heading]) => heading), "Errors"]}
-          rows={() => table.map((row) => [row.cell, row.contender, ...COLUMNS.map(([, value]) => value(row)), errors(row)])}
+          rows={() =>
+            table.map((row) => [
+              row.cell,
+              row.contender,
+              ...COLUMNS.map(([, value]) => value(row)),
+              errors(row),
+            ])
+          }
         />
       )}
       {published && <AsPublished published={published} />}

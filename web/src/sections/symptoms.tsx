@@ -9,9 +9,16 @@ import { useHidden } from "../shown";
 const FIRST = 3;
 
 export function SymptomsSection({ symptoms }: { symptoms: Symptom[] }) {
-  const kinds = [...new Set(symptoms.map((s) => s.kind))].map((kind) => ({ kind, all: symptoms.filter((s) => s.kind === kind) }));
+  const kinds = [...new Set(symptoms.map((s) => s.kind))].map((kind) => ({
+    kind,
+    all: symptoms.filter((s) => s.kind === kind),
+  }));
   return (
-    <Section id="symptoms" title="Symptoms" lead="Known causes that the shape of the data gives away. They explain; they decide nothing.">
+    <Section
+      id="symptoms"
+      title="Symptoms"
+      lead="Known causes that the shape of the data gives away. They explain; they decide nothing."
+    >
       {symptoms.length === 0 ? (
         <p class="empty">None of the known ones was seen.</p>
       ) : (
@@ -65,7 +72,9 @@ function Symptoms({ of }: { of: Symptom[] }) {
               <DataTable
                 title={s.picture.title}
                 columns={["Series", s.picture.x, s.picture.y]}
-                rows={() => s.picture.series.flatMap((line) => line.points.map(([x, y]) => [line.name, x, y]))}
+                rows={() =>
+                  s.picture.series.flatMap((line) => line.points.map(([x, y]) => [line.name, x, y]))
+                }
               />
             </>
           )}

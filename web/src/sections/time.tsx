@@ -1,13 +1,21 @@
 import { useMemo, useState } from "preact/hooks";
 import { Heat } from "../charts/heat";
-import { Series, type Line } from "../charts/series";
+import { type Line, Series } from "../charts/series";
 import { nearer, type Stretch, Zoom } from "../charts/stretch";
-import { phases, type Measure, type Phase } from "../charts/trial";
+import { type Measure, type Phase, phases } from "../charts/trial";
 import { warmOf } from "../charts/warm";
 import { count, sig } from "../format";
 import { useLook } from "../identity";
 import type { Contender, Measurement, Trial } from "../page";
-import { among, CellPicker, DataTable, latencyWord, Pick, Section, type CellChoice } from "../parts";
+import {
+  among,
+  type CellChoice,
+  CellPicker,
+  DataTable,
+  latencyWord,
+  Pick,
+  Section,
+} from "../parts";
 import { Legend, useHidden } from "../shown";
 
 type Quantile = "p50_ms" | "p99_ms" | "max_ms";
@@ -38,7 +46,11 @@ interface Panel {
   measure?: Measure;
 }
 
-const usage = (name: string, unit: string, key: Exclude<keyof Measurement["usage"], "t_s">): Panel => ({
+const usage = (
+  name: string,
+  unit: string,
+  key: Exclude<keyof Measurement["usage"], "t_s">,
+): Panel => ({
   name,
   unit,
   column: ({ usage: u }) => ({ t_s: u.t_s, values: u[key] }),
@@ -46,8 +58,19 @@ const usage = (name: string, unit: string, key: Exclude<keyof Measurement["usage
 
 function panels(quantile: Quantile, word: string): Panel[] {
   return [
-    { name: "Throughput, right answers", unit: "/s", column: ({ seconds: s }) => ({ t_s: s.t_s, values: s.rate_per_s }), measure: "rate_per_s" },
-    { name: `${word}, ${QUANTILES.find((q) => q.value === quantile)!.text}`, unit: "ms", log: true, column: ({ seconds: s }) => ({ t_s: s.t_s, values: s[quantile] }), measure: quantile },
+    {
+      name: "Throughput, right answers",
+      unit: "/s",
+      column: ({ seconds: s }) => ({ t_s: s.t_s, values: s.rate_per_s }),
+      measure: "rate_per_s",
+    },
+    {
+      name: `${word}, ${QUANTILES.find((q) => q.value === quantile)!.text}`,
+      unit: "ms",
+      log: true,
+      column: ({ seconds: s }) => ({ t_s: s.t_s, values: s[quantile] }),
+      measure: quantile,
+    },
     usage("CPU", "%", "cpu_percent"),
     usage("Memory", "MB", "memory_mb"),
     usage("Threads", "", "threads"),
@@ -55,25 +78,45 @@ function panels(quantile: Quantile, word: string): Panel[] {
   ];
 }
 
-const label = (t: Trial) => `${t.contender}, block ${t.block}${t.warmup?.class === "never_steady" ? ", never steady" : ""}${t.valid ? "" : ", excluded"}`;
+const label = (t: Trial) =>
+  `${t.contender}, block ${t.block}${t.warmup?.class === "never_steady" ? ", never steady" : ""}${t.valid ? "" : ", excluded"}`;
 
 const warmUp = (all: Phase[]): Phase | undefined => all.find((p) => p.kind === "warmup");
 const NOTHING = { t_s: [], values: [] };
 
-/** The courses of a cell, from its beginning; or from the start of each process, each trial's warm-up as a line of its own. */
-function drawn(courses: Course[], panel: Panel, origin: Origin, colour: (contender: string) => string): Line[] {
+/**
+ * The courses of a cell, from its beginning; or from the start of each process, each trial's warm-
+ * up as a line of its own.
+ */
+function drawn(
+  courses: Course[],
+  panel: Panel,
+  origin: Origin,
+  colour: (contender: string) => string,
+): Line[] {
   const lines = courses.map(({ trial, measurement }): Line & { warm: Line } => {
     const about = { label: label(trial), colour: colour(trial.contender), dashed: !trial.valid };
     const of = panel.column(measurement);
     const all = origin === "cell" ? [] : phases(trial, panel.measure ?? "rate_per_s");
     const from = all.find((p) => p.measurement === measurement)?.from;
     const { t_s, values } = (panel.measure && warmUp(all)) || NOTHING;
-    const warm = { ...about, label: `${about.label}, warm-up`, t_s: t_s.slice(0, values.length), values };
+    const warm = {
+      ...about,
+      label: `${about.label}, warm-up`,
+      t_s: t_s.slice(0, values.length),
+      values,
+    };
     if (origin === "cell") return { ...about, ...of, warm };
-    return from === undefined ? { ...about, ...NOTHING, warm } : { ...about, t_s: of.t_s.map((t) => from + t), values: of.values, warm };
+    return from === undefined
+      ? { ...about, ...NOTHING, warm }
+      : { ...about, t_s: of.t_s.map((t) => from + t), values: of.values, warm };
   });
-  // the charts of the group have the same lines in the same order, so those of the warm-up stand last in all
-  return [...lines.map(({ warm: _, ...line }) => line), ...(origin === "cell" ? [] : lines.map(({ warm }) => warm))];
+  // the charts of the group have the same lines in the same order, so those of the warm-up stand
+  // last in all
+  return [
+    ...lines.map(({ warm: _, ...line }) => line),
+    ...(origin === "cell" ? [] : lines.map(({ warm }) => warm)),
+  ];
 }
 
 /** The time that all charts spread over. */
@@ -95,7 +138,14 @@ interface Props extends CellChoice {
 }
 
 export function TimeSection({ trials, contenders, theme, ...all }: Props) {
-  const choice = useMemo(() => among(all, trials.flatMap((t) => t.measurements.map((m) => m.cell))), [all.cells, all.cell, trials]);
+  const choice = useMemo(
+    () =>
+      among(
+        all,
+        trials.flatMap((t) => t.measurements.map((m) => m.cell)),
+      ),
+    [all.cells, all.cell, trials],
+  );
   const look = useLook();
   const hidden = useHidden();
   const [block, setBlock] = useState(ALL);
@@ -104,7 +154,9 @@ export function TimeSection({ trials, contenders, theme, ...all }: Props) {
   const [stretched, setStretch] = useState<Stretch | null>(null);
   const cell = choice.cell?.name;
   // At low rates a second holds too few samples for its p99.
-  const hasP99 = trials.some((t) => t.measurements.some((m) => m.cell === cell && m.seconds.p99_ms.some((v) => v !== null)));
+  const hasP99 = trials.some((t) =>
+    t.measurements.some((m) => m.cell === cell && m.seconds.p99_ms.some((v) => v !== null)),
+  );
   const quantile = picked ?? (hasP99 ? "p99_ms" : "p50_ms");
   const word = latencyWord(choice.cell);
   const warmed = trials.some((t) => t.warmup !== null && t.warmup.t_s.length > 0);
@@ -114,11 +166,18 @@ export function TimeSection({ trials, contenders, theme, ...all }: Props) {
     () =>
       trials
         .filter((t) => !hidden.has(t.contender) && (block === ALL || String(t.block) === block))
-        .flatMap((trial): Course[] => trial.measurements.filter((m) => m.cell === cell).map((measurement) => ({ trial, measurement }))),
+        .flatMap((trial): Course[] =>
+          trial.measurements
+            .filter((m) => m.cell === cell)
+            .map((measurement) => ({ trial, measurement })),
+        ),
     [trials, hidden, block, cell],
   );
   const { charts, span, warm } = useMemo(() => {
-    const charts = panels(quantile, word).map((panel) => ({ ...panel, lines: drawn(courses, panel, origin, (contender) => look(contender).colour) }));
+    const charts = panels(quantile, word).map((panel) => ({
+      ...panel,
+      lines: drawn(courses, panel, origin, (contender) => look(contender).colour),
+    }));
     const seen = [...new Set(courses.map((c) => c.trial))];
     const warm =
       origin === "cell"
@@ -126,7 +185,15 @@ export function TimeSection({ trials, contenders, theme, ...all }: Props) {
         : warmOf(
             seen.flatMap((t) => {
               const phase = warmUp(phases(t, "rate_per_s"));
-              return phase ? [{ ended: phase.to, steady: t.steady_ms === null ? null : t.steady_ms / 1000, colour: look(t.contender).colour }] : [];
+              return phase
+                ? [
+                    {
+                      ended: phase.to,
+                      steady: t.steady_ms === null ? null : t.steady_ms / 1000,
+                      colour: look(t.contender).colour,
+                    },
+                  ]
+                : [];
             }),
           );
     const [first, last] = spanOf(charts.flatMap((c) => c.lines));
@@ -151,52 +218,139 @@ export function TimeSection({ trials, contenders, theme, ...all }: Props) {
     >
       <CellPicker {...choice} />
       <div class="picks">
-        <Pick label="Block" value={block} onPick={setBlock} options={[{ value: ALL, text: "all" }, ...blocks.map((b) => ({ value: String(b), text: String(b) }))]} />
-        <Pick label={word} value={quantile} onPick={(q) => setPicked(q as Quantile)} options={QUANTILES} />
-        {warmed && <Pick label="Time from" value={origin} onPick={(o) => from(o as Origin)} options={ORIGINS} />}
+        <Pick
+          label="Block"
+          value={block}
+          onPick={setBlock}
+          options={[
+            { value: ALL, text: "all" },
+            ...blocks.map((b) => ({ value: String(b), text: String(b) })),
+          ]}
+        />
+        <Pick
+          label={word}
+          value={quantile}
+          onPick={(q) => setPicked(q as Quantile)}
+          options={QUANTILES}
+        />
+        {warmed && (
+          <Pick
+            label="Time from"
+            value={origin}
+            onPick={(o) => from(o as Origin)}
+            options={ORIGINS}
+          />
+        )}
       </div>
-      {warmed && <p class="small">{origin === "cell" ? AFTER : quantile === "p99_ms" ? `${MARKED} ${NO_P99}` : MARKED}</p>}
+      {warmed && (
+        <p class="small">
+          {origin === "cell" ? AFTER : quantile === "p99_ms" ? `${MARKED} ${NO_P99}` : MARKED}
+        </p>
+      )}
       <Legend names={contenders.map((c) => c.name)} />
       {courses.length === 0 ? (
         <p class="empty">No trial of this choice was measured.</p>
       ) : (
         <>
-          <Zoom of="the time of all six charts" zoomed={stretch !== null} zoom={zoom} shown={stretch === null ? "" : `${stretch.map(sig).join(" to ")} s`} />
+          <Zoom
+            of="the time of all six charts"
+            zoomed={stretch !== null}
+            zoom={zoom}
+            shown={stretch === null ? "" : `${stretch.map(sig).join(" to ")} s`}
+          />
           <div class="charts">
             {charts.map((c) => (
               <div key={`${c.name} ${origin} ${cell}`} data-chart>
-                <Series name={c.name} unit={c.unit} log={c.log} lines={c.lines} group="trials" span={span} stretch={stretch} onStretch={setStretch} warm={warm} theme={theme} />
+                <Series
+                  name={c.name}
+                  unit={c.unit}
+                  log={c.log}
+                  lines={c.lines}
+                  group="trials"
+                  span={span}
+                  stretch={stretch}
+                  onStretch={setStretch}
+                  warm={warm}
+                  theme={theme}
+                />
                 <DataTable
                   title={c.name}
-                  columns={["Trial", origin === "cell" ? "Time, s" : "Time from the start of the process, s", c.unit ? `${c.name}, ${c.unit}` : c.name]}
-                  rows={() => c.lines.flatMap((l) => l.t_s.map((t, i) => [l.label, t, l.values[i]]))}
+                  columns={[
+                    "Trial",
+                    origin === "cell" ? "Time, s" : "Time from the start of the process, s",
+                    c.unit ? `${c.name}, ${c.unit}` : c.name,
+                  ]}
+                  rows={() =>
+                    c.lines.flatMap((l) => l.t_s.map((t, i) => [l.label, t, l.values[i]]))
+                  }
                 />
               </div>
             ))}
           </div>
         </>
       )}
-      {courses.length > 0 && <ByColour courses={courses} quantile={quantile} word={word} stretch={origin === "cell" ? stretch : null} zoom={zoom} />}
+      {courses.length > 0 && (
+        <ByColour
+          courses={courses}
+          quantile={quantile}
+          word={word}
+          stretch={origin === "cell" ? stretch : null}
+          zoom={zoom}
+        />
+      )}
       <Counts courses={courses} />
     </Section>
   );
 }
 
-const AFTER = "Where a trial was warmed up, that was before the first second that is shown here: from the start of the process it is shown, too.";
+const AFTER =
+  "Where a trial was warmed up, that was before the first second that is shown here: from the start of the process it is shown, too.";
 const MARKED =
   "The full shade ends where the first trial's warm-up did, the half one where the last one's did; a short line at the top, in its contender's colour, is where a trial was steady, and who never was has none. Warm-up is another load than the cell, and its times are service times.";
 const NO_P99 = "Of the warm-up the record has no 99th percentile: choose p50 or max to see it.";
 
-const KINDS = ["scheduled", "correct", "wrong", "declined", "refused", "broken", "timed_out", "unfinished", "unsent"] as const;
+const KINDS = [
+  "scheduled",
+  "correct",
+  "wrong",
+  "declined",
+  "refused",
+  "broken",
+  "timed_out",
+  "unfinished",
+  "unsent",
+] as const;
 
 /** The same latencies, each trial a row. */
-function ByColour({ courses, quantile, word, stretch, zoom }: { courses: Course[]; quantile: Quantile; word: string; stretch: Stretch | null; zoom: (by: number | null) => void }) {
-  const rows = courses.map(({ trial, measurement: { seconds } }) => ({ contender: trial.contender, label: label(trial), valid: trial.valid, t_s: seconds.t_s, values: seconds[quantile] }));
+function ByColour({
+  courses,
+  quantile,
+  word,
+  stretch,
+  zoom,
+}: {
+  courses: Course[];
+  quantile: Quantile;
+  word: string;
+  stretch: Stretch | null;
+  zoom: (by: number | null) => void;
+}) {
+  const rows = courses.map(({ trial, measurement: { seconds } }) => ({
+    contender: trial.contender,
+    label: label(trial),
+    valid: trial.valid,
+    t_s: seconds.t_s,
+    values: seconds[quantile],
+  }));
   const name = `${word}, ${QUANTILES.find((q) => q.value === quantile)!.text}`;
   return (
     <div class="by-colour" data-chart>
       <Heat rows={rows} name={name} unit="ms" stretch={stretch} zoom={zoom} />
-      <DataTable title={`${name}, second by second`} columns={["Trial", "Time, s", `${name}, ms`]} rows={() => rows.flatMap((r) => r.t_s.map((t, i) => [r.label, t, r.values[i]]))} />
+      <DataTable
+        title={`${name}, second by second`}
+        columns={["Trial", "Time, s", `${name}, ms`]}
+        rows={() => rows.flatMap((r) => r.t_s.map((t, i) => [r.label, t, r.values[i]]))}
+      />
     </div>
   );
 }
@@ -207,7 +361,14 @@ function Counts({ courses }: { courses: Course[] }) {
     <DataTable
       alone
       title="what became of the requests, and the load generator, trial by trial"
-      columns={["Trial", "Place of the cell", ...KINDS.map((k) => k.replace("_", " ")), "Generator CPU %", "Generator lag p99 µs", "Most in flight"]}
+      columns={[
+        "Trial",
+        "Place of the cell",
+        ...KINDS.map((k) => k.replace("_", " ")),
+        "Generator CPU %",
+        "Generator lag p99 µs",
+        "Most in flight",
+      ]}
       rows={() =>
         courses.map(({ trial, measurement: m }) => [
           label(trial),

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { phases, WholeTrial, type Measure } from "../charts/trial";
+import { type Measure, phases, WholeTrial } from "../charts/trial";
 import { count, duration } from "../format";
 import { Name } from "../identity";
 import type { Fault, Trial } from "../page";
@@ -11,7 +11,17 @@ const MEASURES: { value: Measure; text: string; unit: string }[] = [
   { value: "p99_ms", text: "99th percentile", unit: "ms" },
   { value: "max_ms", text: "longest", unit: "ms" },
 ];
-const COUNTS = ["scheduled", "correct", "wrong", "declined", "refused", "broken", "timed_out", "unfinished", "unsent"] as const;
+const COUNTS = [
+  "scheduled",
+  "correct",
+  "wrong",
+  "declined",
+  "refused",
+  "broken",
+  "timed_out",
+  "unfinished",
+  "unsent",
+] as const;
 
 /** The address of a trial within the page. */
 export const address = (t: Trial): string => `trial-${t.block}-${t.position}`;
@@ -28,7 +38,15 @@ export function useTrial(trials: Trial[]): Trial | null {
 }
 
 /** All that the record holds of one trial. */
-export function OneTrial({ trial, trials, faults }: { trial: Trial; trials: Trial[]; faults: Fault[] }) {
+export function OneTrial({
+  trial,
+  trials,
+  faults,
+}: {
+  trial: Trial;
+  trials: Trial[];
+  faults: Fault[];
+}) {
   const [measure, setMeasure] = useState<Measure>("rate_per_s");
   const box = useRef<HTMLElement>(null);
   const head = useRef<HTMLHeadingElement>(null);
@@ -41,7 +59,9 @@ export function OneTrial({ trial, trials, faults }: { trial: Trial; trials: Tria
   const own = faults.filter((f) => f.where === place || f.where.startsWith(`${place}, `));
   const order = [...trials].sort((a, b) => a.block - b.block || a.position - b.position);
   const at = order.indexOf(trial);
-  const of = trials.filter((t) => t.contender === trial.contender).sort((a, b) => a.block - b.block);
+  const of = trials
+    .filter((t) => t.contender === trial.contender)
+    .sort((a, b) => a.block - b.block);
   const mine = of.indexOf(trial);
   const links: [text: string, to: Trial | undefined][] = [
     ["the trial before", order[at - 1]],
@@ -55,7 +75,14 @@ export function OneTrial({ trial, trials, faults }: { trial: Trial; trials: Tria
         <Name name={trial.contender} /> block {trial.block}, place {trial.position}
       </h3>
       <p class="links">
-        {links.map(([text, to]) => to && <a key={text} href={`#${address(to)}`}>{text}</a>)}
+        {links.map(
+          ([text, to]) =>
+            to && (
+              <a key={text} href={`#${address(to)}`}>
+                {text}
+              </a>
+            ),
+        )}
         <a href="#trials">all trials</a>
       </p>
       {!trial.valid && (
@@ -65,22 +92,42 @@ export function OneTrial({ trial, trials, faults }: { trial: Trial; trials: Tria
       )}
       <figure aria-label="The whole trial">
         <div class="picks">
-          <Pick label="Shown" value={measure} onPick={(m) => setMeasure(m as Measure)} options={MEASURES} />
+          <Pick
+            label="Shown"
+            value={measure}
+            onPick={(m) => setMeasure(m as Measure)}
+            options={MEASURES}
+          />
         </div>
         <p class="small">
-          {text}, {unit}, log scale; the first band is the start-up, the shaded one the warm-up, the dashed line the steady state. Warm-up is another load than the cells, and times there are service times.
+          {text}, {unit}, log scale; the first band is the start-up, the shaded one the warm-up, the
+          dashed line the steady state. Warm-up is another load than the cells, and times there are
+          service times.
         </p>
         <WholeTrial trial={trial} measure={measure} word={text} unit={unit} />
         <DataTable
           title={`${text} over the whole trial`}
-          columns={["Phase", "Time from the start, s", unit === "ms" ? `${text}, ms` : `${text} ${unit}`]}
-          rows={() => phases(trial, measure).flatMap((p) => p.t_s.map((t, i) => [p.name, t, p.values[i]]))}
+          columns={[
+            "Phase",
+            "Time from the start, s",
+            unit === "ms" ? `${text}, ms` : `${text} ${unit}`,
+          ]}
+          rows={() =>
+            phases(trial, measure).flatMap((p) => p.t_s.map((t, i) => [p.name, t, p.values[i]]))
+          }
         />
       </figure>
       <div class="columns">
         <div>
           <h4>Facts</h4>
-          <Facts facts={[{ name: "first right answer", value: duration(trial.ready_ms) }, { name: "steady", value: duration(trial.steady_ms) }, { name: "stop", value: trial.stop }, ...trial.facts]} />
+          <Facts
+            facts={[
+              { name: "first right answer", value: duration(trial.ready_ms) },
+              { name: "steady", value: duration(trial.steady_ms) },
+              { name: "stop", value: trial.stop },
+              ...trial.facts,
+            ]}
+          />
         </div>
         <div>
           <h4>Faults</h4>
@@ -103,9 +150,23 @@ export function OneTrial({ trial, trials, faults }: { trial: Trial; trials: Tria
       <DataTable
         title="what became of its requests"
         alone
-        columns={["Cell", "Place", ...COUNTS.map((k) => k.replace("_", " ")), "Generator CPU %", "Generator lag p99 µs", "Most in flight"]}
+        columns={[
+          "Cell",
+          "Place",
+          ...COUNTS.map((k) => k.replace("_", " ")),
+          "Generator CPU %",
+          "Generator lag p99 µs",
+          "Most in flight",
+        ]}
         rows={() =>
-          trial.measurements.map((m) => [m.cell, count(m.position), ...COUNTS.map((k) => count(m.counts[k])), m.generator.cpu_percent, m.generator.lag_p99_us, count(m.generator.in_flight_max)])
+          trial.measurements.map((m) => [
+            m.cell,
+            count(m.position),
+            ...COUNTS.map((k) => count(m.counts[k])),
+            m.generator.cpu_percent,
+            m.generator.lag_p99_us,
+            count(m.generator.in_flight_max),
+          ])
         }
       />
     </article>

@@ -10,13 +10,21 @@ export function TrialsSection({ trials, faults, fault_counts, skipped }: Props) 
   const excluded = trials.filter((t) => !t.valid);
   const chosen = useTrial(trials);
   return (
-    <Section id="trials" title="Trials and faults" lead="All trials in the order they ran: one row a block, its trials from left to right, each with its start-up time. Each leads to all that is recorded of it.">
+    <Section
+      id="trials"
+      title="Trials and faults"
+      lead="All trials in the order they ran: one row a block, its trials from left to right, each with its start-up time. Each leads to all that is recorded of it."
+    >
       <Strip trials={trials} chosen={chosen} />
       {chosen && <OneTrial trial={chosen} trials={trials} faults={faults} />}
       <div class="columns">
         <div>
           <h3>Faults</h3>
-          {faults.length === 0 ? <p class="empty">No fault was found.</p> : <Faults faults={faults} counts={fault_counts} />}
+          {faults.length === 0 ? (
+            <p class="empty">No fault was found.</p>
+          ) : (
+            <Faults faults={faults} counts={fault_counts} />
+          )}
         </div>
         <div>
           <h3>Excluded trials</h3>
@@ -75,7 +83,11 @@ function Faults({ faults, counts }: { faults: Fault[]; counts: Page["fault_count
           <FaultList faults={faults.slice(FIRST)} />
         </details>
       )}
-      <CopyTable title="faults" columns={["Kind", "Where", "Evidence", "Hint"]} rows={() => faults.map((f) => [f.kind, f.where, f.evidence, f.hint])} />
+      <CopyTable
+        title="faults"
+        columns={["Kind", "Where", "Evidence", "Hint"]}
+        rows={() => faults.map((f) => [f.kind, f.where, f.evidence, f.hint])}
+      />
     </>
   );
 }
@@ -117,8 +129,17 @@ function Strip({ trials, chosen }: { trials: Trial[]; chosen: Trial | null }) {
                   .filter((t) => t.block === block)
                   .sort((a, b) => a.position - b.position)
                   .map((t) => (
-                    <td key={t.position} class={t.valid ? "" : "excluded"} title={t.valid ? t.contender : `${t.contender}: excluded, ${t.reason}`}>
-                      <a class="who" href={`#${address(t)}`} aria-current={t === chosen ? "true" : undefined} aria-label={`${t.contender}, block ${t.block}${t.valid ? "" : ", excluded"}`}>
+                    <td
+                      key={t.position}
+                      class={t.valid ? "" : "excluded"}
+                      title={t.valid ? t.contender : `${t.contender}: excluded, ${t.reason}`}
+                    >
+                      <a
+                        class="who"
+                        href={`#${address(t)}`}
+                        aria-current={t === chosen ? "true" : undefined}
+                        aria-label={`${t.contender}, block ${t.block}${t.valid ? "" : ", excluded"}`}
+                      >
                         <Swatch name={t.contender} />
                         <bdi>{t.contender}</bdi>
                       </a>
@@ -137,7 +158,17 @@ function Strip({ trials, chosen }: { trials: Trial[]; chosen: Trial | null }) {
         title="trials"
         columns={["Contender", "Valid", "Why not", "Stop", "Block", "Position", "Start-up"]}
         texts={4}
-        rows={() => trials.map((t) => [t.contender, t.valid ? "yes" : "no", t.reason || null, t.stop, String(t.block), String(t.position), duration(t.ready_ms)])}
+        rows={() =>
+          trials.map((t) => [
+            t.contender,
+            t.valid ? "yes" : "no",
+            t.reason || null,
+            t.stop,
+            String(t.block),
+            String(t.position),
+            duration(t.ready_ms),
+          ])
+        }
       />
     </figure>
   );

@@ -1,32 +1,71 @@
-import { Beside, Ground, grounds, Interval, IntervalKey, other, Outcome, RatioAxis } from "../charts/interval";
+import {
+  Beside,
+  Ground,
+  grounds,
+  Interval,
+  IntervalKey,
+  Outcome,
+  other,
+  RatioAxis,
+} from "../charts/interval";
 import { band, ratioScale } from "../charts/scales";
 import { useNearer, Zoom } from "../charts/stretch";
 import { count, percent, unbroken, withUnit } from "../format";
 import { Name } from "../identity";
 import type { Verdict } from "../page";
-import { CellPicker, DataTable, Section, type CellChoice } from "../parts";
+import { type CellChoice, CellPicker, DataTable, Section } from "../parts";
 
 export function VerdictsSection({ verdicts, ...choice }: { verdicts: Verdict[] } & CellChoice) {
   const here = verdicts.filter((v) => v.cell === choice.cell?.name);
   const near = useNearer();
   const metrics = [...new Set(here.map((v) => v.metric))];
   return (
-    <Section id="verdicts" title="Verdicts" lead="Every contender against the baseline, metric by metric, from ratios taken within each block. What either of two intervals holds decides.">
+    <Section
+      id="verdicts"
+      title="Verdicts"
+      lead="Every contender against the baseline, metric by metric, from ratios taken within each block. What either of two intervals holds decides."
+    >
       <CellPicker {...choice} />
       {here.length === 0 ? (
         <p class="empty">No verdict stands for this cell.</p>
       ) : (
-        <figure class="forest" aria-label={`Verdicts in cell ${choice.cell?.name}: ratios to the baseline with intervals`}>
+        <figure
+          class="forest"
+          aria-label={`Verdicts in cell ${choice.cell?.name}: ratios to the baseline with intervals`}
+        >
           {metrics.map((metric) => (
-            <Metric key={metric} verdicts={here.filter((v) => v.metric === metric)} times={near.times} />
+            <Metric
+              key={metric}
+              verdicts={here.filter((v) => v.metric === metric)}
+              times={near.times}
+            />
           ))}
           <Zoom of={`verdicts in ${choice.cell?.name}`} {...near.props} />
-          <IntervalKey findings={["better", "worse", "equivalent", "undecided"]} confidences={here.filter((v) => v.ratio_low !== null).map((v) => v.confidence)}>
+          <IntervalKey
+            findings={["better", "worse", "equivalent", "undecided"]}
+            confidences={here.filter((v) => v.ratio_low !== null).map((v) => v.confidence)}
+          >
             <Beside />
           </IntervalKey>
           <DataTable
             title={`verdicts in ${choice.cell?.name}`}
-            columns={["Metric", "Contender", "Outcome", "Verdict", "Why undecided", "Ratio", "Low", "High", ...grounds.columns, "Value", "Baseline", "Unit", "Margin", "Blocks used", "Excluded"]}
+            columns={[
+              "Metric",
+              "Contender",
+              "Outcome",
+              "Verdict",
+              "Why undecided",
+              "Ratio",
+              "Low",
+              "High",
+              ...grounds.columns,
+              "Value",
+              "Baseline",
+              "Unit",
+              "Margin",
+              "Blocks used",
+              "Excluded",
+            ]}
             texts={5}
             rows={() =>
               here.map((v) => [
@@ -54,9 +93,18 @@ export function VerdictsSection({ verdicts, ...choice }: { verdicts: Verdict[] }
   );
 }
 
-/** One metric on an axis of its own: a start-up of a hundredth would squeeze every other interval to a dot. */
+/**
+ * One metric on an axis of its own: a start-up of a hundredth would squeeze every other interval to
+ * a dot.
+ */
 function Metric({ verdicts, times }: { verdicts: Verdict[]; times: number }) {
-  const ratios = verdicts.flatMap((v) => [v.ratio, v.ratio_low, v.ratio_high, ...(other(v) ?? []), ...band(v.margin)]);
+  const ratios = verdicts.flatMap((v) => [
+    v.ratio,
+    v.ratio_low,
+    v.ratio_high,
+    ...(other(v) ?? []),
+    ...band(v.margin),
+  ]);
   const scale = ratioScale(ratios, times);
   const drawn = verdicts.some((v) => v.ratio !== null);
   const { label, unit, lower_is_better: lower, baseline, baseline_value } = verdicts[0]!;
@@ -80,7 +128,11 @@ function Metric({ verdicts, times }: { verdicts: Verdict[]; times: number }) {
         <div class="forest-row" key={v.contender}>
           <Name name={v.contender} />
           {drawn ? (
-            <Interval of={{ ...v, other: other(v) }} scale={scale} label={`${v.label}, ${v.contender}: ${v.outcome}. ${v.phrase}`} />
+            <Interval
+              of={{ ...v, other: other(v) }}
+              scale={scale}
+              label={`${v.label}, ${v.contender}: ${v.outcome}. ${v.phrase}`}
+            />
           ) : (
             <span class="small no-ratio">no ratio</span>
           )}

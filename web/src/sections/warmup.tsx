@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import { Starts } from "../charts/starts";
-import { common, Course } from "../charts/windows";
+import { Course, common } from "../charts/windows";
 import { count, sig, withUnit } from "../format";
 import { Name, useLook } from "../identity";
 import type { Contender, Trial, WarmUp, WarmUpClass, Windows } from "../page";
@@ -32,11 +32,27 @@ interface Start {
   windows: Windows;
 }
 
-export function WarmUpSection({ warmups, trials, contenders }: { warmups: WarmUp[]; trials: Trial[]; contenders: Contender[] }) {
+export function WarmUpSection({
+  warmups,
+  trials,
+  contenders,
+}: {
+  warmups: WarmUp[];
+  trials: Trial[];
+  contenders: Contender[];
+}) {
   const hidden = useHidden();
   const [measure, setMeasure] = useState<Measure>("cpu_us");
-  const starts = useMemo(() => trials.flatMap((trial): Start[] => (trial.warmup && trial.warmup.t_s.length > 0 ? [{ trial, windows: trial.warmup }] : [])), [trials]);
-  const names = [...new Set([...warmups.map((w) => w.contender), ...starts.map((s) => s.trial.contender)])].filter((name) => !hidden.has(name) && starts.some((s) => s.trial.contender === name));
+  const starts = useMemo(
+    () =>
+      trials.flatMap((trial): Start[] =>
+        trial.warmup && trial.warmup.t_s.length > 0 ? [{ trial, windows: trial.warmup }] : [],
+      ),
+    [trials],
+  );
+  const names = [
+    ...new Set([...warmups.map((w) => w.contender), ...starts.map((s) => s.trial.contender)]),
+  ].filter((name) => !hidden.has(name) && starts.some((s) => s.trial.contender === name));
   const { unit } = MEASURES.find((m) => m.value === measure)!;
   return (
     <Section
@@ -52,24 +68,58 @@ export function WarmUpSection({ warmups, trials, contenders }: { warmups: WarmUp
             title="every start"
             columns={["Contender", "Valid", "Block", "First right answer, ms", "Steady, ms"]}
             texts={2}
-            rows={() => trials.map((t) => [t.contender, t.valid ? "yes" : "no", String(t.block), t.ready_ms, t.steady_ms])}
+            rows={() =>
+              trials.map((t) => [
+                t.contender,
+                t.valid ? "yes" : "no",
+                String(t.block),
+                t.ready_ms,
+                t.steady_ms,
+              ])
+            }
           />
         </figure>
       )}
-      {warmups.length === 0 && starts.length === 0 && <p class="empty">The record keeps nothing of the warm-up.</p>}
+      {warmups.length === 0 && starts.length === 0 && (
+        <p class="empty">The record keeps nothing of the warm-up.</p>
+      )}
       {warmups.length > 0 && <Cold warmups={warmups} />}
       {starts.length > 0 && (
         <figure class="starts" aria-label="The warm-up of every start">
           <div class="picks">
-            <Pick label="Every start" value={measure} onPick={(m) => setMeasure(m as Measure)} options={MEASURES} />
+            <Pick
+              label="Every start"
+              value={measure}
+              onPick={(m) => setMeasure(m as Measure)}
+              options={MEASURES}
+            />
           </div>
-          <p class="small">Block by block, shaded until the steady state; time and a log scale that a contender's starts share.</p>
+          <p class="small">
+            Block by block, shaded until the steady state; time and a log scale that a contender's
+            starts share.
+          </p>
           {names.map((name) => (
-            <Courses key={name} name={name} measure={measure} unit={unit} starts={starts.filter((s) => s.trial.contender === name)} />
+            <Courses
+              key={name}
+              name={name}
+              measure={measure}
+              unit={unit}
+              starts={starts.filter((s) => s.trial.contender === name)}
+            />
           ))}
           <DataTable
             title="warm-up, window by window"
-            columns={["Contender", "Class", "Block", "Steady after, s", "Time, s", "Throughput under load /s", "CPU µs/request", "Median ms", "Longest ms"]}
+            columns={[
+              "Contender",
+              "Class",
+              "Block",
+              "Steady after, s",
+              "Time, s",
+              "Throughput under load /s",
+              "CPU µs/request",
+              "Median ms",
+              "Longest ms",
+            ]}
             texts={2}
             rows={() =>
               starts.flatMap(({ trial, windows: w }) =>
@@ -93,7 +143,8 @@ export function WarmUpSection({ warmups, trials, contenders }: { warmups: WarmUp
   );
 }
 
-const classes = (w: WarmUp): string => w.classes.map((c) => `${count(c.count)} ${word(c.class)}`).join(", ") || "none";
+const classes = (w: WarmUp): string =>
+  w.classes.map((c) => `${count(c.count)} ${word(c.class)}`).join(", ") || "none";
 
 function Cold({ warmups }: { warmups: WarmUp[] }) {
   return (
@@ -104,11 +155,13 @@ function Cold({ warmups }: { warmups: WarmUp[] }) {
             <tr>
               <th scope="col">Contender</th>
               <th scope="col">Starts</th>
-              {["Steady after", "CPU µs/request, cold", "steady", "Longest ms, cold"].map((heading, i) => (
-                <th key={i} scope="col" class="number">
-                  {heading}
-                </th>
-              ))}
+              {["Steady after", "CPU µs/request, cold", "steady", "Longest ms, cold"].map(
+                (heading, i) => (
+                  <th key={i} scope="col" class="number">
+                    {heading}
+                  </th>
+                ),
+              )}
             </tr>
           </thead>
           <tbody>
@@ -129,14 +182,40 @@ function Cold({ warmups }: { warmups: WarmUp[] }) {
       </Scroll>
       <CopyTable
         title="cold against steady"
-        columns={["Contender", "Starts", "Steady after, s", "CPU µs/request, cold", "CPU µs/request, steady", "Longest ms, cold"]}
-        rows={() => warmups.map((w) => [w.contender, classes(w), w.steady_after_s, w.cold_cpu_us, w.steady_cpu_us, w.cold_max_ms])}
+        columns={[
+          "Contender",
+          "Starts",
+          "Steady after, s",
+          "CPU µs/request, cold",
+          "CPU µs/request, steady",
+          "Longest ms, cold",
+        ]}
+        rows={() =>
+          warmups.map((w) => [
+            w.contender,
+            classes(w),
+            w.steady_after_s,
+            w.cold_cpu_us,
+            w.steady_cpu_us,
+            w.cold_max_ms,
+          ])
+        }
       />
     </>
   );
 }
 
-function Courses({ name, measure, unit, starts }: { name: string; measure: Measure; unit: string; starts: Start[] }) {
+function Courses({
+  name,
+  measure,
+  unit,
+  starts,
+}: {
+  name: string;
+  measure: Measure;
+  unit: string;
+  starts: Start[];
+}) {
   const { colour } = useLook()(name);
   const range = common(starts.flatMap((s) => s.windows[measure]));
   const until = starts.reduce((all, s) => Math.max(all, s.windows.t_s.at(-1) ?? 0), 0);
@@ -144,14 +223,17 @@ function Courses({ name, measure, unit, starts }: { name: string; measure: Measu
     <div class="courses">
       <h3>
         <Name name={name} />
-        {range && <small>{`${withUnit(range[0], unit)} to ${withUnit(range[1], unit)}, over ${withUnit(until, "s")}`}</small>}
+        {range && (
+          <small>{`${withUnit(range[0], unit)} to ${withUnit(range[1], unit)}, over ${withUnit(until, "s")}`}</small>
+        )}
       </h3>
       {range === null ? (
         <p class="empty">Nothing was recorded.</p>
       ) : (
         <ul class="plain">
           {starts.map(({ trial, windows: w }) => {
-            const steady = w.steady_after_s === null ? "" : `, steady after ${withUnit(w.steady_after_s, "s")}`;
+            const steady =
+              w.steady_after_s === null ? "" : `, steady after ${withUnit(w.steady_after_s, "s")}`;
             return (
               <li key={`${trial.block} ${trial.position}`}>
                 <Course
@@ -164,7 +246,11 @@ function Courses({ name, measure, unit, starts }: { name: string; measure: Measu
                   label={`${name}, block ${trial.block}: ${word(w.class)}${steady}`}
                 />
                 <span class="small">
-                  {trial.block}: {[...(usual(w.class) ? [] : [word(w.class)]), ...(w.steady_after_s === null ? [] : [withUnit(w.steady_after_s, "s")])].join(", ")}
+                  {trial.block}:{" "}
+                  {[
+                    ...(usual(w.class) ? [] : [word(w.class)]),
+                    ...(w.steady_after_s === null ? [] : [withUnit(w.steady_after_s, "s")]),
+                  ].join(", ")}
                 </span>
               </li>
             );

@@ -1,9 +1,13 @@
 import type { Value } from "../csv";
 import { count, sig } from "../format";
-import type { WitnessLine, Witnesses } from "../page";
+import type { Witnesses, WitnessLine } from "../page";
 import { CopyTable, Scroll, Section } from "../parts";
 
-const COLUMNS: [heading: string, value: (line: WitnessLine) => number | null, shown?: (value: number | null) => string][] = [
+const COLUMNS: [
+  heading: string,
+  value: (line: WitnessLine) => number | null,
+  shown?: (value: number | null) => string,
+][] = [
   ["Reached /s", (l) => l.rate_per_s],
   ["Median ms", (l) => l.p50_ms],
   ["p99 ms", (l) => l.p99_ms],
@@ -15,8 +19,23 @@ const COLUMNS: [heading: string, value: (line: WitnessLine) => number | null, sh
 
 /** What is known, then each generator. */
 const rows = ({ truth, lines }: Witnesses): Value[][] => [
-  ...(truth ? [["known", truth.rate_per_s, truth.p50_ms, truth.p99_ms, ...COLUMNS.slice(3).map(() => null), null]] : []),
-  ...lines.map((line) => [line.generator, ...COLUMNS.map(([, value]) => value(line)), line.differs.join("; ")]),
+  ...(truth
+    ? [
+        [
+          "known",
+          truth.rate_per_s,
+          truth.p50_ms,
+          truth.p99_ms,
+          ...COLUMNS.slice(3).map(() => null),
+          null,
+        ],
+      ]
+    : []),
+  ...lines.map((line) => [
+    line.generator,
+    ...COLUMNS.map(([, value]) => value(line)),
+    line.differs.join("; "),
+  ]),
 ];
 
 /** What other generators say of the same load, with what is known of it. */
@@ -72,7 +91,11 @@ export function WitnessesSection({ witnesses }: { witnesses: Witnesses[] }) {
               </tbody>
             </table>
           </Scroll>
-          <CopyTable title={of.title} columns={["Generator", ...COLUMNS.map(([heading]) => heading), "Differs"]} rows={() => rows(of)} />
+          <CopyTable
+            title={of.title}
+            columns={["Generator", ...COLUMNS.map(([heading]) => heading), "Differs"]}
+            rows={() => rows(of)}
+          />
           <ul class="plain">
             {of.lines
               .filter((line) => line.differs.length > 0)

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
-import { chromium, type BrowserContext, type Page as Tab } from "playwright-core";
+import { type BrowserContext, chromium, type Page as Tab } from "playwright-core";
 import { expect, inject, test } from "vitest";
 import type { Page } from "../../src/page";
 import { filled } from "../fixture";
@@ -16,18 +16,33 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 /** where to leave pictures to look at, if anywhere */
 export const pictures = process.env.PICTURES;
 
-if (!found && process.env.CI) test("Chromium is there", () => expect.fail(`no Chromium at ${executablePath}; set CHROMIUM`));
-if (!found && !process.env.CI) console.warn(`SKIPPED: the page was not opened in a browser, for there is none at ${executablePath}. Set CHROMIUM.`);
+if (!found && process.env.CI)
+  test("Chromium is there", () => expect.fail(`no Chromium at ${executablePath}; set CHROMIUM`));
+if (!found && !process.env.CI)
+  console.warn(
+    `SKIPPED: the page was not opened in a browser, for there is none at ${executablePath}. Set CHROMIUM.`,
+  );
 
 const root = join(import.meta.dirname, "../../..");
 /** the command as it is built, if it is */
-export const command = [process.env.FACEOFF, join(root, "target/release/faceoff"), join(root, "target/debug/faceoff")].find((path) => path && existsSync(path));
+export const command = [
+  process.env.FACEOFF,
+  join(root, "target/release/faceoff"),
+  join(root, "target/debug/faceoff"),
+].find((path) => path && existsSync(path));
 
-if (found && !command && process.env.CI) test("the command is there", () => expect.fail("build target/release/faceoff, or set FACEOFF"));
-if (found && !command && !process.env.CI) console.warn("SKIPPED: no real record was opened, for there is no target/release/faceoff. Run make build, or set FACEOFF.");
+if (found && !command && process.env.CI)
+  test("the command is there", () => expect.fail("build target/release/faceoff, or set FACEOFF"));
+if (found && !command && !process.env.CI)
+  console.warn(
+    "SKIPPED: no real record was opened, for there is no target/release/faceoff. Run make build, or set FACEOFF.",
+  );
 
 /** What a run left on a virtual machine of two CPUs, as it stands in `record.jsonl`. */
-export const realRecord = () => brotliDecompressSync(readFileSync(join(import.meta.dirname, "../records/known-differences.jsonl.br")));
+export const realRecord = () =>
+  brotliDecompressSync(
+    readFileSync(join(import.meta.dirname, "../records/known-differences.jsonl.br")),
+  );
 
 export interface Opened {
   tab: Tab;
@@ -45,7 +60,15 @@ export class Browser {
     this.context = await chromium.launchPersistentContext(join(this.folder, "user"), {
       executablePath,
       headless: true,
-      args: ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+      args: [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+      ],
     });
   }
 
@@ -60,7 +83,12 @@ export class Browser {
   }
 
   /** A page: of a record, without one, or as it was made. */
-  async open(page: Page | string | null, width = 1280, colorScheme: "light" | "dark" = "light", hash = ""): Promise<Opened> {
+  async open(
+    page: Page | string | null,
+    width = 1280,
+    colorScheme: "light" | "dark" = "light",
+    hash = "",
+  ): Promise<Opened> {
     const html = readFileSync(built, "utf8");
     const file = join(this.folder, "page.html");
     writeFileSync(file, typeof page === "string" ? page : page ? filled(html, page) : html);
@@ -74,12 +102,20 @@ export class Browser {
     return this.arrive(url, (asked) => new URL(asked).origin === origin, width, colorScheme);
   }
 
-  private async arrive(url: string, mayAsk: (url: string) => boolean, width: number, colorScheme: "light" | "dark"): Promise<Opened> {
+  private async arrive(
+    url: string,
+    mayAsk: (url: string) => boolean,
+    width: number,
+    colorScheme: "light" | "dark",
+  ): Promise<Opened> {
     const tab = await this.context!.newPage();
     const complaints: string[] = [];
     tab.on("console", (m) => complaints.push(`${m.type()}: ${m.text()}`));
     tab.on("pageerror", (e) => complaints.push(`thrown: ${e.message}`));
-    tab.on("dialog", (d) => (complaints.push(`dialog: ${d.message()}`), void d.dismiss()));
+    tab.on("dialog", (d) => {
+      complaints.push(`dialog: ${d.message()}`);
+      void d.dismiss();
+    });
     tab.on("request", (r) => !mayAsk(r.url()) && complaints.push(`request: ${r.url()}`));
     await tab.setViewportSize({ width, height: 900 });
     await tab.emulateMedia({ colorScheme });
@@ -90,7 +126,9 @@ export class Browser {
   }
 
   /** What a browser makes of an SVG by itself. */
-  async picture(svg: string): Promise<{ root: string; errors: number; texts: number; shapes: number }> {
+  async picture(
+    svg: string,
+  ): Promise<{ root: string; errors: number; texts: number; shapes: number }> {
     const file = join(this.folder, "picture.svg");
     writeFileSync(file, svg);
     const tab = await this.context!.newPage();
@@ -101,7 +139,12 @@ export class Browser {
         return box.width + box.height > 0;
       });
       const root = document.documentElement.nodeName;
-      return { root, errors: document.querySelectorAll("parsererror").length, texts: document.querySelectorAll("text").length, shapes: drawn.length };
+      return {
+        root,
+        errors: document.querySelectorAll("parsererror").length,
+        texts: document.querySelectorAll("text").length,
+        shapes: drawn.length,
+      };
     });
     await tab.close();
     return shown;
@@ -109,9 +152,13 @@ export class Browser {
 }
 
 /** two frames: the resize observers and the canvases have had their turn */
-export const settled = (tab: Tab) => tab.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+export const settled = (tab: Tab) =>
+  tab.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+  );
 
-export const overflow = (tab: Tab) => tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+export const overflow = (tab: Tab) =>
+  tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
 /** How many colours each canvas has. */
 export const inked = (tab: Tab) =>
@@ -119,7 +166,8 @@ export const inked = (tab: Tab) =>
     all.map((c) => {
       const { data } = c.getContext("2d")!.getImageData(0, 0, c.width, c.height);
       const colours = new Set<number>();
-      for (let i = 0; i < data.length; i += 4) if (data[i + 3]! > 200) colours.add((data[i]! << 16) | (data[i + 1]! << 8) | data[i + 2]!);
+      for (let i = 0; i < data.length; i += 4)
+        if (data[i + 3]! > 200) colours.add((data[i]! << 16) | (data[i + 1]! << 8) | data[i + 2]!);
       return colours.size;
     }),
   );
@@ -128,7 +176,15 @@ export const inked = (tab: Tab) =>
 export async function violations(tab: Tab): Promise<string[]> {
   await tab.evaluate(axe);
   return tab.evaluate(async () => {
-    const { violations } = await (globalThis as unknown as { axe: typeof import("axe-core") }).axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] });
-    return violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(" | ")}`);
+    const { violations } = await (
+      globalThis as unknown as { axe: typeof import("axe-core") }
+    ).axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] });
+    return violations.map(
+      (v) =>
+        `${v.id}: ${v.nodes
+          .slice(0, 3)
+          .map((n) => n.html.slice(0, 120))
+          .join(" | ")}`,
+    );
   });
 }

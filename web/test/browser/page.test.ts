@@ -1,9 +1,9 @@
 // @vitest-environment node
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Browser, found, inked, overflow, pictures, settled, violations } from "./browser";
 import { crowd, forty, realistic } from "../fixture";
 import { bare, hostile } from "../hostile";
+import { Browser, found, inked, overflow, pictures, settled, violations } from "./browser";
 
 describe.skipIf(!found)("the built page, opened from a file", () => {
   const browser = new Browser();
@@ -15,19 +15,31 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     if (pictures) await tab.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
   }
 
-  for (const [scheme, width] of [["light", 1400], ["dark", 1400], ["light", 400], ["light", 360], ["dark", 360]] as const)
+  for (const [scheme, width] of [
+    ["light", 1400],
+    ["dark", 1400],
+    ["light", 400],
+    ["light", 360],
+    ["dark", 360],
+  ] as const)
     test(`a whole record, ${scheme}, ${width} px wide`, async () => {
       const { tab, complaints } = await open(realistic(), width, scheme);
       expect(await overflow(tab)).toBe(0);
 
-      const strips = await tab.$$eval("svg.interval", (all) => all.map((svg) => svg.querySelectorAll(".whisker line, .glyph").length));
+      const strips = await tab.$$eval("svg.interval", (all) =>
+        all.map((svg) => svg.querySelectorAll(".whisker line, .glyph").length),
+      );
       expect(strips.length).toBeGreaterThan(30);
       expect(strips.every((marks) => marks === 2)).toBe(true);
 
-      const curves = await tab.$$eval("#latency path.curve", (all) => all.map((p) => p.getBoundingClientRect().width));
+      const curves = await tab.$$eval("#latency path.curve", (all) =>
+        all.map((p) => p.getBoundingClientRect().width),
+      );
       expect(curves).toHaveLength(6);
       expect(Math.min(...curves)).toBeGreaterThan(100);
-      const courses = await tab.$$eval("svg.course", (all) => all.map((svg) => svg.getBoundingClientRect().width));
+      const courses = await tab.$$eval("svg.course", (all) =>
+        all.map((svg) => svg.getBoundingClientRect().width),
+      );
       expect(courses).toHaveLength(72);
       expect(Math.min(...courses)).toBeGreaterThan(75);
 
@@ -35,8 +47,14 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
       expect(colours).toHaveLength(6);
       expect(Math.min(...colours)).toBeGreaterThan(5);
 
-      const unnamed = await tab.$$eval('figure, svg[role="img"], [role="img"], [role="region"]', (all) =>
-        all.filter((e) => !e.getAttribute("aria-label") && !e.querySelector("figcaption, [aria-label]")).map((e) => e.outerHTML.slice(0, 80)),
+      const unnamed = await tab.$$eval(
+        'figure, svg[role="img"], [role="img"], [role="region"]',
+        (all) =>
+          all
+            .filter(
+              (e) => !e.getAttribute("aria-label") && !e.querySelector("figcaption, [aria-label]"),
+            )
+            .map((e) => e.outerHTML.slice(0, 80)),
       );
       expect(unnamed).toEqual([]);
 
@@ -50,7 +68,9 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     const { tab, complaints } = await open(realistic(), 360);
     for (const summary of await tab.$$("details.data > summary")) await summary.click();
     await settled(tab);
-    const rows = await tab.$$eval("details.data", (all) => all.map((d) => d.querySelectorAll("tbody tr").length));
+    const rows = await tab.$$eval("details.data", (all) =>
+      all.map((d) => d.querySelectorAll("tbody tr").length),
+    );
     expect(rows.length).toBeGreaterThanOrEqual(11);
     expect(Math.min(...rows)).toBeGreaterThan(0);
     expect(await overflow(tab)).toBe(0);
@@ -64,7 +84,9 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     await tab.keyboard.press("ArrowRight");
     await tab.keyboard.press("ArrowRight");
     await settled(tab);
-    const chosen = await tab.$$eval(".cell-picker input:checked", (all) => all.map((i) => (i as HTMLInputElement).value));
+    const chosen = await tab.$$eval(".cell-picker input:checked", (all) =>
+      all.map((i) => (i as HTMLInputElement).value),
+    );
     expect(chosen).toEqual(["closed-64", "closed-64", "closed-64"]);
     expect(await tab.textContent("#latency h2")).toBe("Service time by quantile");
     expect(complaints).toEqual([]);
@@ -91,7 +113,10 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
             darkest = Math.min(darkest, sum);
             lightest = Math.max(lightest, sum);
           }
-        return { paper: getComputedStyle(document.documentElement).backgroundColor, ink: (darkest + lightest) / 2 < 383 ? "dark" : "light" };
+        return {
+          paper: getComputedStyle(document.documentElement).backgroundColor,
+          ink: (darkest + lightest) / 2 < 383 ? "dark" : "light",
+        };
       });
     const light = await state();
     await tab.click("header button");
@@ -105,7 +130,8 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     await tab.setViewportSize({ width: 1040, height: 720 }); // A4 on its side, within the usual margins
     await settled(tab);
     expect(await overflow(tab)).toBe(0);
-    if (pictures) await tab.pdf({ path: join(pictures, "whole.pdf"), format: "A4", printBackground: true });
+    if (pictures)
+      await tab.pdf({ path: join(pictures, "whole.pdf"), format: "A4", printBackground: true });
     expect(complaints).toEqual([]);
     await tab.close();
   });
@@ -130,14 +156,21 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     await tab.close();
   });
 
-  for (const [name, make] of [["hostile", hostile], ["bare", bare]] as const)
+  for (const [name, make] of [
+    ["hostile", hostile],
+    ["bare", bare],
+  ] as const)
     for (const width of [1280, 360])
       test(`a ${name} record runs nothing, breaks nothing, ${width} px wide`, async () => {
         const { tab, complaints } = await open(make(), width);
-        await tab.$$eval("details.data > summary, #latency .legend button", (all) => all.forEach((e) => (e as HTMLElement).click()));
+        await tab.$$eval("details.data > summary, #latency .legend button", (all) => {
+          for (const e of all) (e as HTMLElement).click();
+        });
         await settled(tab);
         expect(await overflow(tab)).toBe(0);
-        expect(await tab.$$("img, iframe, object, [onerror], [onload], a[href^=javascript]")).toHaveLength(0);
+        expect(
+          await tab.$$("img, iframe, object, [onerror], [onload], a[href^=javascript]"),
+        ).toHaveLength(0);
         expect(await tab.$$eval("script", (all) => all.length)).toBe(2);
         expect(complaints).toEqual([]);
         await picture(tab, `${name}-${width}`);
@@ -148,12 +181,14 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     const { tab, complaints } = await open(realistic());
     await tab.focus('#time [role="slider"]');
     for (let i = 0; i < 3; i++) await tab.keyboard.press("ArrowRight");
-    const said = () => tab.$$eval("#time .charts .readout", (all) => all.map((e) => e.textContent ?? ""));
+    const said = () =>
+      tab.$$eval("#time .charts .readout", (all) => all.map((e) => e.textContent ?? ""));
     const third = await said();
     expect(third[0]).toMatch(/, block \d+.*, 3\.0 s: /);
     await tab.keyboard.press("ArrowDown");
     expect((await said())[0]!.split(", 3.0")[0]).not.toBe(third[0]!.split(", 3.0")[0]);
-    const drawn = () => tab.$$eval("#time canvas", (all) => all.map((c) => (c as HTMLCanvasElement).toDataURL()));
+    const drawn = () =>
+      tab.$$eval("#time canvas", (all) => all.map((c) => (c as HTMLCanvasElement).toDataURL()));
     await tab.keyboard.press("Escape");
     await settled(tab);
     const whole = await drawn();
@@ -169,7 +204,8 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
 
   test("time is stretched with the pointer in all six charts and the heat map, and stays while contenders come and go", async () => {
     const { tab, complaints } = await open(realistic());
-    const drawn = () => tab.$$eval("#time canvas", (all) => all.map((c) => (c as HTMLCanvasElement).toDataURL()));
+    const drawn = () =>
+      tab.$$eval("#time canvas", (all) => all.map((c) => (c as HTMLCanvasElement).toDataURL()));
     const box = () => tab.getAttribute("#time .heat svg[role=img]", "viewBox");
     const said = () => tab.textContent('#time .zoom [role="status"]');
     const over = tab.locator("#time .u-over").first();
@@ -214,7 +250,9 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
           band.remove();
           const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
           let found = 0;
-          for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255 && wanted.every((c, k) => Math.abs(data[i + k]! - c) < 2)) found += 1;
+          for (let i = 0; i < data.length; i += 4)
+            if (data[i + 3] === 255 && wanted.every((c, k) => Math.abs(data[i + k]! - c) < 2))
+              found += 1;
           return found;
         }),
       );
@@ -223,7 +261,10 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
       expect(await overflow(tab)).toBe(0);
       expect(await violations(tab)).toEqual([]);
       expect(complaints).toEqual([]);
-      if (pictures) await tab.locator("#time").screenshot({ path: join(pictures, `from-process-${scheme}.png`) });
+      if (pictures)
+        await tab
+          .locator("#time")
+          .screenshot({ path: join(pictures, `from-process-${scheme}.png`) });
       await tab.close();
     });
 
@@ -232,9 +273,17 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     await tab.evaluate(() => {
       const copied: string[] = [];
       Object.assign(globalThis, { copied });
-      navigator.clipboard.writeText = (text) => (copied.push(text), Promise.resolve());
+      navigator.clipboard.writeText = async (text) => {
+        copied.push(text);
+      };
     });
-    for (const section of ["#latency", "#curves", "#capacity", "#symptoms article:first-child", ".one-trial"]) {
+    for (const section of [
+      "#latency",
+      "#curves",
+      "#capacity",
+      "#symptoms article:first-child",
+      ".one-trial",
+    ]) {
       const svg = tab.locator(`${section} .plot > svg`).first();
       const shown = () => tab.locator(`${section} .zoom [role="status"]`).first().textContent();
       await svg.scrollIntoViewIfNeeded();
@@ -261,11 +310,13 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
       expect(await shown()).not.toBe(drawn);
       await tab.locator(`${section} .zoom button`, { hasText: "Zoom in" }).first().click();
     }
-    for (const section of ["#answer", "#verdicts", "#effects", "#warmup", "#decided"]) await tab.locator(`${section} .zoom button`).first().click();
+    for (const section of ["#answer", "#verdicts", "#effects", "#warmup", "#decided"])
+      await tab.locator(`${section} .zoom button`).first().click();
     await settled(tab);
     expect(await overflow(tab)).toBe(0);
     expect(await violations(tab)).toEqual([]);
-    for (const button of await tab.locator("button", { hasText: "Copy SVG" }).all()) await button.click();
+    for (const button of await tab.locator("button", { hasText: "Copy SVG" }).all())
+      await button.click();
     const copied = await tab.evaluate(() => (globalThis as unknown as { copied: string[] }).copied);
     expect(complaints).toEqual([]);
     await tab.close();
@@ -299,7 +350,12 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     await tab.locator(".strip a.who").nth(20).click();
     await tab.waitForFunction(() => document.activeElement?.id === "one-trial-title");
     expect(await tab.$$(".one-trial")).toHaveLength(1);
-    expect(await tab.$$eval(".one-trial path.curve", (all) => all.filter((p) => p.getAttribute("d")).length)).toBeGreaterThanOrEqual(5);
+    expect(
+      await tab.$$eval(
+        ".one-trial path.curve",
+        (all) => all.filter((p) => p.getAttribute("d")).length,
+      ),
+    ).toBeGreaterThanOrEqual(5);
     expect(await violations(tab)).toEqual([]);
     expect(complaints).toEqual([]);
     await tab.close();
@@ -310,9 +366,12 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     await tab.evaluate(() => {
       const copied: string[] = [];
       Object.assign(globalThis, { copied });
-      navigator.clipboard.writeText = (text) => (copied.push(text), Promise.resolve());
+      navigator.clipboard.writeText = async (text) => {
+        copied.push(text);
+      };
     });
-    for (const button of await tab.locator("button", { hasText: "Copy SVG" }).all()) await button.click();
+    for (const button of await tab.locator("button", { hasText: "Copy SVG" }).all())
+      await button.click();
     const copied = await tab.evaluate(() => (globalThis as unknown as { copied: string[] }).copied);
     expect(copied.length).toBeGreaterThanOrEqual(20);
     expect(complaints).toEqual([]);
@@ -345,12 +404,15 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     const { tab, complaints } = await open(forty());
     await tab.close();
     const took: number[] = [];
-    // The machine has other things to do now and then: the quickest of three says what the page needs.
+    // The machine has other things to do now and then: the quickest of three says what the page
+    // needs.
     for (let i = 0; i < 3; i++) {
       const { tab } = await open(forty());
       took.push(
         await tab.evaluate(() => {
-          const [navigation] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
+          const [navigation] = performance.getEntriesByType(
+            "navigation",
+          ) as PerformanceNavigationTiming[];
           return navigation!.domContentLoadedEventEnd;
         }),
       );
@@ -380,7 +442,10 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
       } catch {
         // trusted types refuse even the text
       }
-      return fetch("https://example.org/").then(() => true, () => "ran" in globalThis);
+      return fetch("https://example.org/").then(
+        () => true,
+        () => "ran" in globalThis,
+      );
     });
     expect(ran).toBe(false);
     expect(complaints.some((c) => c.includes("Content Security Policy"))).toBe(true);

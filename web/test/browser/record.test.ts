@@ -4,9 +4,21 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Browser, command, found, inked, overflow, pictures, realRecord, settled, violations } from "./browser";
+import {
+  Browser,
+  command,
+  found,
+  inked,
+  overflow,
+  pictures,
+  realRecord,
+  settled,
+  violations,
+} from "./browser";
 
-/** What a run left on a virtual machine of two CPUs, judged and shown by the command as it is built. */
+/**
+ * What a run left on a virtual machine of two CPUs, judged and shown by the command as it is built.
+ */
 describe.skipIf(!found || !command)("the page of a real record", () => {
   const browser = new Browser();
   let html = "";
@@ -25,7 +37,11 @@ describe.skipIf(!found || !command)("the page of a real record", () => {
   });
   afterAll(() => browser.stop());
 
-  for (const [scheme, width] of [["light", 1280], ["dark", 1280], ["light", 390]] as const)
+  for (const [scheme, width] of [
+    ["light", 1280],
+    ["dark", 1280],
+    ["light", 390],
+  ] as const)
     test(`draws every chart with data and nobody complains, ${scheme}, ${width} px wide`, async () => {
       const { tab, complaints } = await browser.open(html, width, scheme, "#trial-1-1");
       expect(await overflow(tab)).toBe(0);
@@ -34,9 +50,16 @@ describe.skipIf(!found || !command)("the page of a real record", () => {
       expect(await tab.textContent(".sentence")).toMatch(/control:cpu-210us/);
       expect(await tab.$$("#answer svg.interval .whisker")).not.toHaveLength(0);
       expect(await tab.$$("#believe .grounds > li")).toHaveLength(6);
-      expect(await tab.$$eval("#latency path.curve", (all) => all.every((p) => (p.getAttribute("d") ?? "").length > 20) && all.length)).toBe(5);
+      expect(
+        await tab.$$eval(
+          "#latency path.curve",
+          (all) => all.every((p) => (p.getAttribute("d") ?? "").length > 20) && all.length,
+        ),
+      ).toBe(5);
       expect(await tab.$$eval("#time .heat path", (all) => all.length)).toBeGreaterThan(0);
-      expect(await tab.$$("#warmup .strip-of-starts .mark")).toHaveLength(await tab.$$eval(".strip a.who", (all) => all.length));
+      expect(await tab.$$("#warmup .strip-of-starts .mark")).toHaveLength(
+        await tab.$$eval(".strip a.who", (all) => all.length),
+      );
       expect(await tab.$$(".one-trial .phase.cell")).toHaveLength(2);
       expect(Math.min(...(await inked(tab)))).toBeGreaterThan(3);
       expect(await violations(tab)).toEqual([]);
@@ -48,7 +71,9 @@ describe.skipIf(!found || !command)("the page of a real record", () => {
     const { tab, complaints } = await browser.open(html);
     for (const summary of await tab.$$("details.data > summary")) await summary.click();
     await settled(tab);
-    const rows = await tab.$$eval("details.data", (all) => all.map((d) => d.querySelectorAll("tbody tr").length));
+    const rows = await tab.$$eval("details.data", (all) =>
+      all.map((d) => d.querySelectorAll("tbody tr").length),
+    );
     expect(Math.min(...rows)).toBeGreaterThan(0);
     expect(complaints).toEqual([]);
     await tab.close();
@@ -58,7 +83,10 @@ describe.skipIf(!found || !command)("the page of a real record", () => {
 
   test.skipIf(!pictures)("is kept as the pictures of docs/page.md", async () => {
     const kept = { type: "jpeg", quality: 60 } as const;
-    for (const [name, scheme, width, height] of [["light", "light", 1200, 1500], ["phone", "light", 390, 1100]] as const) {
+    for (const [name, scheme, width, height] of [
+      ["light", "light", 1200, 1500],
+      ["phone", "light", 390, 1100],
+    ] as const) {
       const { tab } = await browser.open(html, width, scheme);
       await tab.setViewportSize({ width, height });
       await settled(tab);
@@ -67,7 +95,9 @@ describe.skipIf(!found || !command)("the page of a real record", () => {
     }
     const { tab } = await browser.open(html, 1200, "dark");
     await tab.locator("#time").scrollIntoViewIfNeeded();
-    await tab.locator("#time .charts").screenshot({ ...kept, path: join(pictures!, "page-dark.jpg") });
+    await tab
+      .locator("#time .charts")
+      .screenshot({ ...kept, path: join(pictures!, "page-dark.jpg") });
     await tab.emulateMedia({ media: "print" });
     await tab.setViewportSize({ width: 794, height: 1123 }); // A4 at 96 dots per inch
     await settled(tab);

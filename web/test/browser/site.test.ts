@@ -1,5 +1,5 @@
 // @vitest-environment node
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,10 @@ import { Browser, command, found, overflow, pictures, realRecord, violations } f
 
 const hostile = `"><img src=x onerror=alert(1)><script>alert(2)<\u2215script>`;
 
-/** The records of a folder as `faceoff serve` shows them: fourteen days, one that goes on, one that is up to no good. */
+/**
+ * The records of a folder as `faceoff serve` shows them: fourteen days, one that goes on, one that
+ * is up to no good.
+ */
 describe.skipIf(!found || !command)("the site of records", () => {
   const browser = new Browser();
   let folder = "";
@@ -23,14 +26,16 @@ describe.skipIf(!found || !command)("the site of records", () => {
       mkdirSync(join(records, id), { recursive: true });
       writeFileSync(join(records, id, file), text);
     };
-    put("day", "record.jsonl", lines.join("\n") + "\n");
-    const judged = execFileSync(command!, ["judge", join(records, "day"), "--format", "json"], { maxBuffer: 1 << 28 }).toString();
+    put("day", "record.jsonl", `${lines.join("\n")}\n`);
+    const judged = execFileSync(command!, ["judge", join(records, "day"), "--format", "json"], {
+      maxBuffer: 1 << 28,
+    }).toString();
     rmSync(join(records, "day"), { recursive: true });
     for (let day = 1; day <= 14; day++) {
       const id = `day-${String(day).padStart(2, "0")}`;
       const header = JSON.parse(lines[0]!);
       header.header.recorded_at = `2026-03-${String(day).padStart(2, "0")}T06:00:00Z`;
-      put(id, "record.jsonl", [JSON.stringify(header), ...lines.slice(1)].join("\n") + "\n");
+      put(id, "record.jsonl", `${[JSON.stringify(header), ...lines.slice(1)].join("\n")}\n`);
       const judgement = JSON.parse(judged);
       // from the ninth day on one metric is a fifth worse
       for (const v of judgement.verdicts)
@@ -46,18 +51,40 @@ describe.skipIf(!found || !command)("the site of records", () => {
       Object.assign(header.header.experiment, { name, question });
       return JSON.stringify(header);
     };
-    put(hostile, "record.jsonl", [renamed("hostile", hostile), ...lines.slice(1)].join("\n") + "\n");
-    // without its last trial and what follows, and just written: a run that goes on, and has this process measure that trial
+    put(
+      hostile,
+      "record.jsonl",
+      `${[renamed("hostile", hostile), ...lines.slice(1)].join("\n")}\n`,
+    );
+    // without its last trial and what follows, and just written: a run that goes on, and has this
+    // process measure that trial
     const at = lines.findLastIndex((line) => line.startsWith('{"trial"'));
-    put("going-on", "record.jsonl", [renamed("going-on", "Does it go on?"), ...lines.slice(1, at)].join("\n") + "\n");
+    put(
+      "going-on",
+      "record.jsonl",
+      `${[renamed("going-on", "Does it go on?"), ...lines.slice(1, at)].join("\n")}\n`,
+    );
     const { contender, block, measurements } = JSON.parse(lines[at]!).trial;
     const { cell, seconds } = measurements[0];
     const stat = readFileSync("/proc/self/stat", "utf8");
     const began_ticks = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
     const run = JSON.parse(lines[0]!).header.id;
-    const told = { schema: "faceoff.under-way.v1", run, process: { id: process.pid, began_ticks }, contender, block, doing: cell, cell, left_out: 0, seconds };
+    const told = {
+      schema: "faceoff.under-way.v1",
+      run,
+      process: { id: process.pid, began_ticks },
+      contender,
+      block,
+      doing: cell,
+      cell,
+      left_out: 0,
+      seconds,
+    };
     put("going-on", "under-way.json", JSON.stringify(told));
-    site = spawn(command!, ["serve", "records", "--listen", "127.0.0.1:0"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+    site = spawn(command!, ["serve", "records", "--listen", "127.0.0.1:0"], {
+      cwd: folder,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     url = await new Promise<string>((found, failed) => {
       site!.stdout!.once("data", (said: Buffer) => found(said.toString().trim()));
       site!.once("exit", () => failed(new Error("faceoff serve ended")));
@@ -75,10 +102,14 @@ describe.skipIf(!found || !command)("the site of records", () => {
     ["search", "?q=day-0", /9 of 16 records/],
     ["side-by-side", "compare?a=day-01&b=day-14", /another outcome|the intervals are apart/],
     ["over-time", "experiments/known-differences", /changed against the baseline with day-09/],
-    ["live", "records/going-on/live?still=1", /The trial under way: [^]*Verdicts so far/],
+    ["live", "records/going-on/live?still=1", /The trial under way: [\s\S]*Verdicts so far/],
     ["hostile", `records/${encodeURIComponent(hostile)}/live?still=1`, /onerror=alert/],
   ] as const;
-  for (const [scheme, width] of [["light", 1280], ["dark", 1280], ["light", 390]] as const)
+  for (const [scheme, width] of [
+    ["light", 1280],
+    ["dark", 1280],
+    ["light", 390],
+  ] as const)
     for (const [name, path, holds] of pages)
       test(`${name} is shown and nobody complains, ${scheme}, ${width} px wide`, async () => {
         const { tab, complaints } = await browser.visit(url + path, width, scheme);
@@ -90,27 +121,35 @@ describe.skipIf(!found || !command)("the site of records", () => {
         expect(await violations(tab)).toEqual([]);
         expect(complaints).toEqual([]);
         // those without more in their names stand in docs/serve.md
-        const kept = scheme === "light" && width === 1280 ? `serve-${name}.jpg` : `serve-${name}-${scheme}-${width}.jpg`;
-        if (pictures) await tab.screenshot({ type: "jpeg", quality: 60, path: join(pictures, kept) });
+        const kept =
+          scheme === "light" && width === 1280
+            ? `serve-${name}.jpg`
+            : `serve-${name}-${scheme}-${width}.jpg`;
+        if (pictures)
+          await tab.screenshot({ type: "jpeg", quality: 60, path: join(pictures, kept) });
         await tab.close();
       });
 
   test("every interval and every curve is drawn", async () => {
-    const live = await browser.visit(url + "records/going-on/live?still=1");
+    const live = await browser.visit(`${url}records/going-on/live?still=1`);
     expect(await live.tab.$$("svg.interval .whisker")).not.toHaveLength(0);
-    // the rate, and three of latency, of what is measured now and in each of two cells; within the axes, a dot where there is one second
-    const curves = await live.tab.$$eval("svg.plotted .curve, svg.plotted .point", (all) => all.map((one) => one.tagName));
+    // the rate, and three of latency, of what is measured now and in each of two cells; within the
+    // axes, a dot where there is one second
+    const curves = await live.tab.$$eval("svg.plotted .curve, svg.plotted .point", (all) =>
+      all.map((one) => one.tagName),
+    );
     expect(curves).toEqual(Array(12).fill("circle"));
-    for (const dot of await live.tab.$$("svg.plotted .point")) expect((await dot.boundingBox())!.width).toBeGreaterThan(3);
+    for (const dot of await live.tab.$$("svg.plotted .point"))
+      expect((await dot.boundingBox())!.width).toBeGreaterThan(3);
     await live.tab.close();
-    const time = await browser.visit(url + "experiments/known-differences");
+    const time = await browser.visit(`${url}experiments/known-differences`);
     expect(await time.tab.$$("svg.plotted a circle")).toHaveLength(14);
     expect(await time.tab.$$("svg.plotted .change")).toHaveLength(1);
     await time.tab.close();
   });
 
   test("two marked records are put side by side, and a record's page draws itself under its policy", async () => {
-    const { tab, complaints } = await browser.visit(url + "?q=day");
+    const { tab, complaints } = await browser.visit(`${url}?q=day`);
     await tab.check("input[name=a][value=day-03]");
     await tab.check("input[name=b][value=day-12]");
     await tab.click("text=side by side");

@@ -16,8 +16,12 @@ const { root, show, all, press, key } = stage();
 describe("reading", () => {
   test("null is no record; a torn or foreign one is said to be so", () => {
     expect(read("null")).toEqual({ problem: expect.stringContaining("holds no record") });
-    expect(read(`{"schema": "faceoff.page.v1"`)).toEqual({ problem: expect.stringContaining("not whole") });
-    expect(read(`{"schema": "faceoff.page.v9"}`)).toEqual({ problem: expect.stringContaining("faceoff.page.v9") });
+    expect(read(`{"schema": "faceoff.page.v1"`)).toEqual({
+      problem: expect.stringContaining("not whole"),
+    });
+    expect(read(`{"schema": "faceoff.page.v9"}`)).toEqual({
+      problem: expect.stringContaining("faceoff.page.v9"),
+    });
     expect(read(JSON.stringify(bare()))).toHaveProperty("page.question", "Nothing?");
   });
 
@@ -66,7 +70,9 @@ describe("a whole record", () => {
     expect(all("#verdicts .metric h3").map((e) => e.textContent)).toEqual(["start-up"]);
     for (const section of ["#latency", "#time"]) {
       expect(all(`${section} input[value="start"]`)).toHaveLength(0);
-      expect(root.querySelector<HTMLInputElement>(`${section} .cell-picker input:checked`)?.value).toBe("arrivals-200");
+      expect(
+        root.querySelector<HTMLInputElement>(`${section} .cell-picker input:checked`)?.value,
+      ).toBe("arrivals-200");
     }
     expect(all("#latency path.curve")).toHaveLength(6);
   });
@@ -75,7 +81,22 @@ describe("a whole record", () => {
     const page = realistic();
     const reason = "2 blocks of the 6 that a verdict needs";
     const [first] = page.verdicts;
-    show({ ...page, verdicts: [{ ...first!, outcome: "undecided", ratio: null, ratio_low: null, ratio_high: null, t: null, bootstrap: null, phrase: reason, reason }] });
+    show({
+      ...page,
+      verdicts: [
+        {
+          ...first!,
+          outcome: "undecided",
+          ratio: null,
+          ratio_low: null,
+          ratio_high: null,
+          t: null,
+          bootstrap: null,
+          phrase: reason,
+          reason,
+        },
+      ],
+    });
     const text = root.querySelector("#verdicts")!.textContent!;
     expect(text.split(reason)).toHaveLength(2);
     expect(text).toContain("no ratio");
@@ -101,8 +122,17 @@ describe("a whole record", () => {
   test("draws what each factor adds, a row each in a column a metric, and pairs where they do not add up", () => {
     const page = realistic();
     show(page);
-    expect(all("#effects .effects-name").map((e) => e.textContent)).toEqual(["security", "audit", "validator", "security and audit"]);
-    expect(all("#effects .effects-head b").map((e) => e.textContent)).toEqual(["CPU per request", "median latency", "99th percentile of latency"]);
+    expect(all("#effects .effects-name").map((e) => e.textContent)).toEqual([
+      "security",
+      "audit",
+      "validator",
+      "security and audit",
+    ]);
+    expect(all("#effects .effects-head b").map((e) => e.textContent)).toEqual([
+      "CPU per request",
+      "median latency",
+      "99th percentile of latency",
+    ]);
     expect(all("#effects .effect")).toHaveLength(10);
     expect(all("#effects .effect.open").length).toBeGreaterThan(2);
     expect(all("#effects title")[0]!.textContent).toContain("12.0\u00a0% of the mean");
@@ -117,22 +147,47 @@ describe("a whole record", () => {
     const [first] = page.sweeps;
     expect(all("#curves path.curve")).toHaveLength(first!.lines.length);
     expect(all("#curves .reach")).toHaveLength(first!.lines.flatMap((l) => l.points).length);
-    expect(root.querySelector("#curves .crossings")!.textContent).toBe(first!.crossings[0]!.sentence);
+    expect(root.querySelector("#curves .crossings")!.textContent).toBe(
+      first!.crossings[0]!.sentence,
+    );
     expect(all("#curves .pointer line")).toHaveLength(1);
     const drawn = () => all("#curves path.curve").map((e) => e.getAttribute("d"));
     const before = drawn();
     press(root.querySelector<HTMLElement>('#curves input[value="cpu_per_request"]')!);
     const cpu = drawn();
     expect(cpu).not.toEqual(before);
-    press(root.querySelector<HTMLElement>('#curves input[value="generated, 192 connections over size"]')!);
+    press(
+      root.querySelector<HTMLElement>(
+        '#curves input[value="generated, 192 connections over size"]',
+      )!,
+    );
     expect(drawn()).not.toEqual(cpu);
     expect(root.querySelector("#curves .crossings")).toBeNull();
-    show({ ...page, sweeps: [{ ...first!, turns: ["proxy-go-gin, c: CPU per request in turn 2 is 1.40 times that in turn 1: worse."] }] });
-    expect(all("#curves .crossings li").map((e) => e.textContent)).toEqual([expect.stringContaining("proxy-go-gin, c: CPU per request"), first!.crossings[0]!.sentence]);
+    show({
+      ...page,
+      sweeps: [
+        {
+          ...first!,
+          turns: [
+            "proxy-go-gin, c: CPU per request in turn 2 is 1.40 times that in turn 1: worse.",
+          ],
+        },
+      ],
+    });
+    expect(all("#curves .crossings li").map((e) => e.textContent)).toEqual([
+      expect.stringContaining("proxy-go-gin, c: CPU per request"),
+      first!.crossings[0]!.sentence,
+    ]);
     show(page);
     press(root.querySelector<HTMLElement>('#curves input[value="cpu_per_request"]')!);
-    press(root.querySelector<HTMLElement>('#curves input[value="generated, 192 connections over size"]')!);
-    expect(root.querySelector("#curves figure")!.getAttribute("aria-label")).toBe("CPU per request: generated, 192 connections over size");
+    press(
+      root.querySelector<HTMLElement>(
+        '#curves input[value="generated, 192 connections over size"]',
+      )!,
+    );
+    expect(root.querySelector("#curves figure")!.getAttribute("aria-label")).toBe(
+      "CPU per request: generated, 192 connections over size",
+    );
     show({ ...page, sweeps: [] });
     expect(root.querySelector("#curves")).toBeNull();
     expect(root.querySelector('nav a[href="#curves"]')).toBeNull();
@@ -144,10 +199,14 @@ describe("a whole record", () => {
     const [users, rates] = page.capacities;
     expect(all("#capacity path.curve")).toHaveLength(users!.lines.length);
     expect(all("#capacity .reach")).toHaveLength(users!.lines.filter((l) => l.low !== null).length);
-    expect(root.querySelector("#capacity .crossings")!.textContent).toContain("it did not come back");
+    expect(root.querySelector("#capacity .crossings")!.textContent).toContain(
+      "it did not come back",
+    );
     expect(root.querySelector("#capacity .legend")!.textContent).toContain("unknown");
     press(root.querySelector<HTMLElement>('#capacity input[value="highest-rate"]')!);
-    expect(root.querySelector("#capacity figure")!.getAttribute("aria-label")).toBe("Capacity of highest-rate");
+    expect(root.querySelector("#capacity figure")!.getAttribute("aria-label")).toBe(
+      "Capacity of highest-rate",
+    );
     expect(all("#capacity .reach")).toHaveLength(rates!.lines.length);
     expect(root.querySelector("#capacity .crossings")).toBeNull();
     show({ ...page, capacities: [] });
@@ -163,7 +222,9 @@ describe("a whole record", () => {
     expect(rows[0]).toBe("known50010–");
     expect(rows[3]).toContain("h2load498");
     expect(rows[3]).toContain("–");
-    expect(root.querySelector("#generators ul")!.textContent).toContain("oha: any status is an answer; it opens all its connections.");
+    expect(root.querySelector("#generators ul")!.textContent).toContain(
+      "oha: any status is an answer; it opens all its connections.",
+    );
     show({ ...page, witnesses: [] });
     expect(root.querySelector("#generators")).toBeNull();
     expect(root.querySelector('nav a[href="#generators"]')).toBeNull();
@@ -183,10 +244,16 @@ describe("a whole record", () => {
     const rows = all(".strip tr");
     expect(rows).toHaveLength(12);
     const third = [...rows[2]!.querySelectorAll("bdi")].map((e) => e.textContent);
-    expect(third).toEqual(page.trials.filter((t) => t.block === 3).sort((a, b) => a.position - b.position).map((t) => t.contender));
+    expect(third).toEqual(
+      page.trials
+        .filter((t) => t.block === 3)
+        .sort((a, b) => a.position - b.position)
+        .map((t) => t.contender),
+    );
     expect(all(".strip .excluded")).toHaveLength(2);
     for (const e of all(".strip .excluded")) expect(e.textContent).toContain("excluded");
-    for (const f of page.faults) expect(root.querySelector("#trials")!.textContent).toContain(f.hint);
+    for (const f of page.faults)
+      expect(root.querySelector("#trials")!.textContent).toContain(f.hint);
     expect(root.querySelector("#trials")!.textContent).toContain(page.skipped[0]!.reason);
   });
 
@@ -202,7 +269,10 @@ describe("a whole record", () => {
   });
 
   test("destroys the time charts it made", async () => {
-    const counts = (await import("uplot")).default as unknown as { made: number; destroyed: number };
+    const counts = (await import("uplot")).default as unknown as {
+      made: number;
+      destroyed: number;
+    };
     show(realistic());
     press(root.querySelector<HTMLElement>('#time input[value="arrivals-2000"]')!);
     act(() => render(null, root));
@@ -215,7 +285,15 @@ describe("the charts together", () => {
   test("a contender hidden at one chart is hidden in all, and comes back", () => {
     const page = realistic();
     show(page);
-    const drawn = () => ["#capacity path.curve", "#curves path.curve", "#latency path.curve", "#warmup .courses", "#warmup .strip-of-starts", "#time .heat-row"].map((s) => all(s).length);
+    const drawn = () =>
+      [
+        "#capacity path.curve",
+        "#curves path.curve",
+        "#latency path.curve",
+        "#warmup .courses",
+        "#warmup .strip-of-starts",
+        "#time .heat-row",
+      ].map((s) => all(s).length);
     const before = drawn();
     expect(before).toEqual([6, 6, 6, 6, 6, 6]);
     press(all("#latency .legend button")[1]!);
@@ -226,8 +304,11 @@ describe("the charts together", () => {
     press(hideAll!);
     expect(drawn()).toEqual([0, 0, 0, 0, 0, 0]);
     expect(all("#symptoms .picture")).toHaveLength(0);
-    for (const s of page.symptoms) expect(root.querySelector("#symptoms")!.textContent).toContain(s.kind);
-    expect(all("#verdicts svg.interval")).toHaveLength(page.verdicts.filter((v) => v.cell === "arrivals-200").length);
+    for (const s of page.symptoms)
+      expect(root.querySelector("#symptoms")!.textContent).toContain(s.kind);
+    expect(all("#verdicts svg.interval")).toHaveLength(
+      page.verdicts.filter((v) => v.cell === "arrivals-200").length,
+    );
     press(showAll!);
     expect(drawn()).toEqual(before);
   });
@@ -235,7 +316,10 @@ describe("the charts together", () => {
   test("values are read by keyboard, and said in words", () => {
     const page = realistic();
     show(page);
-    for (const [section, unit] of [["#latency", "ms"], ["#curves", "/s"]] as const) {
+    for (const [section, unit] of [
+      ["#latency", "ms"],
+      ["#curves", "/s"],
+    ] as const) {
       const plot = root.querySelector(`${section} [role="slider"]`)!;
       expect(plot.getAttribute("aria-valuetext")).toBe("no place chosen");
       key(plot, "Home");
@@ -265,7 +349,7 @@ describe("the charts together", () => {
   test("a table is copied with all its digits, and shown where it cannot be", async () => {
     const page = realistic();
     const written: string[] = [];
-    const clipboard = { writeText: (text: string) => (written.push(text), Promise.resolve()) };
+    const clipboard = { writeText: async (text: string) => void written.push(text) };
     vi.stubGlobal("navigator", { clipboard });
     try {
       show(page);
@@ -283,7 +367,9 @@ describe("the charts together", () => {
       expect(root.querySelector("#latency .copy")!.textContent).toContain("copied");
       clipboard.writeText = () => Promise.reject(new Error("not allowed"));
       await pressed();
-      expect(root.querySelector<HTMLTextAreaElement>("#latency .copy textarea")!.value).toBe(written[0]);
+      expect(root.querySelector<HTMLTextAreaElement>("#latency .copy textarea")!.value).toBe(
+        written[0],
+      );
     } finally {
       vi.unstubAllGlobals();
     }
@@ -293,14 +379,18 @@ describe("the charts together", () => {
     show(realistic());
     const tables = all("main .scroll table");
     expect(tables.length).toBeGreaterThan(6);
-    const buttons = tables.map((t) => t.closest(".scroll")!.nextElementSibling?.querySelector(".copy button")?.textContent);
+    const buttons = tables.map(
+      (t) => t.closest(".scroll")!.nextElementSibling?.querySelector(".copy button")?.textContent,
+    );
     expect(new Set(buttons)).toEqual(new Set(["Copy CSV"]));
   });
 
   test("what is copied of generators is what is known, what each says with all its digits, and how it differs", async () => {
     const page = realistic();
     const written: string[] = [];
-    vi.stubGlobal("navigator", { clipboard: { writeText: (text: string) => (written.push(text), Promise.resolve()) } });
+    vi.stubGlobal("navigator", {
+      clipboard: { writeText: async (text: string) => void written.push(text) },
+    });
     try {
       show(page);
       await act(async () => {
@@ -314,18 +404,29 @@ describe("the charts together", () => {
     const [generators, summary] = written.map((text) => text.trimEnd().split("\r\n"));
     const line = page.witnesses[0]!.lines[1]!;
     expect(generators![1]).toBe("known,500,10,,,,,,");
-    expect(generators![3]).toBe(`${line.generator},${line.rate_per_s},${line.p50_ms},${line.p99_ms},${line.failed_percent},${line.cpu_us_per_request},${line.memory_mb},${line.used},${line.differs.join("; ")}`);
+    expect(generators![3]).toBe(
+      `${line.generator},${line.rate_per_s},${line.p50_ms},${line.p99_ms},${line.failed_percent},${line.cpu_us_per_request},${line.memory_mb},${line.used},${line.differs.join("; ")}`,
+    );
     const row = page.table[0]!;
     expect(summary).toHaveLength(1 + page.table.length);
-    expect(summary![1]).toContain(`${row.cell},${row.contender},${row.samples},${row.deviation_ms},`);
+    expect(summary![1]).toContain(
+      `${row.cell},${row.contender},${row.samples},${row.deviation_ms},`,
+    );
   });
 
   test("every second of every trial has its colour", () => {
     const page = realistic();
     show(page);
-    const here = page.trials.flatMap((t) => t.measurements.filter((m) => m.cell === "arrivals-200"));
-    const coloured = all("#time .heat svg[role=img] path").reduce((sum, p) => sum + (p.getAttribute("d")!.match(/M/g)?.length ?? 0), 0);
-    expect(coloured).toBe(here.reduce((sum, m) => sum + m.seconds.p99_ms.filter((v) => v !== null).length, 0));
+    const here = page.trials.flatMap((t) =>
+      t.measurements.filter((m) => m.cell === "arrivals-200"),
+    );
+    const coloured = all("#time .heat svg[role=img] path").reduce(
+      (sum, p) => sum + (p.getAttribute("d")!.match(/M/g)?.length ?? 0),
+      0,
+    );
+    expect(coloured).toBe(
+      here.reduce((sum, m) => sum + m.seconds.p99_ms.filter((v) => v !== null).length, 0),
+    );
   });
 });
 
@@ -333,14 +434,26 @@ describe("believing", () => {
   test("what speaks for the answer and against it stands under it, with where it is shown", () => {
     const page = realistic();
     show(page);
-    expect(all("main > section").slice(0, 2).map((e) => e.id)).toEqual(["answer", "believe"]);
+    expect(
+      all("main > section")
+        .slice(0, 2)
+        .map((e) => e.id),
+    ).toEqual(["answer", "believe"]);
     const rows = all("#believe .grounds > li");
-    expect(rows.map((r) => r.querySelector(".outcome")!.textContent)).toEqual(["in order", "unknown or in part", "unknown or in part", "in order"]);
+    expect(rows.map((r) => r.querySelector(".outcome")!.textContent)).toEqual([
+      "in order",
+      "unknown or in part",
+      "unknown or in part",
+      "in order",
+    ]);
     page.believe.forEach((g, i) => {
       expect(rows[i]!.textContent!.replaceAll("\u00a0", " ")).toContain(g.sentence);
       expect(root.querySelector(rows[i]!.querySelector("a")!.getAttribute("href")!)).not.toBeNull();
     });
-    for (const n of page.notes) expect(root.querySelector("#believe .notes")!.textContent!.replaceAll("\u00a0", " ")).toContain(n);
+    for (const n of page.notes)
+      expect(
+        root.querySelector("#believe .notes")!.textContent!.replaceAll("\u00a0", " "),
+      ).toContain(n);
   });
 
   test("every check is listed, also one that could not look", () => {
@@ -358,7 +471,10 @@ describe("believing", () => {
   test("without claims the picture is that of the verdicts the sentence speaks of", () => {
     const page = realistic();
     show({ ...page, claims: [] });
-    const spoken = page.verdicts.filter((v) => v.contender === "proxy-go-gin" && ["cpu_us_per_request", "memory_mb"].includes(v.metric));
+    const spoken = page.verdicts.filter(
+      (v) =>
+        v.contender === "proxy-go-gin" && ["cpu_us_per_request", "memory_mb"].includes(v.metric),
+    );
     expect(all("#answer svg.interval")).toHaveLength(spoken.length);
     show({ ...page, claims: [], answer: { ...page.answer, subject: null } });
     expect(root.querySelector("#answer")!.textContent).toContain("states no claims");
@@ -371,7 +487,9 @@ describe("one trial", () => {
       location.hash = hash;
       dispatchEvent(new Event("hashchange"));
     });
-  afterEach(() => void (location.hash = ""));
+  afterEach(() => {
+    location.hash = "";
+  });
 
   test("each is reached by its place among all, and has an address of its own", () => {
     const page = realistic();
@@ -386,7 +504,9 @@ describe("one trial", () => {
     expect(shown.textContent).toContain(trial.reason);
     expect(shown.querySelectorAll(".phase.start, .phase.warmup")).toHaveLength(2);
     expect(shown.querySelectorAll(".phase.cell")).toHaveLength(trial.measurements.length);
-    expect(shown.textContent).toContain(page.faults.find((f) => f.where.includes(trial.contender))!.evidence);
+    expect(shown.textContent).toContain(
+      page.faults.find((f) => f.where.includes(trial.contender))!.evidence,
+    );
     expect(all(".strip [aria-current]")).toHaveLength(1);
     go("#trial-99-1");
     expect(root.querySelector(".one-trial")).toBeNull();
@@ -394,11 +514,15 @@ describe("one trial", () => {
 
   test("its parts follow each other also where an older record does not say when they began", () => {
     const [trial] = realistic().trials;
-    const older = { ...trial!, measurements: trial!.measurements.map((m) => ({ ...m, began_s: null })) };
+    const older = {
+      ...trial!,
+      measurements: trial!.measurements.map((m) => ({ ...m, began_s: null })),
+    };
     for (const t of [trial!, older]) {
       const all = phases(t, "rate_per_s");
       expect(all.map((p) => p.kind)).toEqual(["start", "warmup", "cell", "cell", "cell", "cell"]);
-      all.slice(1).forEach((p, i) => expect(p.from).toBeGreaterThanOrEqual(all[i]!.to - 1e-9));
+      for (const [i, p] of all.slice(1).entries())
+        expect(p.from).toBeGreaterThanOrEqual(all[i]!.to - 1e-9);
     }
     expect(phases({ ...trial!, ready_ms: null }, "rate_per_s")).toEqual([]);
   });
@@ -409,7 +533,9 @@ describe("one trial", () => {
     for (const t of page.trials.slice(0, 30)) {
       go(`#trial-${t.block}-${t.position}`);
       expect(all(".one-trial")).toHaveLength(1);
-      expect(root.querySelector(".one-trial")!.innerHTML).not.toMatch(/="[^"]*(NaN|Infinity)[^"]*"/);
+      expect(root.querySelector(".one-trial")!.innerHTML).not.toMatch(
+        /="[^"]*(NaN|Infinity)[^"]*"/,
+      );
     }
   });
 });
@@ -424,7 +550,8 @@ test("a hundred contenders are all there, and each can be alone", () => {
 });
 
 describe("how it was judged", () => {
-  const said = (selector: string) => root.querySelector(selector)!.textContent!.replaceAll("\u00a0", " ");
+  const said = (selector: string) =>
+    root.querySelector(selector)!.textContent!.replaceAll("\u00a0", " ");
 
   test("an interval says what decided it, at which confidence, and what checks it", () => {
     const page = realistic();
@@ -432,7 +559,8 @@ describe("how it was judged", () => {
     const here = page.verdicts.filter((v) => v.cell === "arrivals-200");
     const grounds = all("#verdicts .ground").map((e) => e.textContent!.replaceAll("\u00a0", " "));
     expect(grounds).toHaveLength(here.length);
-    here.forEach((v, i) => expect(grounds[i]).toMatch(new RegExp(`^97.8 % by ${v.decided_by}; sign flip p 0\\.`)));
+    for (const [i, v] of here.entries())
+      expect(grounds[i]).toMatch(new RegExp(`^97.8 % by ${v.decided_by}; sign flip p 0\\.`));
     expect(all("#verdicts .interval .other")).toHaveLength(here.length);
     expect(said("main")).not.toContain("95 % interval");
   });
@@ -460,7 +588,9 @@ describe("how it was judged", () => {
     expect(all(".look")).toHaveLength(3);
     expect(all(".look.taken")).toHaveLength(2);
     expect(said("#decided")).toContain("Stopped after 9 of 12 blocks");
-    expect(root.querySelector(".looks")!.getAttribute("aria-label")).toContain("after 9 blocks at 97.8\u00a0%, taken");
+    expect(root.querySelector(".looks")!.getAttribute("aria-label")).toContain(
+      "after 9 blocks at 97.8\u00a0%, taken",
+    );
   });
 
   test("the baseline against itself has an interval a cell and metric", () => {
@@ -481,7 +611,9 @@ describe("how it was judged", () => {
     const paths = all("svg.course path").map((e) => e.getAttribute("d"));
     press(root.querySelector<HTMLElement>('#warmup input[value="rate_per_s"]')!);
     expect(all("svg.course path").map((e) => e.getAttribute("d"))).not.toEqual(paths);
-    expect(all("svg.course .steady")).toHaveLength(page.trials.filter((t) => t.warmup!.steady_after_s !== null).length);
+    expect(all("svg.course .steady")).toHaveLength(
+      page.trials.filter((t) => t.warmup!.steady_after_s !== null).length,
+    );
   });
 
   test("a symptom has its sentence, its hint and its picture", () => {
@@ -498,7 +630,13 @@ describe("how it was judged", () => {
   test("a picture of one block shows its one value", () => {
     const page = realistic();
     const first = page.symptoms[0]!;
-    const picture = { ...first.picture, x: "block", bars: false, series: [{ name: "written", points: [[1, 62]] as [number, number][] }], marks: [] };
+    const picture = {
+      ...first.picture,
+      x: "block",
+      bars: false,
+      series: [{ name: "written", points: [[1, 62]] as [number, number][] }],
+      marks: [],
+    };
     show({ ...page, symptoms: [{ ...first, picture }] });
     expect(all(".picture circle.alone")).toHaveLength(1);
     expect(all(".picture .tick.middle").map((e) => e.textContent)).toEqual(["1"]);
@@ -521,11 +659,30 @@ describe("how it was judged", () => {
     expect(all("#audit tbody.flagged")).toHaveLength(2);
     expect(all("#audit .finding")).toHaveLength(3);
     const text = said("#audit");
-    for (const words of ["contradicts itself, 4 times", "inconsistent as a service time", "possible: 800/s", "a ramp-up of 400 s; or users", "Measured here"]) expect(text).toContain(words);
-    const here = page.table.find((row) => row.contender === page.contenders[0]!.name && row.cell === page.cells[0]!.name)!;
+    for (const words of [
+      "contradicts itself, 4 times",
+      "inconsistent as a service time",
+      "possible: 800/s",
+      "a ramp-up of 400 s; or users",
+      "Measured here",
+    ])
+      expect(text).toContain(words);
+    const here = page.table.find(
+      (row) => row.contender === page.contenders[0]!.name && row.cell === page.cells[0]!.name,
+    )!;
     expect(all("#audit tr.here")).toHaveLength(1);
-    expect([...all("#audit tr.here")[0]!.querySelectorAll("td")].map((td) => td.textContent)).toEqual([
-      "–", count(here.samples), sig(here.throughput_per_s), duration(here.average_ms), duration(here.deviation_ms), duration(here.min_ms), duration(here.max_ms), bytes(here.received_kb_per_s * 1000), bytes(here.average_bytes),
+    expect(
+      [...all("#audit tr.here")[0]!.querySelectorAll("td")].map((td) => td.textContent),
+    ).toEqual([
+      "–",
+      count(here.samples),
+      sig(here.throughput_per_s),
+      duration(here.average_ms),
+      duration(here.deviation_ms),
+      duration(here.min_ms),
+      duration(here.max_ms),
+      bytes(here.received_kb_per_s * 1000),
+      bytes(here.average_bytes),
     ]);
     show({ ...page, audit: null });
     expect(root.querySelector("#audit")).toBeNull();
@@ -534,7 +691,10 @@ describe("how it was judged", () => {
 
   test("faults are counted by kind before they are listed, and a long list is folded", () => {
     const page = realistic();
-    const faults = Array.from({ length: 30 }, (_, i) => ({ ...page.faults[0]!, where: `block ${i}` }));
+    const faults = Array.from({ length: 30 }, (_, i) => ({
+      ...page.faults[0]!,
+      where: `block ${i}`,
+    }));
     show({ ...page, faults, fault_counts: [{ kind: "steal", count: 30 }] });
     expect(said(".counts")).toBe("30 steal");
     expect(said("details.more summary")).toBe("22 more");

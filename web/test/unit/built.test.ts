@@ -23,8 +23,8 @@ test("the marker for the record stands in it once, verbatim", () => {
 test("the policy allows this script and this style by digest, and nothing else", () => {
   const policy = /<meta http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(html)?.[1];
   const digest = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-  const script = /<script type="module"[^>]*>([^]*?)<\/script>/.exec(html)![1]!;
-  const style = /<style[^>]*>([^]*?)<\/style>/.exec(html)![1]!;
+  const script = /<script type="module"[^>]*>([\s\S]*?)<\/script>/.exec(html)![1]!;
+  const style = /<style[^>]*>([\s\S]*?)<\/style>/.exec(html)![1]!;
   expect(policy?.split("; ")).toEqual([
     "default-src 'none'",
     `script-src ${digest(script)}`,

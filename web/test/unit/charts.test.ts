@@ -8,14 +8,20 @@ describe("a heat map's steps", () => {
   test("are even on a log scale, and every value has one", () => {
     const limits = steps([1, 128, null, 8])!;
     expect(limits).toHaveLength(8);
-    limits.forEach((limit, i) => expect(limit).toBeCloseTo(2 ** i));
+    for (const [i, limit] of limits.entries()) expect(limit).toBeCloseTo(2 ** i);
     expect([1, 1.9, 2.1, 8.1, 127, 128].map((v) => stepOf(v, limits))).toEqual([0, 0, 1, 3, 6, 6]);
   });
 
   test("of one value are wide enough to be told apart; of none there are none", () => {
     const limits = steps([5, 5])!;
     expect(limits.at(-1)! / limits[0]!).toBeCloseTo(1.5);
-    expect([null, 0, -1, Number.NaN, 1e301].map((v) => steps([v]))).toEqual([null, null, null, null, null]);
+    expect([null, 0, -1, Number.NaN, 1e301].map((v) => steps([v]))).toEqual([
+      null,
+      null,
+      null,
+      null,
+      null,
+    ]);
     expect(steps([1e-299, 1e299])!.every(Number.isFinite)).toBe(true);
   });
 });
@@ -29,19 +35,38 @@ test("the axis of quantiles may begin at a tail", () => {
 
 test("keys skip instants that other trials were sampled at", () => {
   const values = [null, 3, null, undefined, 5];
-  expect([next(values, -1, 1), next(values, 1, 1), next(values, 4, 1), next(values, 5, -1), next(values, 1, -1)]).toEqual([1, 4, 4, 4, 1]);
+  expect([
+    next(values, -1, 1),
+    next(values, 1, 1),
+    next(values, 4, 1),
+    next(values, 5, -1),
+    next(values, 1, -1),
+  ]).toEqual([1, 4, 4, 4, 1]);
 });
 
 describe("a copied table", () => {
   test("has numbers with all their digits, and nothing where nothing was", () => {
-    expect(asCsv(["a", "b, c"], [["x", 1 / 3], [null, undefined], ["–", Number.NaN]])).toBe('a,"b, c"\r\nx,0.3333333333333333\r\n,\r\n,\r\n');
+    expect(
+      asCsv(
+        ["a", "b, c"],
+        [
+          ["x", 1 / 3],
+          [null, undefined],
+          ["–", Number.NaN],
+        ],
+      ),
+    ).toBe('a,"b, c"\r\nx,0.3333333333333333\r\n,\r\n,\r\n');
   });
 
   test("loses the spaces that please the eye, and keeps quotes", () => {
-    expect(asCsv(["n"], [["12\u202f300"], ["5\u00a0ms"], ["\u22123"], ['say "no"']])).toBe('n\r\n12300\r\n5 ms\r\n-3\r\n"say ""no"""\r\n');
+    expect(asCsv(["n"], [["12\u202f300"], ["5\u00a0ms"], ["\u22123"], ['say "no"']])).toBe(
+      'n\r\n12300\r\n5 ms\r\n-3\r\n"say ""no"""\r\n',
+    );
   });
 
   test("hands no name to a spreadsheet as a formula", () => {
-    expect(asCsv(["n"], [["=1+1"], ["@x"], ["+x"], ["-x"], ["-3"]])).toBe("n\r\n'=1+1\r\n'@x\r\n'+x\r\n'-x\r\n-3\r\n");
+    expect(asCsv(["n"], [["=1+1"], ["@x"], ["+x"], ["-x"], ["-3"]])).toBe(
+      "n\r\n'=1+1\r\n'@x\r\n'+x\r\n'-x\r\n-3\r\n",
+    );
   });
 });

@@ -1,8 +1,25 @@
 import { describe, expect, test } from "vitest";
-import { bytes, confidence, count, duration, interval, percent, probability, short, sig, startUp, tick, unbroken, webAddress, withUnit } from "../../src/format";
+import {
+  bytes,
+  confidence,
+  count,
+  duration,
+  interval,
+  percent,
+  probability,
+  short,
+  sig,
+  startUp,
+  tick,
+  unbroken,
+  webAddress,
+  withUnit,
+} from "../../src/format";
 
 test("a contender that ran already was not started, and so was not never ready", () => {
-  expect(startUp({ ready_ms: { median: 1500, min: 20, max: 3000 } })).toBe("1.50\u00a0s (20\u00a0ms to 3\u00a0s)");
+  expect(startUp({ ready_ms: { median: 1500, min: 20, max: 3000 } })).toBe(
+    "1.50\u00a0s (20\u00a0ms to 3\u00a0s)",
+  );
   expect(startUp({ ready_ms: null })).toBe("never ready");
   expect(startUp({ ready_ms: null, reached: true })).toBe("not known: it ran already");
 });
@@ -19,7 +36,7 @@ describe("numbers", () => {
     [1000, "1\u202f000"],
     [12_345, "12\u202f300"],
     [1_234_567, "1\u202f230\u202f000"],
-    [-3.14159, "\u22123.14"],
+    [-3.21459, "\u22123.21"],
     [1.5e-7, "1.50e\u22127"],
     [1e300, "1.00e300"],
     [null, "–"],
@@ -54,7 +71,9 @@ describe("numbers", () => {
 });
 
 test("a number stays on the line of its unit", () => {
-  expect(unbroken("31 % of 5 ms (29.4 % to 32.8 %), 12 of 19 settle it")).toBe("31\u00a0% of 5\u00a0ms (29.4\u00a0% to 32.8\u00a0%), 12 of 19 settle it");
+  expect(unbroken("31 % of 5 ms (29.4 % to 32.8 %), 12 of 19 settle it")).toBe(
+    "31\u00a0% of 5\u00a0ms (29.4\u00a0% to 32.8\u00a0%), 12 of 19 settle it",
+  );
 });
 
 test("a long name is cut between characters", () => {
@@ -64,7 +83,14 @@ test("a long name is cut between characters", () => {
 
 test("only the web is linked to", () => {
   expect(webAddress("https://example.org/a")).toBe("https://example.org/a");
-  for (const bad of ["javascript:alert(1)", " https://x", "data:text/html,x", "file:///etc/passwd", null]) expect(webAddress(bad)).toBeNull();
+  for (const bad of [
+    "javascript:alert(1)",
+    " https://x",
+    "data:text/html,x",
+    "file:///etc/passwd",
+    null,
+  ])
+    expect(webAddress(bad)).toBeNull();
 });
 
 test.each([
@@ -77,5 +103,11 @@ test.each([
 ])("a confidence is told from certainty: %s", (x, text) => expect(confidence(x)).toBe(text));
 
 test("a p-value has two digits and an end", () => {
-  expect([0.03125, 0.0004883, 1, 3e-7, null].map(probability)).toEqual(["0.031", "0.00049", "1", "< 0.0001", "–"]);
+  expect([0.03125, 0.0004883, 1, 3e-7, null].map(probability)).toEqual([
+    "0.031",
+    "0.00049",
+    "1",
+    "< 0.0001",
+    "–",
+  ]);
 });

@@ -1,6 +1,18 @@
 import { describe, expect, test } from "vitest";
+import {
+  band,
+  ending,
+  latencyScale,
+  logTicks,
+  quantileName,
+  quantileScale,
+  quantileTicks,
+  ratioScale,
+  seen,
+  shownOf,
+  spread,
+} from "../../src/charts/scales";
 import { align } from "../../src/charts/series";
-import { band, ending, latencyScale, logTicks, quantileName, quantileScale, quantileTicks, ratioScale, seen, shownOf, spread } from "../../src/charts/scales";
 
 describe("the ratio axis", () => {
   test("1 stands in the middle, and a half is as far from it as the double", () => {
@@ -23,11 +35,14 @@ describe("the ratio axis", () => {
     expect([x(1e9), x(0), x(-1), x(1e-12)]).toEqual([100, 0, 0, 0]);
   });
 
-  test.each([1.2, 1.6, 2.5, 5, 12, 30, 500])("ticks lie on it, few enough for a phone: reach %s", (farthest) => {
-    const { ticks, reach } = ratioScale([farthest]);
-    expect(ticks.length).toBeLessThanOrEqual(7);
-    expect(ticks.every((t) => t <= reach && t >= 1 / reach)).toBe(true);
-  });
+  test.each([1.2, 1.6, 2.5, 5, 12, 30, 500])(
+    "ticks lie on it, few enough for a phone: reach %s",
+    (farthest) => {
+      const { ticks, reach } = ratioScale([farthest]);
+      expect(ticks.length).toBeLessThanOrEqual(7);
+      expect(ticks.every((t) => t <= reach && t >= 1 / reach)).toBe(true);
+    },
+  );
 
   test("comes nearer to 1, and still has ticks on both sides", () => {
     for (const times of [1, 2, 4, 8, 16, 32, 64]) {
@@ -58,7 +73,12 @@ describe("the quantile axis", () => {
   });
 
   test("it names quantiles as they are said", () => {
-    expect([0.5, 0.99, 0.999, 0.999999].map(quantileName)).toEqual(["50\u00a0%", "99\u00a0%", "99.9\u00a0%", "99.9999\u00a0%"]);
+    expect([0.5, 0.99, 0.999, 0.999999].map(quantileName)).toEqual([
+      "50\u00a0%",
+      "99\u00a0%",
+      "99.9\u00a0%",
+      "99.9999\u00a0%",
+    ]);
   });
 
   test("a place leads back to its quantile", () => {
@@ -102,13 +122,32 @@ describe("what a width shows", () => {
   });
 
   test("a line ends at its last point, or where it runs off", () => {
-    expect(ending([[0, 10], [80, 20]])).toEqual([80, 20]);
-    expect(ending([[60, 10], [140, 30]])).toEqual([100, 20]);
+    expect(
+      ending([
+        [0, 10],
+        [80, 20],
+      ]),
+    ).toEqual([80, 20]);
+    expect(
+      ending([
+        [60, 10],
+        [140, 30],
+      ]),
+    ).toEqual([100, 20]);
   });
 
   test("of a span: what of it is there", () => {
-    expect([shownOf(-20, 30), shownOf(40, 140), shownOf(-1, 101), shownOf(10, 20)]).toEqual([[0, 30], [40, 100], [0, 100], [10, 20]]);
-    expect([shownOf(-20, -10), shownOf(101, 120), shownOf(Number.NaN, 5)]).toEqual([null, null, null]);
+    expect([shownOf(-20, 30), shownOf(40, 140), shownOf(-1, 101), shownOf(10, 20)]).toEqual([
+      [0, 30],
+      [40, 100],
+      [0, 100],
+      [10, 20],
+    ]);
+    expect([shownOf(-20, -10), shownOf(101, 120), shownOf(Number.NaN, 5)]).toEqual([
+      null,
+      null,
+      null,
+    ]);
   });
 });
 
@@ -123,7 +162,11 @@ describe("labels", () => {
   });
 
   test("share the height when there are too many", () => {
-    const placed = spread(Array.from({ length: 50 }, () => 10), 16, 100);
+    const placed = spread(
+      Array.from({ length: 50 }, () => 10),
+      16,
+      100,
+    );
     expect(Math.min(...placed)).toBeGreaterThanOrEqual(-1e-9);
     expect(Math.max(...placed)).toBeLessThanOrEqual(100 + 1e-9);
   });

@@ -26,8 +26,17 @@ describe("the arithmetic of zoom", () => {
   });
 
   test("leaves the keys of the browser to the browser", () => {
-    const pressed = (key: string, ctrlKey = false) => stretchedBy({ key, ctrlKey, metaKey: false, altKey: false });
-    expect([pressed("+"), pressed("="), pressed("-"), pressed("0"), pressed("a"), pressed("toString"), pressed("+", true)]).toEqual([0.5, 0.5, 2, null, undefined, undefined, undefined]);
+    const pressed = (key: string, ctrlKey = false) =>
+      stretchedBy({ key, ctrlKey, metaKey: false, altKey: false });
+    expect([
+      pressed("+"),
+      pressed("="),
+      pressed("-"),
+      pressed("0"),
+      pressed("a"),
+      pressed("toString"),
+      pressed("+", true),
+    ]).toEqual([0.5, 0.5, 2, null, undefined, undefined, undefined]);
   });
 
   test("a heat map shows the seconds of the stretch, or all where none is in it", () => {
@@ -43,50 +52,75 @@ describe("the end of warm-up", () => {
 
   test("is a stretch where trials differ, with a mark for each that was steady", () => {
     expect(warmOf([])).toBeNull();
-    expect(warmOf([trial(8, 5), trial(14, null), trial(9, 7)])).toEqual({ ended: [8, 14], steady: [{ t: 5, colour: "var(--c1)" }, { t: 7, colour: "var(--c1)" }] });
+    expect(warmOf([trial(8, 5), trial(14, null), trial(9, 7)])).toEqual({
+      ended: [8, 14],
+      steady: [
+        { t: 5, colour: "var(--c1)" },
+        { t: 7, colour: "var(--c1)" },
+      ],
+    });
   });
 
   test("is drawn within what is shown, and what lies beyond is not", () => {
     const box = { left: 50, top: 10, width: 100, height: 80 };
-    const [beneath, above] = drawnWarm(warmOf([trial(8, 5), trial(14, 40)])!, box, (t) => 50 + 10 * t, (colour) => colour);
-    expect(beneath).toBe('<rect x="50" y="10" width="80" height="80" fill="var(--band)" opacity="1"/><rect x="130" y="10" width="20" height="80" fill="var(--band)" opacity="0.5"/>');
+    const [beneath, above] = drawnWarm(
+      warmOf([trial(8, 5), trial(14, 40)])!,
+      box,
+      (t) => 50 + 10 * t,
+      (colour) => colour,
+    );
+    expect(beneath).toBe(
+      '<rect x="50" y="10" width="80" height="80" fill="var(--band)" opacity="1"/><rect x="130" y="10" width="20" height="80" fill="var(--band)" opacity="0.5"/>',
+    );
     expect(above).toBe('<path d="M100,10v14" stroke="var(--c1)" stroke-width="1.5"/>');
-    expect(drawnWarm(warmOf([trial(8, 5)])!, box, (t) => 50 + 10 * (t - 20), (colour) => colour)).toEqual(["", ""]);
+    expect(
+      drawnWarm(
+        warmOf([trial(8, 5)])!,
+        box,
+        (t) => 50 + 10 * (t - 20),
+        (colour) => colour,
+      ),
+    ).toEqual(["", ""]);
   });
 });
 
 describe("zoom", () => {
-  const button = (section: string, text: string) => all(`${section} .zoom button`).find((b) => b.textContent === text)!;
-  const shown = (section: string) => root.querySelector(`${section} .zoom [role="status"]`)!.textContent;
+  const button = (section: string, text: string) =>
+    all(`${section} .zoom button`).find((b) => b.textContent === text)!;
+  const shown = (section: string) =>
+    root.querySelector(`${section} .zoom [role="status"]`)!.textContent;
   const drawn = (section: string) => all(`${section} .plot > svg`)[0]!.innerHTML;
 
-  test.each(["#latency", "#curves", "#capacity", "#symptoms", ".one-trial"])("the keys of time stretch the axis of %s too, and 0 shows all of it", (section) => {
-    const page = realistic();
-    location.hash = "#trial-1-1";
-    try {
-      show(page);
-      const plot = root.querySelector(`${section} [role="slider"]`)!;
-      const whole = drawn(section);
-      key(plot, "+");
-      const nearer = drawn(section);
-      expect(nearer).not.toBe(whole);
-      expect(nearer).not.toMatch(/="[^"]*(NaN|Infinity)[^"]*"/);
-      expect(shown(section)).toContain(" to ");
-      key(plot, "+");
-      expect(drawn(section)).not.toBe(nearer);
-      key(plot, "+", { ctrlKey: true });
-      key(plot, "-");
-      key(plot, "-");
-      key(plot, "-");
-      expect(drawn(section)).toBe(whole);
-      key(plot, "=");
-      key(plot, "0");
-      expect(drawn(section)).toBe(whole);
-      expect(shown(section)).toBe("");
-    } finally {
-      location.hash = "";
-    }
-  });
+  test.each(["#latency", "#curves", "#capacity", "#symptoms", ".one-trial"])(
+    "the keys of time stretch the axis of %s too, and 0 shows all of it",
+    (section) => {
+      const page = realistic();
+      location.hash = "#trial-1-1";
+      try {
+        show(page);
+        const plot = root.querySelector(`${section} [role="slider"]`)!;
+        const whole = drawn(section);
+        key(plot, "+");
+        const nearer = drawn(section);
+        expect(nearer).not.toBe(whole);
+        expect(nearer).not.toMatch(/="[^"]*(NaN|Infinity)[^"]*"/);
+        expect(shown(section)).toContain(" to ");
+        key(plot, "+");
+        expect(drawn(section)).not.toBe(nearer);
+        key(plot, "+", { ctrlKey: true });
+        key(plot, "-");
+        key(plot, "-");
+        key(plot, "-");
+        expect(drawn(section)).toBe(whole);
+        key(plot, "=");
+        key(plot, "0");
+        expect(drawn(section)).toBe(whole);
+        expect(shown(section)).toBe("");
+      } finally {
+        location.hash = "";
+      }
+    },
+  );
 
   test("arrows stay within what is shown, and zoom keeps the place", () => {
     show(realistic());
@@ -107,14 +141,17 @@ describe("zoom", () => {
     show(realistic());
     const plot = root.querySelector('#curves [role="slider"]')!;
     for (let i = 0; i < 3; i++) key(plot, "+");
-    const marks = all("#curves .plot .mark").map((mark) => parseFloat(mark.parentElement!.getAttribute("x")!));
+    const marks = all("#curves .plot .mark").map((mark) =>
+      parseFloat(mark.parentElement!.getAttribute("x")!),
+    );
     expect(marks).toHaveLength(6);
     expect(Math.min(...marks)).toBeGreaterThanOrEqual(0);
     expect(Math.max(...marks)).toBeLessThanOrEqual(100);
     for (let i = 0; i < 2; i++) key(plot, "+");
     expect(all("#curves .plot .mark")).toHaveLength(0);
     expect(all("#curves path.curve")).toHaveLength(6);
-    for (const path of all("#curves path.curve")) expect(path.getAttribute("d")).toMatch(/^M-.*L\d{4,}/);
+    for (const path of all("#curves path.curve"))
+      expect(path.getAttribute("d")).toMatch(/^M-.*L\d{4,}/);
   });
 
   test("it outlives a contender that is hidden, and ends with what the axis is of", () => {
@@ -124,7 +161,11 @@ describe("zoom", () => {
     expect(before).not.toBe("");
     press(all("#curves .legend button")[1]!);
     expect(shown("#curves")).toBe(before);
-    press(root.querySelector<HTMLElement>('#curves input[value="generated, 192 connections over size"]')!);
+    press(
+      root.querySelector<HTMLElement>(
+        '#curves input[value="generated, 192 connections over size"]',
+      )!,
+    );
     expect(shown("#curves")).toBe("");
   });
 
@@ -132,7 +173,13 @@ describe("zoom", () => {
     show(realistic());
     const plot = root.querySelector('#latency [role="slider"]')!;
     plot.querySelector("svg")!.getBoundingClientRect = () => ({ left: 0, width: 1000 }) as DOMRect;
-    const point = (type: string, clientX: number) => act(() => void plot.dispatchEvent(new PointerEvent(type, { clientX, button: 0, pointerType: "mouse", bubbles: true })));
+    const point = (type: string, clientX: number) =>
+      act(
+        () =>
+          void plot.dispatchEvent(
+            new PointerEvent(type, { clientX, button: 0, pointerType: "mouse", bubbles: true }),
+          ),
+      );
     point("pointerdown", 250);
     point("pointermove", 500);
     expect(all("#latency .drawn-up")).toHaveLength(1);
@@ -146,24 +193,30 @@ describe("zoom", () => {
     expect(shown("#latency")).toBe("");
   });
 
-  test.each(["#answer", "#verdicts", "#effects", "#warmup", "#decided"])("the axis of %s comes nearer by buttons, which keep the focus", (section) => {
-    show(realistic());
-    const axes = () => all(`${section} .ratio-axis`).map((e) => e.textContent).join(" | ");
-    const whole = axes();
-    expect(button(section, "All of it").getAttribute("aria-disabled")).toBe("true");
-    press(button(section, "Zoom in"));
-    press(button(section, "Zoom in"));
-    expect(axes()).not.toBe(whole);
-    expect(shown(section)).not.toBe("");
-    key(button(section, "Zoom in"), "0");
-    expect(axes()).toBe(whole);
-    press(button(section, "Zoom in"));
-    const back = button(section, "All of it");
-    back.focus();
-    press(back);
-    expect(axes()).toBe(whole);
-    expect(document.activeElement).toBe(back);
-  });
+  test.each(["#answer", "#verdicts", "#effects", "#warmup", "#decided"])(
+    "the axis of %s comes nearer by buttons, which keep the focus",
+    (section) => {
+      show(realistic());
+      const axes = () =>
+        all(`${section} .ratio-axis`)
+          .map((e) => e.textContent)
+          .join(" | ");
+      const whole = axes();
+      expect(button(section, "All of it").getAttribute("aria-disabled")).toBe("true");
+      press(button(section, "Zoom in"));
+      press(button(section, "Zoom in"));
+      expect(axes()).not.toBe(whole);
+      expect(shown(section)).not.toBe("");
+      key(button(section, "Zoom in"), "0");
+      expect(axes()).toBe(whole);
+      press(button(section, "Zoom in"));
+      const back = button(section, "All of it");
+      back.focus();
+      press(back);
+      expect(axes()).toBe(whole);
+      expect(document.activeElement).toBe(back);
+    },
+  );
 
   test("every button of it says of what, and no two alike", () => {
     show(realistic());
@@ -217,23 +270,35 @@ describe("time from the start of the process", () => {
       details.open = true;
       details.dispatchEvent(new Event("toggle"));
     });
-    return [...details.querySelectorAll("tbody tr")].map((r) => [...r.querySelectorAll("td")].map((d) => d.textContent!));
+    return [...details.querySelectorAll("tbody tr")].map((r) =>
+      [...r.querySelectorAll("td")].map((d) => d.textContent!),
+    );
   };
 
   test("has the warm-up before the cell, in the charts of what the record has of it", () => {
     const page = realistic();
     show({ ...page, trials: page.trials.slice(0, 3) });
-    expect(root.querySelector("#time")!.textContent).toContain("that was before the first second that is shown here");
+    expect(root.querySelector("#time")!.textContent).toContain(
+      "that was before the first second that is shown here",
+    );
     expect(rows(0).some(([name]) => name!.includes("warm-up"))).toBe(false);
     press(root.querySelector<HTMLElement>('#time input[value="process"]')!);
-    expect(root.querySelector("#time")!.textContent).toContain("The full shade ends where the first trial's warm-up did");
-    expect(root.querySelector("#time")!.textContent).toContain("Of the warm-up the record has no 99th percentile");
+    expect(root.querySelector("#time")!.textContent).toContain(
+      "The full shade ends where the first trial's warm-up did",
+    );
+    expect(root.querySelector("#time")!.textContent).toContain(
+      "Of the warm-up the record has no 99th percentile",
+    );
     const warm = rows(0).filter(([name]) => name!.endsWith(", warm-up"));
-    expect(warm).toHaveLength(page.trials.slice(0, 3).reduce((sum, t) => sum + t.warmup!.t_s.length, 0));
+    expect(warm).toHaveLength(
+      page.trials.slice(0, 3).reduce((sum, t) => sum + t.warmup!.t_s.length, 0),
+    );
     expect(rows(1).some(([name]) => name!.endsWith(", warm-up"))).toBe(false);
     press(root.querySelector<HTMLElement>('#time input[value="p50_ms"]')!);
     expect(rows(1).some(([name]) => name!.endsWith(", warm-up"))).toBe(true);
-    expect(root.querySelector("#time")!.textContent).not.toContain("Of the warm-up the record has no 99th percentile");
+    expect(root.querySelector("#time")!.textContent).not.toContain(
+      "Of the warm-up the record has no 99th percentile",
+    );
   });
 
   test("is not offered where nothing was warmed up", () => {
