@@ -110,7 +110,7 @@ const scenario = rate > 0
   : { executor: "constant-vus", vus, duration };
 export const options = { scenarios: { load: scenario }, summaryTrendStats: ["med"] };
 export default function () { http.get(__ENV.URL); }
-export function handleSummary(data) { return { stdout: JSON.stringify(data.metrics) }; }
+export function handleSummary(data) { return { stdout: JSON.stringify(data.metrics || data) }; }
 "#;
 
 /// What a tool says that it did.
@@ -149,7 +149,7 @@ impl Tool {
             Tool::Wrk2 => "build github.com/giltene/wrk2 and put its `wrk` on the PATH as `wrk2`",
             Tool::H2load => "apt-get install nghttp2-client",
             Tool::Oha => "cargo install oha --locked",
-            Tool::K6 => "go install go.k6.io/k6@latest",
+            Tool::K6 => "go install go.k6.io/k6/v2@latest",
             Tool::Ab => "apt-get install apache2-utils",
         }
     }
@@ -211,7 +211,7 @@ impl Tool {
                 command.args(["run", "--quiet", "--no-usage-report"]).arg(&files.k6);
                 String::new()
             }
-            // What h2load keeps at a rate is bursts, of which it prints no median.
+            // What h2load keeps at a rate is bursts.
             (Tool::Bare | Tool::Spin | Tool::Wrk | Tool::Wrk2 | Tool::H2load | Tool::Ab, _) => return None,
         };
         command.args(words.split_whitespace());
@@ -290,7 +290,10 @@ fn wrk_time_us(text: &str) -> Option<f64> {
 fn read_h2load(output: &str) -> Option<Counted> {
     let line = output.lines().find_map(|line| line.strip_prefix("requests: "))?;
     let count = |kind: &str| line.split(", ").find_map(|part| part.strip_suffix(kind)?.trim().parse::<u64>().ok());
-    Some(Counted { requests: count("succeeded")?, failed: count("failed")?, p50_us: None })
+    // Versions before 1.69 print no median.
+    let row = model::outputs::read("h2load", output.as_bytes()).ok()?.rows.into_iter().next()?;
+    let median = row.latency.quantiles.iter().find(|(percent, _)| *percent == 50.0);
+    Some(Counted { requests: count("succeeded")?, failed: count("failed")?, p50_us: median.map(|(_, figure)| figure.value() * 1e6) })
 }
 
 fn read_ab(output: &str) -> Option<Counted> {
@@ -312,12 +315,20 @@ fn read_oha(output: &str) -> Option<Counted> {
 }
 
 fn read_k6(output: &str) -> Option<Counted> {
-    let metrics: Value = serde_json::from_str(output).ok()?;
+    let summary: Value = serde_json::from_str(output).ok()?;
+    // A list where K6_NEW_MACHINE_READABLE_SUMMARY is set, else by name.
+    let list = summary["results"]["metrics"].as_array();
+    let values = |name: &str| match list {
+        Some(list) => list.iter().find(|metric| metric["name"] == name).map_or(&Value::Null, |metric| &metric["values"]),
+        None => &summary[name]["values"],
+    };
+    let failed = values("http_req_failed");
     Some(Counted {
-        requests: metrics["http_reqs"]["values"]["count"].as_u64()?,
-        // A rate of "failed": it passes where a request did fail.
-        failed: metrics["http_req_failed"]["values"]["passes"].as_u64()?,
-        p50_us: metrics["http_req_duration"]["values"]["med"].as_f64().map(|ms| ms * 1e3),
+        // A float in the list.
+        requests: values("http_reqs")["count"].as_f64()? as u64,
+        // A rate of "failed": it passes, or matches, where a request did fail.
+        failed: failed["passes"].as_u64().or_else(|| failed["matches"].as_u64())?,
+        p50_us: values("http_req_duration")["med"].as_f64().map(|ms| ms * 1e3),
     })
 }
 
@@ -341,6 +352,26 @@ mod tests {
         assert_eq!(read(Tool::K6, include_str!("../samples/k6.json")), (1_003, 0, Some(121.5)));
         assert_eq!(read(Tool::Bare, r#"{"requests":7,"seconds":1.0,"cpu_s":0.5}"#), (7, 0, None));
         assert_eq!(read(Tool::Spin, r#"{"requests":7,"latency_us":{"p50":27.5}}"#), (7, 0, Some(27.5)));
+    }
+
+    const H2LOAD: &str = "finished in 5.00s, 40012.60 req/s, 6.11MB/s
+requests: 200063 total, 200319 started, 200063 done, 200050 succeeded, 13 failed, 13 errored, 0 timeout
+                 min         max         median      p95         p99         mean        sd         +/- sd
+request     :       95us     31.40ms      5.88ms     11.02ms     15.73ms      6.20ms      2.40ms    71.90%
+TTFB        :     1.10ms      9.70ms      4.80ms      8.90ms      9.60ms      4.90ms      2.00ms    61.00%
+";
+
+    const K6: &str = r#"{"config":{"duration":10.0075,"execution":"local"},"metadata":{"k6_version":"2.2.0"},"results":{"metrics":[
+        {"contains":"default","name":"http_reqs","type":"counter","values":{"count":4000}},
+        {"contains":"time","name":"http_req_duration","type":"trend","values":{"avg":null,"max":null,"med":3.9,"min":null}},
+        {"contains":"default","name":"http_req_failed","type":"rate","values":{"matches":10,"rate":0.0025,"total":4000}}]},
+        "version":"1.0.0"}"#;
+
+    #[test]
+    fn outputs_of_newer_versions_are_read() {
+        let counted = |requests, failed, us| Ok(Counted { requests, failed, p50_us: Some(us) });
+        assert_eq!(Tool::H2load.read(H2LOAD), counted(200_050, 13, 5_880.0));
+        assert_eq!(Tool::K6.read(K6), counted(4_000, 10, 3_900.0));
     }
 
     #[test]

@@ -93,7 +93,8 @@ pub fn run(driver: Driver, task: &Task<'_>, translated: &Translated, means: &Mea
         std::fs::write(&path, text).map_err(|e| failed(format!("{} cannot be written: {e}", path.display()), "is the disk full?"))?;
     }
     let at_most = task.duration + task.timeout + BESIDES;
-    let call = |arguments: &[String]| call(driver, arguments, at_most, means);
+    let env = translated.env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let call = |arguments: &[String]| call(driver, arguments, &env, at_most, means);
     translated.prepare.iter().try_for_each(|arguments| call(arguments).map(drop))?;
     let usage = call(&translated.arguments)?;
     translated.sum_up.iter().try_for_each(|arguments| call(arguments).map(drop))?;
@@ -108,14 +109,20 @@ pub fn run(driver: Driver, task: &Task<'_>, translated: &Translated, means: &Mea
 }
 
 /// Calls it and waits for its end; what it uses is sampled.
-fn call(driver: Driver, arguments: &[String], at_most: Duration, means: &Means<'_>) -> Result<Usage, Trouble> {
+fn call(
+    driver: Driver,
+    arguments: &[String],
+    env: &BTreeMap<String, String>,
+    at_most: Duration,
+    means: &Means<'_>,
+) -> Result<Usage, Trouble> {
     let name = driver.name();
     let failed = |cause: String, hint: &str| Trouble::Failed { cause, log: last_lines(means.log, LOG_LINES), hint: hint.to_owned() };
     let command: Vec<String> = std::iter::once(means.program.display().to_string()).chain(arguments.iter().cloned()).collect();
     let spec = Spec {
         command: &command,
         folder: means.folder,
-        env: &BTreeMap::new(),
+        env,
         cpus: means.cpus,
         descriptors: None,
         log: means.log,

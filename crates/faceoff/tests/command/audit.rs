@@ -49,3 +49,27 @@ fn what_cannot_be_read_is_said() {
     folder.run(&["audit", "articles"]).expect(2).says("holds no articles/");
     folder.run(&["audit"]).expect(2);
 }
+
+const H2LOAD: &str = "finished in 4.00s, 30240.25 req/s, 4.61MB/s
+requests: 120961 total, 121153 started, 120961 done, 120961 succeeded, 0 failed, 0 errored, 0 timeout
+traffic: 18.46MB (19353760) total, 3.46MB (3628830) headers (space savings 88.10%), 11.54MB (12096100) data
+                 min         max         median      p95         p99         mean        sd         +/- sd
+request     :      180us     42.70ms      5.90ms     10.80ms     17.30ms      6.31ms      2.95ms    74.20%
+TTFB        :     1.90ms     11.20ms      6.40ms     10.60ms     11.10ms      6.52ms      2.60ms    58.33%
+";
+
+#[test]
+fn the_table_of_a_newer_h2load_is_audited() {
+    let folder = Folder::new();
+    let audit = |input: &str| {
+        let arguments = ["audit", "-", "--connections", "24", "--streams", "8", "--format", "json"];
+        let output = folder.faceoff(&arguments).write_stdin(input).output().unwrap();
+        (output.status.code(), serde_json::from_slice::<Value>(&output.stdout).unwrap())
+    };
+    let (code, told) = audit(H2LOAD);
+    assert_eq!((code, &told["rows"], &told["audits"][0]["tables"][0]["title"]), (Some(0), &1.into(), &"h2load".into()), "{told}");
+    let (code, told) = audit(&H2LOAD.replace(" 6.31ms", "16.31ms"));
+    let findings = told["audits"][0]["tables"][0]["findings"].as_array().unwrap();
+    let checks: Vec<&str> = findings.iter().filter_map(|finding| finding["check"].as_str()).collect();
+    assert_eq!((code, checks), (Some(3), vec!["little", "moments"]), "{told}");
+}

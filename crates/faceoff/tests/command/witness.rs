@@ -254,3 +254,22 @@ fn what_a_driver_cannot_do_is_said_of_the_file() {
     );
     says("", "kind = \"closed\", connections = 2, driver = \"wrk\"", "", "values that differ from pass to pass are not carried over");
 }
+
+/// Loads a server through a program that prints what a tool printed; the arguments choose the load.
+fn as_driven(driver: &str, prints: &str, more: &[&str]) -> Value {
+    let (server, folder) = (Server::start(), Folder::new());
+    let path = pretend(&folder, driver, prints, 0);
+    let arguments = [&["load", &server.1, "-d", "2s", "--driver", driver, "--format", "json"][..], more].concat();
+    let ran = Ran::from(folder.faceoff(&arguments).env("PATH", &path).output().unwrap()).expect(0);
+    serde_json::from_str::<Value>(&ran.out).unwrap()["reported"].clone()
+}
+
+#[test]
+fn the_table_of_a_newer_h2load_is_understood() {
+    let reported = as_driven("h2load", include_str!("../../src/commands/audit/samples/h2load-1.70.txt"), &["-c", "24"]);
+    let latency = &reported["latency_us"];
+    let near = |found: &Value, known: f64| found.as_f64().is_some_and(|found| (found / known - 1.0).abs() < 1e-6);
+    assert!(near(&reported["requests"], 120_961.0) && reported["errors"] == 0.0, "{reported}");
+    assert!(near(&latency["mean"], 6_310.0) && near(&latency["quantiles"]["p50"], 5_900.0), "{reported}");
+    assert!(near(&latency["quantiles"]["p95"], 10_800.0) && near(&latency["quantiles"]["p99"], 17_300.0), "{reported}");
+}

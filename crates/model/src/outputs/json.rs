@@ -1,4 +1,4 @@
-//! The summaries that oha, k6, JMeter and Gatling write for programs.
+//! The summaries that oha, k6, h2load, JMeter and Gatling write for programs.
 
 use super::{OHA_CUT_OFF, Output};
 use crate::article::{Figure, Row, Tool};
@@ -12,9 +12,17 @@ pub fn read(document: &Value) -> Option<Output> {
     if document["numberOfRequests"]["total"].is_number() {
         return Some(gatling(document));
     }
+    if document["measurements"]["performance"]["request"].is_object() {
+        return Some(h2load(&document["measurements"]));
+    }
+    if let Some(metrics) = document["results"]["metrics"].as_array() {
+        let named = metrics.iter().filter_map(|metric| Some((metric["name"].as_str()?.to_owned(), metric.clone())));
+        let metrics = Value::Object(named.collect());
+        return metrics["http_req_duration"].is_object().then(|| k6(&metrics, &document["config"]["duration"]));
+    }
     let metrics = if document["metrics"].is_object() { &document["metrics"] } else { document };
     if metrics["http_req_duration"].is_object() {
-        return Some(k6(metrics));
+        return Some(k6(metrics, &Value::Null));
     }
     let rows: Vec<Row> = document.as_object()?.values().filter(|entry| entry["sampleCount"].is_number()).map(jmeter).collect();
     (!rows.is_empty()).then_some(Output { tool: Tool::Jmeter, rows, hint: None, depth_unsaid: false })
@@ -75,8 +83,9 @@ fn oha(document: &Value) -> Output {
     }
 }
 
-/// As `--summary-export` writes it, or as `handleSummary` is given it.
-fn k6(metrics: &Value) -> Output {
+/// Reads metrics by name, as `--summary-export` writes them or `handleSummary` is given them. The summary that
+/// `--new-machine-readable-summary` asks for has a list of them, without rates but with the seconds that the run took.
+fn k6(metrics: &Value, seconds: &Value) -> Output {
     let of = |metric: &str, key: &str| {
         let metric = &metrics[metric];
         if metric["values"].is_object() { metric["values"][key].clone() } else { metric[key].clone() }
@@ -89,6 +98,9 @@ fn k6(metrics: &Value) -> Output {
         received: bytes(&of("data_received", "count"), 1.0),
         ..Row::default()
     };
+    row.duration = number(seconds, 1.0).map(|v| Figure::exact(v, format!("{} s", show_number(v))));
+    let per_s = row.samples.as_ref().zip(row.duration.as_ref()).map(|(n, seconds)| n.value() / seconds.value());
+    row.throughput = row.throughput.or_else(|| per_s.filter(|v| v.is_finite()).map(|v| Figure::exact(v, show_number(v))));
     row.load.users = of("vus_max", "max").as_u64().or_else(|| of("vus_max", "value").as_u64()).filter(|n| *n > 0);
     let failed = of("http_req_failed", "rate");
     let failed = if failed.is_number() { failed } else { of("http_req_failed", "value") };
@@ -107,6 +119,34 @@ fn k6(metrics: &Value) -> Output {
     }
     row.latency.quantiles.sort_by(|a, b| a.0.total_cmp(&b.0));
     Output { tool: Tool::K6, rows: vec![row], hint: None, depth_unsaid: false }
+}
+
+/// Reads what h2load writes with `--output-file`, in seconds and bytes.
+fn h2load(measurements: &Value) -> Output {
+    let mut row = Row {
+        name: "h2load".into(),
+        samples: count(&measurements["requests"]["done"]),
+        errors: count(&measurements["requests"]["failed"]),
+        duration: number(&measurements["duration"], 1.0).map(|v| Figure::exact(v, format!("{} s", show_number(v)))),
+        throughput: count(&measurements["request_per_second"]),
+        transfer: bytes(&measurements["bytes_per_second"], 1.0),
+        received: bytes(&measurements["traffic"]["total"], 1.0),
+        ..Row::default()
+    };
+    let request = &measurements["performance"]["request"];
+    row.latency.mean = time(&request["mean"], 1.0);
+    row.latency.deviation = time(&request["sd"], 1.0);
+    row.latency.min = time(&request["min"], 1.0);
+    row.latency.max = time(&request["max"], 1.0);
+    let values = request.as_object().into_iter().flatten();
+    let quantiles = values.filter_map(|(key, value)| {
+        let of = if key == "median" { Some(50.0) } else { percent(key) };
+        of.zip(time(value, 1.0))
+    });
+    row.latency.quantiles = quantiles.collect();
+    row.latency.quantiles.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let hint = "h2load writes neither its clients nor its streams into this file: name them with --connections N and --pipeline N";
+    Output { tool: Tool::H2load, rows: vec![row], hint: Some(hint), depth_unsaid: true }
 }
 
 /// Of all requests, as the report's `global_stats.json` has them in versions that write it: in whole milliseconds, with the quantiles of its usual settings.

@@ -81,3 +81,6 @@ fn find(text: &str) -> Option<Output> {
     }
     jmeter::summary(text).or_else(|| text::read(text))
 }
+
+#[cfg(test)]
+mod tests;

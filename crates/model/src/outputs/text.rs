@@ -2,8 +2,9 @@
 //!
 //! Line by line; what is not understood is left out, so a newer version loses a figure rather than the audit.
 
+use super::json::percent;
 use super::{OHA_CUT_OFF, Output, SOCKET_ERRORS};
-use crate::article::{Figure, Load, Row, Tool};
+use crate::article::{Figure, Latency, Load, Row, Tool};
 
 const NAME_CONNECTIONS: &str = "name its connections with --connections N";
 
@@ -11,7 +12,7 @@ pub fn read(text: &str) -> Option<Output> {
     if text.contains(" test @ ") && text.contains("Requests/sec:") {
         return Some(wrk(text));
     }
-    if text.contains("finished in ") && text.contains("time for request:") {
+    if text.contains("finished in ") && text.contains(" errored") {
         return Some(h2load(text));
     }
     if text.contains("Concurrency Level:") && text.contains("Time taken for tests:") {
@@ -165,10 +166,12 @@ fn hey_or_oha(text: &str) -> Output {
     Output { tool, rows: vec![row], hint: Some(NAME_CONNECTIONS), depth_unsaid: false }
 }
 
+/// Reads h2load's summary. Version 1.69 renamed the rows of its table and moved the columns, so both are found by name.
 fn h2load(text: &str) -> Output {
     let mut row = Row { name: "h2load".into(), ..Row::default() };
     let mut clients = 0u64;
     let mut streams = false;
+    let mut columns = Vec::new();
     for line in text.lines() {
         if let Some(words) = after(line, "spawning thread") {
             clients = clients.saturating_add(before(&words, "total").and_then(|n| n.parse().ok()).unwrap_or(0));
@@ -183,16 +186,38 @@ fn h2load(text: &str) -> Output {
             row.errors = before(&words, "failed").and_then(count);
         } else if let Some(words) = after(line, "traffic:") {
             row.received = words.first().and_then(|w| bytes(w));
-        } else if let Some(words) = after(line, "time for request:")
-            && let [min, max, mean, deviation, ..] = words[..]
-        {
-            let latency = &mut row.latency;
-            (latency.min, latency.max, latency.mean, latency.deviation) = (time(min), time(max), time(mean), time(deviation));
+        } else if let Some(headings) = h2load_columns(line) {
+            columns = headings;
+        } else if let Some((_, values)) = line.split_once(':').filter(|(name, _)| ["request", "time for request"].contains(&name.trim())) {
+            let values: Vec<&str> = values.split_whitespace().collect();
+            if values.len() == columns.len() {
+                columns.iter().zip(values).for_each(|(column, value)| h2load_latency(&mut row.latency, column, value));
+            }
         }
     }
+    row.latency.quantiles.sort_by(|a, b| a.0.total_cmp(&b.0));
     row.load = Load { connections: Some(clients).filter(|n| *n > 0), ..Load::default() };
     let hint = "h2load does not print its streams: name them with --pipeline N";
     Output { tool: Tool::H2load, rows: vec![row], hint: streams.then_some(hint), depth_unsaid: streams }
+}
+
+/// Finds the columns that a heading of h2load's table names, in their order.
+fn h2load_columns(line: &str) -> Option<Vec<String>> {
+    let columns: Vec<String> = line.replace("+/- sd", "+/-sd").split_whitespace().map(str::to_owned).collect();
+    let known = |column: &&String| ["min", "max", "median", "mean", "sd"].contains(&column.as_str()) || percent(column).is_some();
+    (!line.contains(':') && columns.iter().filter(known).count() >= 2).then_some(columns)
+}
+
+/// Takes over one value of h2load's table.
+fn h2load_latency(latency: &mut Latency, column: &str, value: &str) {
+    match column {
+        "min" => latency.min = time(value),
+        "max" => latency.max = time(value),
+        "mean" => latency.mean = time(value),
+        "sd" => latency.deviation = time(value),
+        "median" => latency.quantiles.extend(time(value).map(|figure| (50.0, figure))),
+        column => latency.quantiles.extend(percent(column).zip(time(value))),
+    }
 }
 
 fn ab(text: &str) -> Output {
@@ -223,12 +248,14 @@ fn ab(text: &str) -> Output {
     Output { tool: Tool::Ab, rows: vec![row], hint: None, depth_unsaid: false }
 }
 
-/// The summary of k6, whose kilobytes are 1,000 bytes.
+/// The summary of k6, whose kilobytes are 1,000 bytes. With `--summary-mode=full` groups and scenarios follow, which are parts of it.
 fn k6(text: &str) -> Output {
     let mut row = Row { name: "k6".into(), ..Row::default() };
-    for line in text.lines() {
+    let is_part = |line: &&str| ["█ GROUP:", "█ SCENARIO:"].iter().any(|title| line.trim_start().starts_with(title));
+    for line in text.lines().take_while(|line| !is_part(line)) {
         let Some((name, rest)) = line.split_once(':') else { continue };
-        let name = name.trim().trim_end_matches('.');
+        // Before a metric with thresholds some versions print whether they are met.
+        let name = name.trim_start_matches(['✓', '✗', ' ']).trim_end_matches('.');
         let words: Vec<&str> = rest.split_whitespace().collect();
         match name {
             "http_req_duration" => {
@@ -239,7 +266,7 @@ fn k6(text: &str) -> Output {
                         "min" => latency.min = time(value),
                         "max" => latency.max = time(value),
                         "med" => latency.quantiles.extend(time(value).map(|figure| (50.0, figure))),
-                        _ => latency.quantiles.extend(super::json::percent(key).zip(time(value))),
+                        _ => latency.quantiles.extend(percent(key).zip(time(value))),
                     }
                 }
                 row.latency.quantiles.sort_by(|a, b| a.0.total_cmp(&b.0));

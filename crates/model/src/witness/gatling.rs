@@ -53,6 +53,7 @@ pub(super) fn translate(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Trans
     differs.extend(trusts_anybody(task));
     Ok(Translated {
         files: vec![("Load.java".into(), plan)],
+        env: Vec::new(),
         prepare: Some(vec!["compile".into()]),
         arguments: vec!["run".into()],
         sum_up: Some(vec!["report".into()]),

@@ -76,7 +76,7 @@ impl Driver {
             Driver::Wrk2 => "build github.com/giltene/wrk2 and put its `wrk` on the PATH as `wrk2`",
             Driver::H2load => "on Debian: apt-get install nghttp2-client",
             Driver::Oha => "cargo install oha --locked",
-            Driver::K6 => "go install go.k6.io/k6@latest, and put its folder on the PATH",
+            Driver::K6 => "go install go.k6.io/k6/v2@latest, and put its folder on the PATH",
             Driver::Jmeter => "`mvn -q package` in witnesses/jmeter and put that folder on the PATH, or install JMeter 5.6",
             Driver::Gatling => "`mvn -q package` in witnesses/gatling and put that folder on the PATH",
         }
@@ -110,6 +110,8 @@ pub struct Task<'a> {
 pub struct Translated {
     /// Files in its folder: names and texts.
     pub files: Vec<(String, String)>,
+    /// Added to the environment of each call.
+    pub env: Vec<(&'static str, &'static str)>,
     /// Of a call before the load, which makes the plan ready: nothing of it is sampled.
     pub prepare: Option<Vec<String>>,
     /// Of the call that makes the load.
