@@ -1,3 +1,4 @@
+use super::side_by_side::{Groups, held, in_groups};
 use super::{VERSION, cache, contenders, lock};
 use crate::Format;
 use crate::exit::{Error, FAILED};
@@ -13,14 +14,16 @@ use model::record::{Failure, Skipped};
 use model::system::{Contender, Kind};
 use model::units::show_duration;
 use model::workload::Workload;
-use runner::database::Means;
+use runner::database::{Means, own_server};
 use runner::needs::Tools;
 use runner::place::{Limits, Runner};
 use runner::start::{Running, Surroundings, start};
 use serde_json::json as value;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// What `faceoff check` is asked.
@@ -38,6 +41,10 @@ pub struct Options {
     /// What they run as: process, docker for containers of the engine that is here, or kubernetes for pods of the cluster that kubectl speaks to [default: process]
     #[arg(long, value_name = "RUNNER", value_parser = super::runner_kind)]
     runner: Option<RunnerKind>,
+    /// Build and check this many systems at a time. Variants of one system, and systems whose builds write into the same folder, are
+    /// still built and checked one after another. Starts that share the machine take longer
+    #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
+    jobs: u8,
     /// How to print
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -56,52 +63,84 @@ struct Upstream {
     running: Running,
 }
 
+/// What checks are to be done with.
+pub struct Wanted<'a> {
+    /// What proxies stand before, where that was said.
+    pub upstream: Option<&'a ContenderName>,
+    /// What everybody runs as.
+    pub kind: RunnerKind,
+    /// How many systems at a time.
+    pub jobs: usize,
+    /// How to print.
+    pub format: Format,
+}
+
 pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let stop = crate::signals::stop_flag();
     let contenders = contenders(catalog, &options.systems, options.all)?;
     let _lock = lock(&stop)?;
-    prove(catalog, contenders, options.upstream.as_ref(), options.runner.unwrap_or_default(), options.format, &stop)
+    let (kind, jobs) = (options.runner.unwrap_or_default(), options.jobs.into());
+    prove(catalog, contenders, Wanted { upstream: options.upstream.as_ref(), kind, jobs, format: options.format }, &stop)
 }
 
 /// Proves each, and says what came of it; whoever asks holds the machine's lock.
-pub fn prove(
-    catalog: &Catalog,
-    contenders: Vec<Contender>,
-    upstream: Option<&ContenderName>,
-    kind: RunnerKind,
-    format: Format,
-    stop: &AtomicBool,
-) -> Result<ExitCode, Error> {
+pub fn prove(catalog: &Catalog, contenders: Vec<Contender>, wanted: Wanted<'_>, stop: &AtomicBool) -> Result<ExitCode, Error> {
+    let mut where_they_run = model::experiment::Place::default();
+    where_they_run.run_as(wanted.kind);
+    let names: Vec<ContenderName> = contenders.iter().map(|contender| contender.name.clone()).collect();
+    let everybody = || names.iter().chain(wanted.upstream);
+    if wanted.jobs > 1
+        && (wanted.kind != RunnerKind::Process || everybody().any(|name| name.place().is_some_and(|(kind, _)| kind != RunnerKind::Process)))
+    {
+        let hint = "leave --jobs out, or check what runs as a process without the others";
+        return Err(Problems::plain("containers and pods are checked one at a time", hint).into());
+    }
     let cache = cache(catalog);
     let place = Place { catalog, cache: &cache, version: VERSION, stop };
     let work = cache.join("check").join(std::process::id().to_string());
-    let mut where_they_run = model::experiment::Place::default();
-    where_they_run.run_as(kind);
-    let mut checks = Checks {
+    let plan = Plan::make(catalog, contenders, wanted.upstream)?;
+    let groups = Groups::find(&plan.contenders);
+    let asked: Vec<Vec<usize>> =
+        groups.members.iter().map(|group| group.iter().copied().filter(|at| *at < names.len()).collect()).collect();
+    let asked: Vec<Vec<usize>> = asked.into_iter().filter(|group| !group.is_empty()).collect();
+    let shared = Shared {
+        gathered: groups.members.iter().map(|_| Mutex::default()).collect(),
         place,
-        tools: Tools::default(),
-        runner: runner::place::runner(&where_they_run, contenders.iter().map(|contender| &contender.name).chain(upstream))?,
+        plan,
+        groups,
         cpus: runner::cpus::usable(),
         work: &work,
-        upstream: None,
-        database: None,
-        show: Show::default(),
+        databases: Mutex::new(()),
+        show: Mutex::new(Show::default()),
     };
-    let mut outcomes = Vec::new();
-    for contender in contenders {
-        let name = contender.name.clone();
-        let outcome = checks.one(contender, upstream)?;
-        if format == Format::Text {
-            checks.show.say(&describe(&name, &outcome));
+    let told = Mutex::new(Told { outcomes: names.iter().map(|_| None).collect(), next: 0 });
+    let begin = |job: usize| {
+        let runner = runner::place::runner(&where_they_run, everybody())?;
+        let upstream_work = work.join(format!("upstream.{job}"));
+        Ok::<_, Error>(Checks { shared: &shared, tools: Tools::default(), runner, upstream_work, upstream: None, database: None })
+    };
+    let one = |checks: &mut Checks<'_>, at: usize| -> Result<(), Error> {
+        let outcome = checks.one(at)?;
+        let mut told = held(&told);
+        told.outcomes[at] = Some(outcome);
+        // In their order, whatever was done with first.
+        while let Some(Some(outcome)) = told.outcomes.get(told.next) {
+            if wanted.format == Format::Text {
+                held(&shared.show).say(&describe(&names[told.next], outcome));
+            }
+            told.next += 1;
         }
-        outcomes.push((name, outcome));
-    }
-    checks.show.done();
-    checks.stop_upstream();
+        Ok(())
+    };
+    let came = in_groups(&asked, wanted.jobs, stop, begin, one, |mut checks| checks.stop_upstream());
+    held(&shared.show).done();
     let _ = std::fs::remove_dir_all(&work);
+    came?;
+    let outcomes = told.into_inner().unwrap_or_else(PoisonError::into_inner).outcomes.into_iter().flatten();
+    let outcomes: Vec<(ContenderName, Outcome)> = names.into_iter().zip(outcomes).collect();
     let count = |pick: fn(&Outcome) -> bool| outcomes.iter().filter(|(_, o)| pick(o)).count();
     let failed = count(|o| matches!(o, Outcome::Failed(_)));
-    match format {
+    match wanted.format {
         Format::Json => json(&outcomes.iter().map(|(name, o)| to_json(name, o)).collect::<Vec<_>>()),
         Format::Text => line(&format!(
             "{} right, {} skipped, {failed} failed",
@@ -110,6 +149,13 @@ pub fn prove(
         )),
     }
     Ok(if failed > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+}
+
+/// What came of the checks so far.
+struct Told {
+    outcomes: Vec<Option<Outcome>>,
+    /// The first that has not been said.
+    next: usize,
 }
 
 fn describe(name: &ContenderName, outcome: &Outcome) -> String {
@@ -132,32 +178,107 @@ fn to_json(name: &ContenderName, outcome: &Outcome) -> serde_json::Value {
     }
 }
 
-struct Checks<'a> {
+/// Whom the checks need, known before the first build.
+struct Plan {
+    /// Those that are checked, then the upstreams and databases that these need besides.
+    contenders: Vec<Contender>,
+    /// Of each that is checked what it needs.
+    needs: Vec<Needs>,
+}
+
+/// What a check needs besides the contender itself.
+#[derive(Default)]
+struct Needs {
+    workloads: Vec<Workload>,
+    /// Its place in the plan.
+    upstream: Option<usize>,
+    database: Option<ContenderName>,
+}
+
+impl Plan {
+    /// Finds out what is needed, and whatever is wrong in files with it.
+    fn make(catalog: &Catalog, contenders: Vec<Contender>, upstream: Option<&ContenderName>) -> Result<Plan, Error> {
+        let tools = Tools::default();
+        let (asked, mut contenders, mut needs) = (contenders.len(), contenders, Vec::new());
+        for at in 0..asked {
+            let contender = contenders[at].clone();
+            let mut needed = Needs::default();
+            if contender.system.kind != Kind::Database && !contender.system.answers.is_empty() {
+                needed.workloads = workloads(catalog, &contender, &contender.system.answers)?;
+                // What cannot be built needs nobody.
+                if tools.of(&contender).iter().all(|tool| tool.version.is_some()) {
+                    if contender.system.kind == Kind::Proxy {
+                        let wanted = upstream.map_or_else(|| upstream_of(catalog, &contender), |name| Ok(name.clone()))?;
+                        needed.upstream = Some(Plan::place_of(&mut contenders, catalog, &wanted)?);
+                    }
+                    if contender.needs_database() {
+                        let wanted = database_of(catalog, &contender)?;
+                        Plan::place_of(&mut contenders, catalog, &wanted)?;
+                        needed.database = Some(wanted);
+                    }
+                }
+            }
+            needs.push(needed);
+        }
+        Ok(Plan { contenders, needs })
+    }
+
+    /// The place of a contender that is needed.
+    fn place_of(contenders: &mut Vec<Contender>, catalog: &Catalog, name: &ContenderName) -> Result<usize, Error> {
+        if let Some(at) = contenders.iter().position(|contender| contender.name == *name) {
+            return Ok(at);
+        }
+        contenders.push(catalog.contender(name)?);
+        Ok(contenders.len() - 1)
+    }
+}
+
+/// The named workloads, for a contender that has all the secrets which it needs.
+fn workloads(catalog: &Catalog, contender: &Contender, names: &[String]) -> Result<Vec<Workload>, Error> {
+    let workloads = names.iter().map(|name| catalog.workload(name)).collect::<Result<Vec<_>, _>>()?;
+    workloads.iter().try_for_each(Workload::must_have_secrets)?;
+    contender.system.must_have_secrets()?;
+    Ok(workloads)
+}
+
+/// By contender, what came of its build.
+type Gathered = BTreeMap<usize, Result<Ready, Skipped>>;
+
+/// What all jobs have in common.
+struct Shared<'a> {
     place: Place<'a>,
-    tools: Tools,
-    runner: Box<dyn Runner>,
+    plan: Plan,
+    groups: Groups,
+    /// Of each group, once it is built.
+    gathered: Vec<Mutex<Option<Arc<Gathered>>>>,
     cpus: Vec<usize>,
     work: &'a Path,
+    /// Held by whoever makes a data folder, which is one for all.
+    databases: Mutex<()>,
+    show: Mutex<Show>,
+}
+
+/// The checks of one job.
+struct Checks<'a> {
+    shared: &'a Shared<'a>,
+    tools: Tools,
+    runner: Box<dyn Runner>,
+    upstream_work: PathBuf,
     upstream: Option<Upstream>,
     database: Option<Source>,
-    show: Show,
 }
 
 impl Checks<'_> {
-    fn one(&mut self, contender: Contender, upstream: Option<&ContenderName>) -> Result<Outcome, Error> {
+    fn one(&mut self, at: usize) -> Result<Outcome, Error> {
+        let contender = &self.shared.plan.contenders[at];
+        let Needs { workloads, upstream, database: wanted } = &self.shared.plan.needs[at];
         if contender.system.kind == Kind::Database {
-            return self.database(contender);
+            return self.database(at);
         }
         if contender.system.answers.is_empty() {
             return Ok(Outcome::Skipped("it answers no workload that could be asked (`answers` is empty)".into()));
         }
-        let workloads = contender.system.answers.iter().map(|w| self.place.catalog.workload(w)).collect::<Result<Vec<_>, _>>()?;
-        workloads.iter().try_for_each(Workload::must_have_secrets)?;
-        contender.system.must_have_secrets()?;
-        let name = contender.name.clone();
-        let needs_upstream = contender.system.kind == Kind::Proxy;
-        let needs_database = contender.needs_database();
-        let ready = match lab::gather(&self.place, &self.tools, contender, "check", &mut |p| self.show.take(p))? {
+        let ready = match self.gathered(at)? {
             Ok(ready) => ready,
             Err(skipped) if skipped.failed => {
                 return Ok(Outcome::Failed(Failure { stage: "build".into(), cause: skipped.reason, log: vec![] }));
@@ -168,29 +289,23 @@ impl Checks<'_> {
             Ok(ready) => ready,
             Err(skipped) => return Ok(Outcome::Failed(Failure { stage: "image".into(), cause: skipped.reason, log: vec![] })),
         };
-        if needs_upstream {
-            let wanted = match upstream {
-                Some(name) => name.clone(),
-                None => upstream_of(self.place.catalog, &ready.contender)?,
-            };
-            if let Err(failure) = self.provide_upstream(&wanted)? {
-                return Ok(Outcome::Failed(failure));
-            }
+        if let Some(upstream) = upstream
+            && let Err(failure) = self.provide_upstream(*upstream)?
+        {
+            return Ok(Outcome::Failed(failure));
         }
-        if needs_database {
-            let wanted = database_of(self.place.catalog, &ready.contender)?;
-            if let Err(failure) = self.provide_database(&wanted)? {
-                return Ok(Outcome::Failed(failure));
-            }
+        if let Some(wanted) = wanted
+            && let Err(failure) = self.provide_database(wanted)?
+        {
+            return Ok(Outcome::Failed(failure));
         }
-        self.show.take(lab::Progress::Proving(&name));
-        let work = self.work.join(name.to_string().replace(':', "_"));
-        let address = self.upstream.as_ref().map(|u| u.running.seen_by_others()).filter(|_| needs_upstream);
-        let database = self.database.as_ref().filter(|_| needs_database);
+        self.show().take(lab::Progress::Proving(&contender.name));
+        let work = self.shared.work.join(contender.name.to_string().replace(':', "_"));
+        let address = self.upstream.as_ref().map(|u| u.running.seen_by_others()).filter(|_| upstream.is_some());
+        let database = self.database.as_ref().filter(|_| wanted.is_some());
         let answers =
-            lab::prove(&ready.contender, &workloads.iter().collect::<Vec<_>>(), &self.around(&work, address), database, &self.cpus)?;
-        if self.place.stop.load(Ordering::Relaxed) {
-            self.stop_upstream();
+            lab::prove(&ready.contender, &workloads.iter().collect::<Vec<_>>(), &self.around(&work, address), database, &self.shared.cpus)?;
+        if self.shared.place.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted(crate::signals::code()));
         }
         Ok(match answers.failure {
@@ -199,16 +314,65 @@ impl Checks<'_> {
         })
     }
 
+    fn show(&self) -> MutexGuard<'_, Show> {
+        held(&self.shared.show)
+    }
+
+    /// What came of the build of a contender. All of its group are built before the first of them is started: a build may rewrite what
+    /// another of them runs from.
+    fn gathered(&self, at: usize) -> Result<Result<Ready, Skipped>, Error> {
+        let group = self.shared.groups.of[at];
+        let all = {
+            let mut gathered = held(&self.shared.gathered[group]);
+            match &*gathered {
+                Some(all) => Arc::clone(all),
+                None => Arc::clone(gathered.insert(Arc::new(self.gather(&self.shared.groups.members[group])?))),
+            }
+        };
+        match all.get(&at) {
+            Some(Ok(ready)) => Ok(Ok(Ready { contender: ready.contender.clone(), participant: ready.participant.clone() })),
+            Some(Err(skipped)) => Ok(Err(skipped.clone())),
+            None => Ok(Err(Skipped {
+                contender: self.shared.plan.contenders[at].name.clone(),
+                reason: "it was not built".into(),
+                failed: true,
+            })),
+        }
+    }
+
+    /// Builds one after another.
+    fn gather(&self, members: &[usize]) -> Result<Gathered, Error> {
+        let mut gathered = Gathered::new();
+        for at in members {
+            if self.shared.place.stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted(crate::signals::code()));
+            }
+            let contender = &self.shared.plan.contenders[*at];
+            // Nothing is asked of them, and so nothing built; and a server of the user's own takes the place of databases.
+            let is_database = contender.system.kind == Kind::Database;
+            if if is_database { !matches!(own_server(), Ok(None)) } else { contender.system.answers.is_empty() } {
+                continue;
+            }
+            // What a database needs is looked at where it is provided.
+            if is_database && self.tools.of(contender).iter().any(|tool| tool.version.is_none()) {
+                continue;
+            }
+            let built = lab::gather(&self.shared.place, &self.tools, contender.clone(), "check", &mut |p| self.show().take(p))?;
+            gathered.insert(*at, built);
+        }
+        Ok(gathered)
+    }
+
     fn around<'s>(&'s self, work: &'s Path, upstream: Option<runner::start::Upstream>) -> Surroundings<'s> {
-        let (tools, stop) = (&self.tools, self.place.stop);
-        let (runner, limits, cpus) = (&*self.runner, Limits::default(), &self.cpus);
+        let (tools, stop) = (&self.tools, self.shared.place.stop);
+        let (runner, limits, cpus) = (&*self.runner, Limits::default(), &self.shared.cpus);
         Surroundings { tools, runner, limits, upstream, database: None, cpus, descriptors: None, work, run: "check", stop }
     }
 
     /// Sees to it that the runner can start it.
     fn provide(&mut self, ready: Ready) -> Result<Result<Ready, Skipped>, Error> {
-        let means = Means { tools: &self.tools, run: "check", stop: self.place.stop };
-        Ok(lab::provide(ready, &*self.runner, self.place.cache, means, &mut |p| self.show.take(p))?)
+        let means = Means { tools: &self.tools, run: "check", stop: self.shared.place.stop };
+        Ok(lab::provide(ready, &*self.runner, self.shared.place.cache, means, &mut |p| self.show().take(p))?)
     }
 
     /// Has the wanted database at hand.
@@ -216,8 +380,14 @@ impl Checks<'_> {
         if self.database.as_ref().is_some_and(|database| database.name() == wanted) {
             return Ok(Ok(()));
         }
-        let contender = self.place.catalog.contender(wanted)?;
-        match lab::provide_database(&self.place, &self.tools, contender, "check", &mut |p| self.show.take(p)) {
+        let Shared { place, plan, databases, .. } = self.shared;
+        if let Some(at) = plan.contenders.iter().position(|contender| contender.name == *wanted) {
+            // With all that writes into its folder.
+            drop(self.gathered(at)?);
+        }
+        let contender = place.catalog.contender(wanted)?;
+        let _alone = held(databases);
+        match lab::provide_database(place, &self.tools, contender, "check", &mut |p| held(&self.shared.show).take(p)) {
             Ok(database) => self.database = Some(database),
             Err(LabError::Database(_, failure)) => return Ok(Err(*failure)),
             Err(LabError::NobodyLeft(cause)) => return Ok(Err(Failure { stage: "database".into(), cause, log: vec![] })),
@@ -227,8 +397,9 @@ impl Checks<'_> {
     }
 
     /// Starts and stops a database.
-    fn database(&mut self, contender: Contender) -> Result<Outcome, Error> {
-        let found = self.tools.of(&contender);
+    fn database(&mut self, at: usize) -> Result<Outcome, Error> {
+        let contender = &self.shared.plan.contenders[at];
+        let found = self.tools.of(contender);
         if let Some(missing) = found.iter().find(|tool| tool.version.is_none()) {
             return Ok(Outcome::Skipped(format!("needs {} ({})", missing.tool, missing.hint)));
         }
@@ -236,9 +407,9 @@ impl Checks<'_> {
         if let Err(failure) = self.provide_database(&name)? {
             return Ok(Outcome::Failed(failure));
         }
-        let work = self.work.join(name.to_string().replace(':', "_"));
-        let means = Means { tools: &self.tools, run: "check", stop: self.place.stop };
-        match self.database.as_ref().map(|database| database.prove(&self.cpus, &work, means)) {
+        let work = self.shared.work.join(name.to_string().replace(':', "_"));
+        let means = Means { tools: &self.tools, run: "check", stop: self.shared.place.stop };
+        match self.database.as_ref().map(|database| database.prove(&self.shared.cpus, &work, means)) {
             Some(Ok(ns)) => Ok(Outcome::Right(Some(ns))),
             Some(Err(LabError::Database(_, failure))) => Ok(Outcome::Failed(*failure)),
             Some(Err(error)) => Err(error.into()),
@@ -247,20 +418,19 @@ impl Checks<'_> {
     }
 
     /// Has the wanted upstream running, and no other.
-    fn provide_upstream(&mut self, wanted: &ContenderName) -> Result<Result<(), Failure>, Error> {
+    fn provide_upstream(&mut self, at: usize) -> Result<Result<(), Failure>, Error> {
+        let contender = &self.shared.plan.contenders[at];
+        let wanted = &contender.name;
         if self.upstream.as_ref().is_some_and(|u| u.contender.name == *wanted) {
             return Ok(Ok(()));
         }
         self.stop_upstream();
-        let contender = self.place.catalog.contender(wanted)?;
         let Some(first) = contender.system.answers.first() else {
             return Err(Problems::plain(format!("{wanted} answers no workload"), "name one in its `answers`").into());
         };
-        let workload = self.place.catalog.workload(first)?;
-        workload.must_have_secrets()?;
-        contender.system.must_have_secrets()?;
+        let workload = workloads(self.shared.place.catalog, contender, std::slice::from_ref(first))?.remove(0);
         let failed = |cause: String| Failure { stage: "upstream".into(), cause, log: vec![] };
-        let ready = match lab::gather(&self.place, &self.tools, contender, "check", &mut |p| self.show.take(p))? {
+        let ready = match self.gathered(at)? {
             Ok(ready) => ready,
             Err(skipped) => return Ok(Err(failed(format!("{wanted}: {}", skipped.reason)))),
         };
@@ -268,8 +438,7 @@ impl Checks<'_> {
             Ok(ready) => ready,
             Err(skipped) => return Ok(Err(failed(format!("{wanted}: {}", skipped.reason)))),
         };
-        let work = self.work.join("upstream");
-        match start(&ready.contender, &workload, &self.around(&work, None)) {
+        match start(&ready.contender, &workload, &self.around(&self.upstream_work, None)) {
             Ok(running) => {
                 self.upstream = Some(Upstream { contender: ready.contender, running });
                 Ok(Ok(()))

@@ -18,6 +18,7 @@ pub mod report;
 pub mod run;
 pub mod selftest;
 pub mod serve;
+pub mod side_by_side;
 pub mod vs;
 
 use crate::exit::Error;

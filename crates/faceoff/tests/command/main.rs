@@ -18,6 +18,7 @@ mod images;
 mod import;
 mod init;
 mod interrupted;
+mod jobs;
 mod left;
 mod live;
 mod load;

@@ -52,8 +52,7 @@ TTFB        :     1.10ms      9.70ms      4.80ms     8.90ms     9.60ms     4.90m
 req/s       :     1190.2     1310.8      1250.1     1300.2     1309.9    1250.39       30.2    66.00%
 ";
 
-const AS_1_70: &str =
-    "                 min         max         median      p95         p99         mean        sd         +/- sd
+const AS_1_70: &str = "                 min         max         median      p95         p99         mean        sd         +/- sd
 request     :       95us     31.40ms      5.88ms     11.02ms     15.73ms      6.20ms      2.40ms    71.90%
       95us-     3.23ms [////////                                ]( 12.00/ 12.00%)
     3.23ms-     6.36ms [////////////////////////////////////////]( 60.00/ 72.00%)

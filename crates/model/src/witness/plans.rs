@@ -138,7 +138,8 @@ pub(super) fn h2load(task: &Task<'_>, requests: &[Fixed<'_>]) -> Result<Translat
         arguments.extend(["-d".to_owned(), "body".to_owned()]);
     }
     arguments.extend(requests.iter().map(|request| url(task, request.path)));
-    let mut differs = vec!["a status below 400 is right; its times are service times, of which versions before 1.69 print no quantile".to_owned()];
+    let mut differs =
+        vec!["a status below 400 is right; its times are service times, of which versions before 1.69 print no quantile".to_owned()];
     differs.extend(trusts_anybody(task));
     Ok(Translated { files, arguments, differs, ..Translated::default() })
 }

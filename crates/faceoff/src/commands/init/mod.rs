@@ -142,7 +142,8 @@ fn make(files: &mut Files, services: [&Service; 2], mut requests: Requests, read
     requests.kept_out().iter().for_each(|text| message(text));
     let contenders = services.map(|service| catalog.contender(&ContenderName { system: service.name.clone(), variants: vec![] }));
     let contenders = contenders.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let code = check::prove(&catalog, contenders, None, RunnerKind::Process, Format::Text, &stop)?;
+    let wanted = check::Wanted { upstream: None, kind: RunnerKind::Process, jobs: 1, format: Format::Text };
+    let code = check::prove(&catalog, contenders, wanted, &stop)?;
     let shown = files.dir().display();
     message(&match code == ExitCode::SUCCESS {
         true => format!("both answer alike; next: `faceoff --dir {shown} run {experiment} --quick`"),

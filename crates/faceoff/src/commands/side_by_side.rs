@@ -1,0 +1,219 @@
+//! Several systems at a time, where nothing is timed: which may be under way together, and in which order they are worked on.
+
+use crate::exit::Error;
+use model::system::{Contender, System};
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Contenders by what must be built one after another: variants of one system, and systems whose builds write into one folder.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Groups {
+    /// Of each group its contenders, ascending; groups by their first.
+    pub members: Vec<Vec<usize>>,
+    /// Of each contender its group.
+    pub of: Vec<usize>,
+}
+
+impl Groups {
+    /// Finds which of these contenders belong together.
+    pub fn find(contenders: &[Contender]) -> Groups {
+        let writes: Vec<Option<Writes>> = contenders.iter().map(|contender| Writes::of(&contender.system)).collect();
+        let is_one = |a: usize, b: usize| {
+            let folders = writes[a].as_ref().zip(writes[b].as_ref());
+            contenders[a].name.system == contenders[b].name.system || folders.is_some_and(|(a, b)| a.meets(b))
+        };
+        let mut members: Vec<Vec<usize>> = Vec::new();
+        for next in 0..contenders.len() {
+            let (touched, mut apart): (Vec<_>, Vec<_>) = members.into_iter().partition(|group| group.iter().any(|one| is_one(*one, next)));
+            let mut joined: Vec<usize> = touched.into_iter().flatten().chain([next]).collect();
+            joined.sort_unstable();
+            apart.push(joined);
+            members = apart;
+        }
+        members.sort();
+        let mut of = vec![0; contenders.len()];
+        members.iter().enumerate().for_each(|(group, all)| all.iter().for_each(|one| of[*one] = group));
+        Groups { members, of }
+    }
+}
+
+/// Where a build writes.
+struct Writes {
+    /// Its commands run here, and write below it what they like.
+    runs_in: PathBuf,
+    /// The folders of what it makes.
+    outputs: Vec<PathBuf>,
+}
+
+impl Writes {
+    /// `None` of a system that is not built.
+    fn of(system: &System) -> Option<Writes> {
+        let build = system.build.as_ref()?;
+        let runs_in = system.runs_in.canonicalize().unwrap_or_else(|_| system.runs_in.clone());
+        let outputs = build.outputs.iter().filter_map(|output| Some(plain(&runs_in.join(output)).parent()?.to_owned())).collect();
+        Some(Writes { runs_in, outputs })
+    }
+
+    fn meets(&self, other: &Writes) -> bool {
+        let below =
+            |a: &Writes, b: &Writes| a.runs_in.starts_with(&b.runs_in) || a.outputs.iter().any(|output| output.starts_with(&b.runs_in));
+        below(self, other) || below(other, self) || self.outputs.iter().any(|output| other.outputs.contains(output))
+    }
+}
+
+/// A path without `..`, also where nothing is there yet.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+/// Works on groups, as many at a time as there are jobs, and within a group on one after another. Each job has a state of its own, which
+/// `begin` makes and `end` takes. Once one has an error, none after it is begun; those before it are worked on all the same, so that
+/// what has been done does not depend on the number of jobs.
+///
+/// # Errors
+/// Of all errors the one of the first contender; that it was interrupted before any other.
+pub fn in_groups<S>(
+    groups: &[Vec<usize>],
+    jobs: usize,
+    stop: &AtomicBool,
+    begin: impl Fn(usize) -> Result<S, Error> + Sync,
+    one: impl Fn(&mut S, usize) -> Result<(), Error> + Sync,
+    end: impl Fn(S) + Sync,
+) -> Result<(), Error> {
+    let next = AtomicUsize::new(0);
+    let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+    let fail = |at: usize, error: Error| {
+        let mut failed = held(&failed);
+        if failed.as_ref().is_none_or(|(before, _)| at < *before) {
+            *failed = Some((at, error));
+        }
+    };
+    let is_wanted = |at: usize| !stop.load(Ordering::Relaxed) && held(&failed).as_ref().is_none_or(|(before, _)| at < *before);
+    let work = |job: usize| {
+        let mut state = match begin(job) {
+            Ok(state) => state,
+            Err(error) => return fail(0, error),
+        };
+        while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
+            for at in group.iter().copied().take_while(|at| is_wanted(*at)) {
+                if let Err(error) = one(&mut state, at) {
+                    fail(at, error);
+                }
+            }
+        }
+        end(state);
+    };
+    std::thread::scope(|scope| (0..jobs.min(groups.len())).for_each(|job| drop(scope.spawn(move || work(job)))));
+    if stop.load(Ordering::Relaxed) {
+        return Err(Error::Interrupted(crate::signals::code()));
+    }
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
+}
+
+/// Locks; a panic of another job is its own.
+pub fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// Systems by their manifests; each is named by its folder.
+    fn groups(systems: &[(&str, &str)], names: &[&str]) -> Vec<Vec<usize>> {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, more) in systems {
+            let own = folder.path().join("systems").join(name);
+            std::fs::create_dir_all(&own).unwrap();
+            let text = format!(
+                "name = \"{name}\"\nsummary = \"s\"\nkind = \"service\"\nanswers = [\"a\"]\n{more}\n[start]\nrun = [\"a\", \"{variant.args}\"]\nports = [\"http\"]\n"
+            );
+            std::fs::write(own.join("system.toml"), text).unwrap();
+        }
+        for name in ["shared", "shared/below"] {
+            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        let catalog = model::catalog::Catalog::open(folder.path()).unwrap();
+        let contenders: Vec<Contender> = names.iter().map(|name| catalog.contender(&name.parse().unwrap()).unwrap()).collect();
+        let groups = Groups::find(&contenders);
+        for (group, members) in groups.members.iter().enumerate() {
+            members.iter().for_each(|member| assert_eq!(groups.of[*member], group));
+        }
+        groups.members
+    }
+
+    fn build(outputs: &str) -> String {
+        format!("[build]\nrun = [[\"true\"]]\ninputs = [\"*.toml\"]\noutputs = [\"{outputs}\"]\n")
+    }
+
+    #[test]
+    fn what_writes_into_one_folder_belongs_together() {
+        let built = |outputs: &str| ("", outputs.to_owned());
+        let cases: [(&str, [(&str, String); 3], Vec<Vec<usize>>); 6] = [
+            ("each in its own folder", [built("x"), built("bin/x"), built("target/x")], vec![vec![0], vec![1], vec![2]]),
+            ("one target folder", [built("../../target/x"), built("x"), built("../../target/y")], vec![vec![0, 2], vec![1]]),
+            ("into another's folder", [built("../c/target/x"), built("x"), built("x")], vec![vec![0, 2], vec![1]]),
+            ("one beside the others' folders", [built("../x"), built("x"), built("x")], vec![vec![0], vec![1], vec![2]]),
+            ("one folder", [("../../shared", "x".into()), built("x"), ("../../shared", "y/y".into())], vec![vec![0, 2], vec![1]]),
+            (
+                "a chain",
+                [("../../shared", "x".into()), ("../../shared/below", "x".into()), built("../../shared/below/y")],
+                vec![vec![0, 1, 2]],
+            ),
+        ];
+        for (what, systems, known) in cases {
+            let manifest = |(folder, outputs): &(&str, String)| {
+                let folder = if folder.is_empty() { String::new() } else { format!("folder = \"{folder}\"\n") };
+                folder + &build(outputs)
+            };
+            let texts: Vec<String> = systems.iter().map(manifest).collect();
+            let named: Vec<(&str, &str)> = ["a", "b", "c"].into_iter().zip(texts.iter().map(String::as_str)).collect();
+            assert_eq!(groups(&named, &["a", "b", "c"]), known, "{what}");
+        }
+    }
+
+    #[test]
+    fn variants_belong_together_though_nothing_is_built() {
+        let variants = "[variants.x]\nargs = [\"x\"]\n[variants.y]\nargs = [\"y\"]\n";
+        assert_eq!(groups(&[("a", variants), ("b", variants)], &["a", "b:x", "a:y", "b"]), [vec![0, 2], vec![1, 3]]);
+    }
+
+    #[test]
+    fn of_errors_the_first_counts_however_many_jobs_there_are() {
+        let groups = [vec![0, 4], vec![1], vec![2], vec![3], vec![5]];
+        let stop = AtomicBool::new(false);
+        for jobs in [1, 2, 5] {
+            let done = Mutex::new(Vec::new());
+            let ended = AtomicUsize::new(0);
+            let one = |_: &mut (), at: usize| {
+                // Later ones are done with first.
+                std::thread::sleep(Duration::from_millis(60 - 10 * at as u64));
+                held(&done).push(at);
+                if [2, 3].contains(&at) { Err(Error::Failed(format!("{at}"))) } else { Ok(()) }
+            };
+            let came = in_groups(&groups, jobs, &stop, |_| Ok(()), one, |()| drop(ended.fetch_add(1, Ordering::Relaxed)));
+            assert!(matches!(&came, Err(Error::Failed(text)) if text == "2"), "{jobs}: {came:?}");
+            let mut done = done.into_inner().unwrap();
+            done.sort_unstable();
+            assert_eq!((&done[..3], ended.into_inner()), (&[0, 1, 2][..], jobs), "{jobs}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_begun_once_it_is_to_stop() {
+        let stop = AtomicBool::new(true);
+        let one = |_: &mut (), at: usize| panic!("{at} was begun");
+        let came = in_groups(&[vec![0], vec![1]], 2, &stop, |_| Ok(()), one, |()| ());
+        assert!(matches!(came, Err(Error::Interrupted(_))), "{came:?}");
+    }
+}
