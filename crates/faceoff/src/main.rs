@@ -2,7 +2,7 @@
 
 mod commands;
 #[cfg(test)]
-#[path = "../tests/command/documents.rs"]
+#[path = "../tests/suite/documents.rs"]
 mod documents;
 mod exit;
 mod features;

@@ -3,7 +3,7 @@
 use model::experiment::{Cell, Claim, CpuSets, Design, Expectation, Experiment, Load, Place};
 use model::metric::Metric;
 use model::name::ContenderName;
-use model::record::{Counts, Event, Fault, Generator, Header, Host, Machine, Measurement, Participant, Record, Session, Trial, Usage};
+use model::record::{Counts, Event, Generator, Header, Host, Machine, Measurement, Participant, Record, Session, Trial, Usage};
 use stats::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -180,10 +180,4 @@ pub fn measurement(seconds: u64, service: Histogram) -> Measurement {
         },
         faults: vec![],
     }
-}
-
-/// The first `n` trials of a contender, with such a fault of its measurement.
-pub fn faulty(record: &mut Record, contender: &str, kind: &str, n: usize) {
-    let trials = record.trials.iter_mut().filter(|t| t.contender == name(contender)).take(n);
-    trials.for_each(|t| t.measurements[0].faults.push(Fault { kind: kind.into(), evidence: "e".into(), hint: "h".into() }));
 }

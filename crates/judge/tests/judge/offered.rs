@@ -1,6 +1,7 @@
 //! What this machine could not offer of what was asked, and what the database used.
 
-use crate::made_up::{self, SECOND, claim, faulty, histogram, measurement, name};
+use crate::faulty;
+use crate::made_up::{self, SECOND, claim, histogram, measurement, name};
 use model::beside::Beside;
 use model::database::Used;
 use model::experiment::{Claim, Expectation, Load, Pause};

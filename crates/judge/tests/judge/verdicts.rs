@@ -1,6 +1,7 @@
 //! The rule, on records made up with known answers.
 
-use crate::made_up::{self, MS, SECOND, claim, faulty, histogram, measurement, name};
+use crate::faulty;
+use crate::made_up::{self, MS, SECOND, claim, histogram, measurement, name};
 use model::experiment::{Claim, Expectation, Load};
 use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict};
 use model::metric::Metric;

@@ -1,0 +1,37 @@
+//! The command from outside: real processes, real sockets, systems that misbehave.
+
+mod against;
+mod agents;
+mod articles;
+mod audit;
+mod bad_input;
+mod builds;
+mod capacity;
+mod docs;
+mod export;
+mod faults;
+mod hostile;
+mod images;
+mod import;
+mod init;
+mod interrupted;
+mod jobs;
+mod left;
+mod live;
+mod load;
+mod native;
+mod newcomer;
+mod page;
+mod plans;
+mod resets;
+mod run;
+mod schemas;
+mod secrets;
+mod selftest;
+mod serve;
+mod stopping;
+mod sweeps;
+mod tutorial;
+mod variables;
+mod vs;
+mod witness;

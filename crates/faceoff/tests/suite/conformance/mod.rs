@@ -1,0 +1,121 @@
+//! Every kind of answer of real servers is read rightly: `make conformance`, see conformance/README.md.
+
+mod cases;
+mod servers;
+
+use crate::machine::alone;
+use cases::{CASES, Case, Endpoint, MODES, Mode, UNSUPPORTED};
+use servers::{Place, Server};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+const REQUESTS: u64 = 200;
+const CONNECTIONS: u64 = 4;
+
+/// Whether a list in the environment, divided by commas, names it; `None` without the list.
+fn listed(variable: &str, name: &str) -> Option<bool> {
+    std::env::var(variable).ok().map(|list| list.split(',').any(|one| one.trim() == name))
+}
+
+/// Runs every case in every mode and tells all that failed.
+fn prove(name: &str) {
+    if listed("CONFORMANCE_SKIP", name) == Some(true) {
+        eprintln!("{name}: skipped, as CONFORMANCE_SKIP says");
+        return;
+    }
+    // The machine stays calm, and no connection of another test sits on a port picked for this one.
+    let _alone = alone();
+    let place = Place::new();
+    let server = Server::start(name, &place);
+    let mut failures = Vec::new();
+    let mut runs = 0;
+    for case in CASES {
+        case.write(place.path());
+        if is_supported(name, case.name, cases::WIRE)
+            && let Err(why) = case.check_wire(server.port(Endpoint::Clear))
+        {
+            failures.push(format!("{}, as it is sent: {why}", case.name));
+        }
+        let asked_for = |mode: &&Mode| listed("CONFORMANCE_MODES", mode.name) != Some(false);
+        for mode in MODES.iter().filter(asked_for).filter(|mode| is_supported(name, case.name, mode.name)) {
+            runs += 1;
+            if let Err(why) = load(&server, case, mode, place.path()) {
+                failures.push(format!("{}, {}: {why}", case.name, mode.name));
+            }
+        }
+    }
+    eprintln!("{name}: {runs} runs, {} failures", failures.len());
+    assert!(failures.is_empty(), "{name}:\n{}\nits last words:\n{}", failures.join("\n"), server.last_words());
+}
+
+fn is_supported(server: &str, case: &str, mode: &str) -> bool {
+    !UNSUPPORTED.iter().any(|row| row.fits(server, case, mode))
+}
+
+/// Loads one case in one mode; every answer must be right.
+fn load(server: &Server, case: &Case, mode: &Mode, place: &Path) -> Result<(), String> {
+    let scheme = if mode.endpoint == Endpoint::Tls { "https" } else { "http" };
+    let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_faceoff"));
+    command
+        .args(["load", &format!("{scheme}://127.0.0.1:{}/", server.port(mode.endpoint)), "--format", "json", "-d", "20s"])
+        .args(["-n", &REQUESTS.to_string(), "-c", &CONNECTIONS.to_string(), "--timeout", "5s", "--cacert"])
+        .arg(place.join("ca.pem"))
+        .arg("--workload")
+        .arg(place.join(format!("{}.toml", case.name)))
+        .args(mode.arguments);
+    let output = command.timeout(Duration::from_secs(60)).output().map_err(|e| e.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|_| format!("no JSON, {}: {said}", output.status))?;
+    let counts = result["counts"].as_object().ok_or("no counts")?;
+    let is_right = |(kind, count): (&String, &serde_json::Value)| {
+        *count == if ["correct", "scheduled"].contains(&kind.as_str()) { REQUESTS } else { 0 }
+    };
+    if !output.status.success() || !counts.iter().all(is_right) {
+        let not_zero: Vec<_> = counts.iter().filter(|(_, n)| **n != 0).map(|(kind, n)| format!("{n} {kind}")).collect();
+        return Err(format!("{}, {}, e.g. {}", output.status, not_zero.join(", "), result["examples"]));
+    }
+    let opened = result["generator"]["connections_opened"].as_u64().ok_or("no connections_opened")?;
+    // Those opened before the first request may or may not be among them.
+    if mode.keeps && case.keeps && opened > CONNECTIONS {
+        return Err(format!("{opened} connections opened instead of {CONNECTIONS} kept"));
+    }
+    if mode.arguments.contains(&"--close") && opened < REQUESTS - CONNECTIONS {
+        return Err(format!("{opened} connections opened for {REQUESTS} requests, each on its own"));
+    }
+    Ok(())
+}
+
+#[test]
+fn every_line_of_what_is_unsupported_is_about_something() {
+    let modes: Vec<&str> = MODES.iter().map(|mode| mode.name).chain([cases::WIRE]).collect();
+    for row in UNSUPPORTED {
+        let of_case = |case: &Case, server: &str| modes.iter().any(|mode| row.fits(server, case.name, mode));
+        let of_server = |server: &&str| CASES.iter().any(|case| of_case(case, server));
+        assert!(servers::NAMES.iter().any(of_server), "{}, {}, {}", row.server, row.case, row.mode);
+        assert!(!row.reason.is_empty());
+    }
+}
+
+/// Runs a tool to its end.
+fn tool(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|e| {
+        panic!("{:?} cannot be started: {e}\nhint: install it, or name the servers that need it in CONFORMANCE_SKIP", command.get_program())
+    });
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{command:?}: {}\n{}", output.status, String::from_utf8_lossy(&said));
+}
+
+macro_rules! servers {
+    ($($test:ident: $name:literal),*) => {
+        $(
+            #[test]
+            #[ignore = "needs the server: make conformance"]
+            fn $test() {
+                prove($name);
+            }
+        )*
+    };
+}
+
+servers!(nginx: "nginx", haproxy: "haproxy", caddy: "caddy", go: "go", tomcat: "tomcat", netty: "netty", undertow: "undertow", node: "node");

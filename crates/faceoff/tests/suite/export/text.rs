@@ -1,0 +1,50 @@
+//! What the terminal says of a record.
+
+use super::arrivals;
+use super::made_up::{self, trial};
+use super::record;
+use model::against::Against;
+use model::experiment::Load;
+use model::judgement::Judgement;
+
+#[test]
+fn everybody_who_was_compared_has_a_sentence_with_its_interval() {
+    let of = |contenders: &[(&str, u64)]| {
+        let trials = (1..=6).flat_map(|block| {
+            contenders.iter().map(move |(who, cpu)| {
+                let mut trial = trial(who, block, arrivals(20));
+                trial.measurements[0].usage.cpu_ns = cpu * 1_000_000 + u64::from(block) * cpu * cpu;
+                trial
+            })
+        });
+        let names: Vec<&str> = contenders.iter().map(|(who, _)| *who).collect();
+        let record = made_up::record(&names, Load::arrivals(700.0, 1024), trials.collect());
+        report::summary(&record, &judge::judge(&record))
+    };
+    let three = of(&[("a", 100), ("b", 200), ("c", 400)]);
+    let besides = three.split("\nBesides\n").nth(1).unwrap_or_else(|| panic!("{three}")).lines().next().unwrap();
+    assert!(besides.starts_with("  c needs 4.") && besides.contains(" × a's CPU per request (95 % interval "), "{besides}");
+    assert!(three.contains("\nb needs 2."), "the answer is of b\n{three}");
+    assert!(!of(&[("a", 100), ("b", 200)]).contains("Besides"), "nobody is left");
+}
+
+#[test]
+fn a_gate_says_what_its_exit_code_says_and_its_summary_calls_nobody() {
+    let mut record = record("c|<b> @all", "b is slower");
+    let mut judgement = judge::judge(&record);
+    record.header.experiment.against = Some(Against { asked: "main".into(), commit: "0123456789abcdef".into() });
+    record.header.id = "r`[x](http://e)".into();
+    let said = |judgement: &Judgement| report::gate(&record, judgement).unwrap();
+    let worse = said(&judgement);
+    assert!(worse.sentence.starts_with("b is worse than at 0123456789ab by mean latency (") && worse.sentence.ends_with(")."), "{worse:?}");
+    for shown in ["| c\\|&lt;b&gt; @<!-- -->all |", "Record: r\\`\\[x\\](http://e)."] {
+        assert!(worse.markdown.contains(shown), "{shown}: {worse:?}");
+    }
+    assert!(!worse.markdown.contains("<b>") && !worse.markdown.contains("@all"), "{worse:?}");
+    judgement.incomplete = true;
+    assert!(said(&judgement).sentence.ends_with("; trials failed or are missing as well."));
+    judgement.unsound = true;
+    assert!(said(&judgement).sentence.ends_with("cannot be told: the measurement is unsound; trials failed or are missing as well."));
+    judgement.incomplete = false;
+    assert!(said(&judgement).sentence.ends_with("cannot be told: the measurement is unsound."));
+}

@@ -1,0 +1,201 @@
+//! A folder of a user's own, whose systems are `control` with different flags.
+
+use crate::machine::{Shared, share};
+use assert_cmd::Command;
+use model::record::Record;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::sync::OnceLock;
+
+pub struct Folder {
+    dir: tempfile::TempDir,
+    _machine: Shared,
+}
+
+/// The control server, built once.
+pub fn control() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        // Beside the tests' own binaries, so that the same profile and lock file are used.
+        let target = Path::new(env!("CARGO_BIN_EXE_faceoff")).parent().unwrap();
+        let mut build = std::process::Command::new(env!("CARGO"));
+        build.args(["build", "--locked", "-p", "control", "--target-dir"]).arg(target.parent().unwrap());
+        if target.ends_with("release") {
+            build.arg("--release");
+        }
+        assert!(build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap().success(), "control builds");
+        target.join("control")
+    })
+}
+
+impl Folder {
+    /// With a workload `hello`, answered by every `control` here with 74 bytes.
+    pub fn new() -> Folder {
+        let folder = Folder { dir: tempfile::tempdir().unwrap(), _machine: share() };
+        folder.write(
+            "workloads/hello.toml",
+            "name = \"hello\"\nsummary = \"GET /\"\n[[step]]\npath = \"/\"\ndeclined = 503\n[step.answer]\nstatus = 200\nbody_file = \"hello.txt\"\n",
+        );
+        folder.write("workloads/hello.txt", &"hello ".repeat(12));
+        folder
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// A system that is `control` with flags.
+    pub fn system(&self, name: &str, flags: &[&str]) {
+        // Room for a busy machine, but for whoever will not end.
+        let ends_within = if flags.contains(&"--ignore-term") { "500ms" } else { "10s" };
+        let flags: String = flags.iter().map(|f| format!(", \"{f}\"")).collect();
+        self.write(
+            &format!("systems/{name}/system.toml"),
+            &format!(
+                "name = \"{name}\"\nsummary = \"control\"\nkind = \"service\"\nanswers = [\"hello\"]\n[start]\nrun = [\"{}\", \"--port\", \"{{port.http}}\", \"--body-file\", \"../../workloads/hello.txt\"{flags}]\nports = [\"http\"]\n[ready]\nwithin = \"9s\"\n[stop]\nwithin = \"{ends_within}\"\n",
+                control().display()
+            ),
+        );
+    }
+
+    /// A system that is `control` with variants, each with its flags.
+    pub fn system_with_variants(&self, name: &str, variants: &[(&str, &[&str])]) {
+        let own = format!("systems/{name}/system.toml");
+        self.system(name, &["{variant.args}"]);
+        let mut manifest = std::fs::read_to_string(self.path().join(&own)).unwrap();
+        for (variant, flags) in variants {
+            manifest += &format!("[variants.{variant}]\nargs = {flags:?}\n");
+        }
+        self.write(&own, &manifest);
+    }
+
+    /// A repository of git whose service `api` burns so much CPU for each request, committed, and the experiment `x` of it.
+    pub fn repository(cpu: &str) -> Folder {
+        let folder = Folder::new();
+        folder.write(
+            "systems/api/system.toml",
+            "name = \"api\"\nsummary = \"s\"\nkind = \"service\"\nfolder = \"../../api\"\nanswers = [\"hello\"]\n[build]\nrun = [[\"cp\", \"serve.sh\", \"built.sh\"]]\ninputs = [\"serve.sh\"]\noutputs = [\"built.sh\"]\n[start]\nrun = [\"sh\", \"built.sh\", \"{port.http}\"]\nports = [\"http\"]\n[ready]\nwithin = \"5s\"\n[stop]\nwithin = \"2s\"\n",
+        );
+        folder.system("other", &[]);
+        folder.experiment(&["api", "other"], "");
+        folder.burn(cpu);
+        folder.write(".gitignore", "built.sh\n.faceoff/\ncache/\nr/\n");
+        folder.git(&["init", "-q"]);
+        folder.commit("The | first");
+        folder
+    }
+
+    /// Has the service of a repository burn so much.
+    pub fn burn(&self, cpu: &str) {
+        let script = format!("exec {} --port $1 --body-file ../workloads/hello.txt --cpu {cpu}\n", control().display());
+        self.write("api/serve.sh", &script);
+    }
+
+    pub fn commit(&self, subject: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false", "commit", "-q", "-m", subject]);
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let done = std::process::Command::new("git").current_dir(self.path()).args(arguments).status().unwrap();
+        assert!(done.success(), "git {arguments:?}");
+    }
+
+    /// An experiment `x` of these contenders, the first the baseline, with 6 short blocks and two cells.
+    pub fn experiment(&self, contenders: &[&str], more: &str) {
+        let others: Vec<String> = contenders[1..].iter().map(|c| format!("\"{c}\"")).collect();
+        self.write(
+            "experiments/x.toml",
+            &format!(
+                "name = \"x\"\nquestion = \"Which?\"\nbaseline = \"{}\"\ncontenders = [{}]\n{more}\n[design]\nblocks = 6\nspare_blocks = 0\nwarmup = \"50ms\"\nmeasure = \"150ms\"\n[[cell]]\nname = \"open\"\nworkload = \"hello\"\nload = {{ kind = \"arrivals\", rate = 400 }}\n[[cell]]\nname = \"closed\"\nworkload = \"hello\"\nload = {{ kind = \"closed\", connections = 4 }}\ntimeout = \"500ms\"\n",
+                contenders[0],
+                others.join(", ")
+            ),
+        );
+    }
+
+    /// The command, in this folder, with a lock of its own.
+    pub fn faceoff(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
+        command.current_dir(self.path()).env("TMPDIR", self.path()).env("XDG_CACHE_HOME", self.path().join("cache")).args(arguments);
+        command.env("XDG_STATE_HOME", self.path().join("state"));
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::from(self.faceoff(arguments).output().unwrap())
+    }
+
+    /// What is noted as yet to be removed.
+    pub fn notes(&self) -> Vec<PathBuf> {
+        let notes = std::fs::read_dir(self.path().join("state/faceoff/notes")).into_iter().flatten().flatten();
+        notes.map(|entry| entry.path()).collect()
+    }
+
+    pub fn record(&self, name: &str) -> Record {
+        Record::read(&self.path().join(name)).unwrap()
+    }
+}
+
+/// What a command came to.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Ran {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ran { code: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) }
+    }
+}
+
+impl Ran {
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Ran {
+        assert_eq!(self.code, code, "\n{}\n{}", self.out, self.err);
+        self
+    }
+
+    #[track_caller]
+    pub fn says(self, text: &str) -> Ran {
+        assert!(self.err.contains(text) || self.out.contains(text), "not said: {text}\n{}\n{}", self.out, self.err);
+        self
+    }
+}
+
+/// Processes that carry the mark of a run in this folder: whatever was started has it in its arguments or environment.
+pub fn alive_in(folder: &Folder) -> Vec<String> {
+    let place = folder.path().to_string_lossy().into_owned();
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let read = |file: &str| std::fs::read(entry.path().join(file)).unwrap_or_default();
+        let environment = String::from_utf8_lossy(&read("environ")).into_owned();
+        let cwd = std::fs::read_link(entry.path().join("cwd")).unwrap_or_default();
+        if (environment.contains("FACEOFF_RUN=") && environment.contains(&format!("TMPDIR={place}"))) || cwd.starts_with(&place) {
+            found.push(String::from_utf8_lossy(&read("cmdline")).replace('\0', " "));
+        }
+    }
+    found.retain(|line| !line.is_empty());
+    found
+}
+
+/// Waits until nothing of the folder runs any more.
+#[track_caller]
+pub fn nothing_is_left(folder: &Folder) {
+    for _ in 0..500 {
+        if alive_in(folder).is_empty() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("still alive: {:#?}", alive_in(folder));
+}

@@ -1,0 +1,252 @@
+//! What systems/gateway promises of itself and no experiment can ask: memory with idle clients, reloads under load, servers that die under
+//! load. And `descriptor-limit`, with the gateway in it. Part of `make test-all`; each prints its figures. Rates are part of the promise:
+//! where this machine does not reach one, that is said.
+
+mod process;
+
+use crate::machine::alone;
+use model::record::Record;
+use process::{Counts, Gateway, Load, Server, SlowClients, count, have, may_have, release, repository, say, until};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+const FAILURES: &str = "gateway_answers_total{class=\"5xx\"}";
+
+/// Idle clients, and the megabytes that they may take in all.
+const CLIENTS: u64 = 10_000;
+const MEMORY_MB: u64 = 150;
+/// Two thirds of them are for clients.
+const DESCRIPTORS: u64 = 16_384;
+
+#[test]
+#[ignore = "half a minute; part of `make test-all`"]
+fn ten_thousand_idle_clients_take_150_mb_at_most() {
+    let _alone = alone();
+    if !may_have(DESCRIPTORS) {
+        say(&format!("SKIPPED: 10,000 idle clients, as no process here may have {DESCRIPTORS} descriptors (ulimit -Hn)"));
+        return;
+    }
+    let server = Server::start(&[]);
+    let gateway = Gateway::start(&[server.port], "", Some(DESCRIPTORS));
+    let empty = gateway.memory("VmRSS");
+    // Each asks once, and then reads for longer than this takes.
+    let clients = CLIENTS.to_string();
+    let users = ["--users", &clients, "--ramp", "5s", "--pause", "50s", "--timeout", "30s"];
+    let load = Load::start(&gateway.url(), &users, Some(DESCRIPTORS));
+    until("everybody has asked and is connected", || {
+        let now = gateway.counts();
+        now.of("gateway_requests_total") >= CLIENTS && now.of("gateway_connections") >= CLIENTS
+    });
+    let mut most = 0;
+    for _ in 0..50 {
+        most = most.max(gateway.memory("VmRSS"));
+        sleep(Duration::from_millis(100));
+    }
+    let connected = gateway.counts().of("gateway_connections");
+    let ever = gateway.memory("VmHWM");
+    let result = load.end();
+    say(&format!(
+        "FIGURES: {connected} idle clients: {} MB resident, {} MB at most since the start, {} MB without clients",
+        most / 1_000_000,
+        ever / 1_000_000,
+        empty / 1_000_000
+    ));
+    assert!(connected >= CLIENTS, "{connected} are connected: {result}");
+    assert!(count(&result, "correct") >= CLIENTS, "each was answered: {result}");
+    assert!(most <= MEMORY_MB * 1_000_000, "{most} bytes");
+}
+
+#[test]
+#[ignore = "half a minute; part of `make test-all`"]
+fn ten_thousand_slow_clients_fail_no_request_of_an_honest_one() {
+    let _alone = alone();
+    if !may_have(DESCRIPTORS) {
+        say(&format!("SKIPPED: 10,000 slow clients, as no process here may have {DESCRIPTORS} descriptors (ulimit -Hn)"));
+        return;
+    }
+    have(DESCRIPTORS);
+    let server = Server::start(&[]);
+    let gateway = Gateway::start(&[server.port], "", Some(DESCRIPTORS));
+    let honest = |seconds| {
+        let load = Load::start(&gateway.url(), &["-R", "500", "--timeout", "5s"], None);
+        sleep(Duration::from_secs(seconds));
+        load.end()
+    };
+    let alone = honest(5);
+    let slow = SlowClients::start(&gateway, CLIENTS as usize);
+    until("the slow ones are connected", || gateway.counts().of("gateway_connections") >= CLIENTS);
+    let beside = honest(10);
+    let memory = gateway.memory("VmHWM");
+    let served = slow.end();
+    let latency = |result: &serde_json::Value, quantile: &str| result["latency_us"][quantile].as_f64().unwrap();
+    say(&format!(
+        "FIGURES: {CLIENTS} slow clients, of whom {served} were served for all of 10 s: {} requests of an honest one right, {} failed; median {:.0} µs \
+         and p99 {:.0} µs, alone {:.0} and {:.0}; {} MB at most",
+        count(&beside, "correct"),
+        failed(&beside),
+        latency(&beside, "p50"),
+        latency(&beside, "p99"),
+        latency(&alone, "p50"),
+        latency(&alone, "p99"),
+        memory / 1_000_000
+    ));
+    assert_eq!((failed(&alone), failed(&beside)), (0, 0), "{beside}");
+    assert!(count(&beside, "correct") > 0, "{beside}");
+    // All but the bodies beyond half of the places. Or nobody was slow.
+    assert!(served as u64 >= CLIENTS * 9 / 10, "{served} were served");
+    assert!(memory <= MEMORY_MB * 1_000_000, "{memory} bytes");
+}
+
+const RELOADS: usize = 100;
+const RELOAD_RATE: f64 = 5_000.0;
+
+#[test]
+#[ignore = "half a minute; part of `make test-all`"]
+fn a_hundred_reloads_under_load_fail_no_request() {
+    let _alone = alone();
+    let server = Server::start(&[]);
+    // Another upstream each time, as far as the gateway can see.
+    let settings = |n: usize| format!("    queue: {}", 1_000 + n);
+    let gateway = Gateway::start(&[server.port], &settings(0), None);
+    let rate = RELOAD_RATE.to_string();
+    let load = Load::start(&gateway.url(), &["-R", &rate, "--timeout", "5s"], None);
+    until("the load begins", || gateway.counts().of("gateway_requests_total") > 1_000);
+    let before = gateway.counts();
+    for n in 1..=RELOADS {
+        gateway.reload(&[server.port], &settings(n));
+        until("a new file is in force", || gateway.has_said("the configuration is in force") == n);
+        if n % 10 == 0 {
+            gateway.reload(&[server.port], "    queue: nonsense");
+            until("a wrong file is refused", || gateway.has_said("the configuration stays as it was") == n / 10);
+        }
+        sleep(Duration::from_millis(150));
+    }
+    let meanwhile = gateway.counts().since(&before, "gateway_requests_total");
+    // Whatever a reload has left hanging is given up by then.
+    sleep(Duration::from_secs(6));
+    let after = gateway.counts();
+    let result = load.end();
+    let rate = result["rate_per_s"]["achieved"].as_f64().unwrap();
+    say(&format!(
+        "FIGURES: {RELOADS} reloads under {rate:.0} requests/s: {meanwhile} requests meanwhile, {} right in all, {} failed",
+        count(&result, "correct"),
+        failed(&result)
+    ));
+    if rate < 0.99 * RELOAD_RATE {
+        say(&format!("SKIPPED: reloads under {RELOAD_RATE} requests/s, as this machine offers {rate:.0}; none may fail then either"));
+    }
+    assert_eq!(failed(&result), 0, "{result}");
+    assert_eq!(after.of(FAILURES), 0, "the gateway answered for itself");
+    assert!(meanwhile > 0 && count(&result, "correct") > 0, "{result}");
+}
+
+/// Requests that did not get a right answer, apart from those under way when the load was ended.
+fn failed(result: &serde_json::Value) -> u64 {
+    ["wrong", "declined", "refused", "broken", "timed_out"].map(|kind| count(result, kind)).iter().sum()
+}
+
+/// With both kinds of requests as many as are promised.
+const KILLS: usize = 10;
+
+#[test]
+#[ignore = "half a minute; part of `make test-all`"]
+fn only_requests_in_flight_fail_when_a_server_is_killed() {
+    let _alone = alone();
+    // Those that may be sent twice, and those that may not.
+    kill_servers("GET", &[]);
+    kill_servers("POST", &["-X", "POST", "--body", "order"]);
+}
+
+/// Kills the two servers of an upstream in turn under load, and counts.
+fn kill_servers(method: &str, arguments: &[&str]) {
+    // In flight for long enough that a kill meets some.
+    let flags = ["--delay", "20ms", "--no-exact"];
+    let mut servers = [Server::start(&flags), Server::start(&flags)];
+    let ports = [servers[0].port, servers[1].port];
+    // Nobody is left alone: every second request meets the dead server until it is back, and must come to no harm.
+    let gateway = Gateway::start(&ports, "    retries: 100%\n    eject: {after: 0}", None);
+    let load = Load::start(&gateway.url(), &[&["-R", "500", "--timeout", "5s"][..], arguments].concat(), None);
+    until("the load begins", || gateway.counts().of("gateway_requests_total") > 500);
+    let (mut met, mut away) = (0, 0);
+    for n in 0..KILLS {
+        let before = gateway.counts();
+        servers[n % 2].kill();
+        sleep(Duration::from_millis(100));
+        let dead = gateway.counts();
+        // Those under way, and those that came before the gateway can have heard of it.
+        let most = before.of("gateway_upstream_requests{upstream=\"hello\"}") + dead.since(&before, "gateway_requests_total");
+        sleep(Duration::from_millis(700));
+        servers[n % 2] = Server::start_at(ports[n % 2], &flags);
+        sleep(Duration::from_millis(300));
+        let back = gateway.counts();
+        let failed = back.since(&before, FAILURES);
+        assert!(failed <= most, "{method}, kill {}: {failed} failed, and {most} at most were in flight", n + 1);
+        met += failed;
+        away += back.since(&dead, "gateway_requests_total");
+    }
+    sleep(Duration::from_secs(1));
+    let after = gateway.counts();
+    let result = load.end();
+    let causes = ["unreachable", "broke_off"].map(|cause| after.of(&format!("gateway_upstream_failures_total{{cause=\"{cause}\"}}")));
+    say(&format!(
+        "FIGURES: {KILLS} servers killed under {:.0} {method}/s: {met} requests failed, all in flight; {away} came while one was away; \
+         {} sent again, {} connections could not be made, {} requests broke off",
+        result["rate_per_s"]["achieved"].as_f64().unwrap(),
+        after.of("gateway_repeated_total"),
+        causes[0],
+        causes[1]
+    ));
+    is_accounted_for(&after, &result);
+    assert!(away > 0 && after.of("gateway_repeated_total") > 0 && causes[1] + causes[0] > 0, "a server was missed");
+}
+
+/// What clients saw fail is what the gateway says it could not pass on, and nothing else is.
+fn is_accounted_for(counts: &Counts, result: &serde_json::Value) {
+    let own = counts.of(FAILURES);
+    assert_eq!(result["statuses"]["502"].as_u64().unwrap_or(0) + result["statuses"]["503"].as_u64().unwrap_or(0), own, "{result}");
+    assert_eq!(count(result, "wrong"), own, "{result}");
+    // An answer that was cut is no answer.
+    let broke_off = counts.of("gateway_upstream_failures_total{cause=\"broke_off\"}");
+    assert!(count(result, "broken") <= broke_off, "{broke_off} broke off: {result}");
+    assert_eq!(count(result, "refused") + count(result, "timed_out"), 0, "{result}");
+}
+
+#[test]
+#[ignore = "two minutes, and builds Go programs; part of `make test-all`"]
+fn short_of_descriptors_every_request_is_answered_or_shed() {
+    let _alone = alone();
+    let temporary = tempfile::tempdir().unwrap();
+    let out = temporary.path().join("r");
+    let mut run = Command::new(release().join("faceoff"));
+    run.current_dir(repository()).env("TMPDIR", temporary.path());
+    run.args(["run", "descriptor-limit", "--quick", "--blocks", "1", "--add", "gateway", "--out"]).arg(&out);
+    let ran = run.output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr);
+    let record = Record::read(&out).unwrap_or_else(|e| panic!("{e:?}\n{said}"));
+    let counts = |name: &str| {
+        let trial = record.trials.iter().find(|trial| trial.contender == name.parse().unwrap());
+        let trial = trial.unwrap_or_else(|| panic!("{name}: {said}"));
+        assert!(trial.failure.is_none(), "{name}: {:?}", trial.failure);
+        trial.measurements[0].counts
+    };
+    let (own, unbounded) = (counts("gateway"), counts("proxy-gin:unbounded"));
+    say(&format!(
+        "FIGURES: 256 descriptors, 2,000 clients, 500 ms upstream: {} right, {} shed, {} waited at the end, {} failed; \
+         proxy-gin:unbounded: {} right, {} failed",
+        own.correct,
+        own.declined,
+        own.unfinished + own.unsent,
+        own.wrong + own.refused + own.broken + own.timed_out,
+        unbounded.correct,
+        unbounded.wrong + unbounded.refused + unbounded.broken + unbounded.timed_out
+    ));
+    assert_eq!((own.wrong, own.refused, own.broken, own.timed_out), (0, 0, 0, 0), "{own:?}");
+    // Those of each client that waits when the time is over.
+    assert!(own.correct > 0 && own.unfinished + own.unsent <= 2_000, "{own:?}");
+    // Or nothing was proved.
+    assert!(unbounded.wrong > 0, "{unbounded:?}");
+    let log = |name: &str| std::fs::read_to_string(out.join(format!("starts/block-001-{name}/output.log"))).unwrap_or_default();
+    assert!(log("proxy-gin_unbounded").contains("too many open files"), "{}", log("proxy-gin_unbounded"));
+    assert!(!log("gateway").contains("too many open files"), "{}", log("gateway"));
+}

@@ -1,0 +1,7 @@
+//! Tests whose outcome depends on who else uses the CPUs: each has the machine alone.
+
+mod soundness;
+mod sweeps;
+mod symptoms;
+mod warmup;
+mod wolf;
