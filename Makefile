@@ -1,21 +1,18 @@
 # The commands of this repository. Everything goes through cargo, go, mvn and npm.
 
 CARGO ?= cargo
+# Optional features of the command, such as `make build FEATURES=serve,parquet` or FEATURES=full.
+FEATURES ?=
 FACEOFF = target/release/faceoff
 
-.PHONY: build page demo systems check articles test test-all conformance lint release reference bench reality capacity clean
+.PHONY: build page demo systems check articles quick test test-all test-engines conformance lint
+.PHONY: release reference bench reality capacity clean
 
-build: page ## the command, in target/release/faceoff
-	$(CARGO) build --release --locked -p faceoff
+build: ## the command, in target/release/faceoff
+	$(CARGO) build --release --locked -p faceoff $(if $(FEATURES),--features $(FEATURES))
 
-page: web/dist/index.html ## the page that reports embed
-
-web/dist/index.html: web/node_modules $(shell find web/src web/index.html web/vite.config.ts -type f 2>/dev/null)
-	cd web && npm run --silent build
-
-web/node_modules: web/package.json web/package-lock.json
-	cd web && npm ci --no-audit --no-fund
-	touch web/node_modules
+page: ## the report page that the command embeds, from web/ (needs Node)
+	cd web && { test -d node_modules || npm ci --no-audit --no-fund; } && npm run --silent build
 
 demo: build ## a first answer: does a Go reverse proxy beat a Spring Boot one?
 	$(FACEOFF) run reverse-proxy --quick
@@ -23,34 +20,39 @@ demo: build ## a first answer: does a Go reverse proxy beat a Spring Boot one?
 systems: build ## build every system
 	$(FACEOFF) build
 
-check: build ## prove that every system answers rightly
+check: build ## check that every system gives correct responses
 	$(FACEOFF) check --all
 
-articles: build ## every experiment of the articles in full, hours in all and resumable, into docs/articles.md
+articles: build ## every experiment of the articles in full: hours, resumable, into docs/articles.md
 	scripts/articles
 
-test: build ## every test of every language, with one closing line
+quick: ## formatting, lints and unit tests, for the loop before a commit
+	scripts/lint --quick
+	scripts/test --quick
+
+test: ## the tests of every language, with one closing line
 	scripts/test
 
-test-all: build ## the longer proofs as well
+test-all: ## the longer proofs as well
 	scripts/test --all
 
-conformance: page ## real servers, every kind of answer (part of test-all)
-	$(CARGO) test --locked -p faceoff --test conformance -- --ignored
+test-engines: ## what needs the Docker engine and the cluster of the environment; records that it passed
+	scripts/test --engines
+	.ci/engines --record
 
-lint: page ## formatting and lints of every language
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	for go in systems/*/go.mod conformance/go/go.mod; do (cd $$(dirname $$go) && test -z "$$(gofmt -l .)" && go vet ./...) || exit 1; done
-	cd web && npm run --silent lint
+conformance: ## real servers, every kind of response (part of test-all)
+	$(CARGO) test --locked -p faceoff --test suite -- --ignored conformance::
 
-release: page ## a static file for others, with its SHA-256, in target/release-files
+lint: ## formatting and lints of every language
+	scripts/lint
+
+release: ## what users install without a compiler, in target/release-files
 	scripts/release
 
-reference: page ## docs/reference, from the code
+reference: ## docs/reference, from the code
 	FACEOFF_WRITE_REFERENCE=1 $(CARGO) test --locked -p faceoff --bin faceoff reference::
 
-bench: build ## our load generator beside its peers; FIGURES="closed --quick" for some of it
+bench: build ## our load generator next to its peers; FIGURES="closed --quick" for some of it
 	$(CARGO) build --release --locked -p bench -p control
 	target/release/bench $(FIGURES)
 
@@ -63,4 +65,4 @@ capacity: build ## capacities against known truth, twenty searches (resumable, a
 	target/release/limits
 
 clean: ## what builds and runs have left
-	rm -rf target conformance/java/target web/dist web/node_modules .faceoff
+	rm -rf target conformance/java/target web/node_modules .faceoff
