@@ -181,6 +181,7 @@ fn command_lines_of_curl() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "openapi-yaml"), ignore = "needs feature openapi-yaml")]
 fn descriptions_of_openapi() {
     let came = all("shop.yaml", SHOP, &[]);
     assert_eq!(

@@ -62,6 +62,7 @@ fn said(output: &Output) -> String {
 }
 
 #[test]
+#[cfg_attr(not(feature = "agent"), ignore = "needs feature agent")]
 fn a_load_of_agents_is_the_load_of_one_generator() {
     let server = Server::start(&[]);
     let (one, other) = (Agent::start("1"), Agent::start("2"));
@@ -78,7 +79,8 @@ fn a_load_of_agents_is_the_load_of_one_generator() {
 /// In pairs within one run, as the machine is not the same from minute to minute. The answers take 20 ms, of which what a machine adds
 /// that has CPUs for neither is a small part.
 #[test]
-#[ignore = "measures, for a minute; part of `make test-all`"]
+#[cfg_attr(feature = "agent", ignore = "long: a minute, and measures")]
+#[cfg_attr(not(feature = "agent"), ignore = "long, needs feature agent: a minute, and measures")]
 fn four_agents_see_at_20000_a_second_what_one_generator_sees() {
     let server = Server::start(&["--delay", "20ms", "--no-exact"]);
     let agents: Vec<Agent> = (0..4).map(|_| Agent::start("1")).collect();
@@ -103,6 +105,7 @@ fn four_agents_see_at_20000_a_second_what_one_generator_sees() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "agent"), ignore = "needs feature agent")]
 fn who_does_not_know_the_token_gets_nothing() {
     let server = Server::start(&[]);
     let agent = Agent::start("1");
@@ -120,6 +123,7 @@ fn who_does_not_know_the_token_gets_nothing() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "agent"), ignore = "needs feature agent")]
 fn an_agent_loads_nobody_but_those_that_it_was_started_for() {
     let (server, other) = (Server::start(&[]), Server::start(&[]));
     let own = format!("127.0.0.1:{}", server.1);
@@ -140,6 +144,7 @@ fn an_agent_loads_nobody_but_those_that_it_was_started_for() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "agent"), ignore = "needs feature agent")]
 fn an_agent_that_is_killed_ends_the_load_with_its_name() {
     let server = Server::start(&[]);
     let (staying, mut going) = (Agent::start("1"), Agent::start("1"));
@@ -212,6 +217,7 @@ fn in_the_trial_behind(folder: &Folder, trials: usize) {
 }
 
 #[test]
+#[cfg_attr(not(feature = "agent"), ignore = "needs feature agent")]
 fn agents_make_the_loads_of_an_experiment() {
     let (one, other) = (Agent::start("1"), Agent::start("2"));
     let folder = made_by(&[&one, &other], "500ms");
@@ -248,6 +254,7 @@ fn agents_make_the_loads_of_an_experiment() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "agent"), ignore = "needs feature agent")]
 fn an_agent_that_is_killed_is_a_fault_of_the_trial_and_the_others_go_on() {
     let (staying, mut going) = (Agent::start("1"), Agent::start("1"));
     let folder = made_by(&[&staying, &going], "1s");
@@ -272,6 +279,7 @@ fn an_agent_that_is_killed_is_a_fault_of_the_trial_and_the_others_go_on() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "agent"), ignore = "needs feature agent")]
 fn without_any_agent_a_run_ends_and_goes_on_when_one_is_back() {
     let mut only = Agent::start("1");
     let folder = made_by(&[&only], "1s");

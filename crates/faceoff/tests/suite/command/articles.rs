@@ -117,10 +117,6 @@ fn an_experiment_without_claims_tells_what_each_factor_costs() {
 fn the_document_here_is_made_from_the_judgements_here() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let (document, judgements) = (root.join("docs/articles.md"), root.join("docs/judgements"));
-    assert_eq!(document.exists(), judgements.exists(), "the one is made from the other: scripts/articles makes both");
-    if !judgements.exists() {
-        return;
-    }
     let mut files: Vec<String> =
         std::fs::read_dir(judgements).unwrap().map(|entry| entry.unwrap().path().to_str().unwrap().to_owned()).collect();
     files.sort();

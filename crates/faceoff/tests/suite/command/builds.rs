@@ -1,5 +1,7 @@
 //! From a clean clone and empty caches to every system built.
 
+use crate::machine::share;
+use crate::needs::need_all;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -54,8 +56,10 @@ impl CleanClone {
 
 /// On two CPUs; what is fetched comes as fast as it comes.
 #[test]
-#[ignore = "builds every system from empty caches, up to a quarter of an hour; part of `make test-all`"]
+#[ignore = "long, needs go and java and maven: builds every system from empty caches"]
 fn every_system_is_built_within_a_quarter_of_an_hour_and_then_there_is_nothing_to_do() {
+    let _machine = share();
+    need_all(&["go", "java", "maven"]);
     let clone = CleanClone::new();
     let (first, took) = clone.build();
     let said = String::from_utf8_lossy(&first.stderr);

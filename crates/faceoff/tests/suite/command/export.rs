@@ -1,4 +1,5 @@
 use crate::folder::{Folder, Ran, nothing_is_left};
+use crate::needs::{need, need_all};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -27,21 +28,12 @@ fn a_record_goes_into_every_format() {
     assert!(export(&["hdr"]).expect(0).out.contains("Tag=far/open/1/latency,"));
     assert!(export(&["junit"]).expect(0).out.contains("name=\"far takes longer\""));
     assert!(export(&["openmetrics"]).expect(0).out.ends_with("# EOF\n"));
-    assert_eq!(export(&["parquet", "--table", "starts", "--out", "starts.parquet"]).expect(0).out, "starts.parquet\n");
-    assert!(std::fs::read(folder.path().join("starts.parquet")).unwrap().ends_with(b"PAR1"));
     export(&["remote-write", "--out", "r.snappy"]).expect(0);
     assert!(export(&["svg", "--contender", "far"]).expect(0).out.starts_with("<svg "));
     let quantiles = export(&["svg", "--chart", "quantiles", "--cell", "open"]).expect(0).out;
     assert!(quantiles.contains("Latency by quantile: open") && !quantiles.contains("closed"), "{quantiles}");
     let rate = export(&["svg", "--chart", "rate"]).expect(0).out;
     assert!(rate.contains(">right answers, /s<") && rate.contains(">far<"), "{rate}");
-    if cfg!(feature = "png") {
-        export(&["png", "--out", "verdicts.png"]).expect(0);
-        let picture = std::fs::read(folder.path().join("verdicts.png")).unwrap();
-        assert_eq!((&picture[..8], &picture[12..20]), (b"\x89PNG\r\n\x1a\n".as_slice(), b"IHDR\0\0\x07\x80".as_slice()), "twice 960 wide");
-    } else {
-        export(&["png", "--out", "verdicts.png"]).expect(2).says("built without what draws pixels").says("--features png");
-    }
     let ran = export(&["markdown", "--out", "summary.md"]).expect(0);
     assert_eq!(ran.out, "summary.md\n");
     assert!(std::fs::read_to_string(folder.path().join("summary.md")).unwrap().contains("far takes longer"));
@@ -55,6 +47,32 @@ fn a_record_goes_into_every_format() {
     assert_eq!(samples.lines().count(), 61, "{samples}");
     folder.run(&["audit", "jtl/open.far.block-1.jtl"]).expect(0);
     nothing_is_left(&folder);
+}
+
+#[test]
+#[cfg_attr(not(feature = "parquet"), ignore = "needs feature parquet")]
+fn a_table_is_written_as_parquet() {
+    let folder = record("1");
+    let ran = folder.run(&["export", "r", "--to", "parquet", "--table", "starts", "--out", "starts.parquet"]).expect(0);
+    assert_eq!(ran.out, "starts.parquet\n");
+    assert!(std::fs::read(folder.path().join("starts.parquet")).unwrap().ends_with(b"PAR1"));
+}
+
+#[test]
+#[cfg_attr(not(feature = "png"), ignore = "needs feature png")]
+fn a_picture_is_drawn_as_pixels() {
+    let folder = record("1");
+    folder.run(&["export", "r", "--to", "png", "--out", "verdicts.png"]).expect(0);
+    let picture = std::fs::read(folder.path().join("verdicts.png")).unwrap();
+    assert_eq!((&picture[..8], &picture[12..20]), (b"\x89PNG\r\n\x1a\n".as_slice(), b"IHDR\0\0\x07\x80".as_slice()), "twice 960 wide");
+}
+
+#[test]
+#[cfg_attr(feature = "png", ignore = "needs a build without png")]
+fn a_build_that_draws_no_pixels_names_the_feature() {
+    need("a build without png");
+    let folder = record("1");
+    folder.run(&["export", "r", "--to", "png", "--out", "verdicts.png"]).expect(2).says("--features png");
 }
 
 #[test]
@@ -86,8 +104,9 @@ fn what_cannot_be_written_says_why() {
 
 /// JMeter's own report of our samples, made by JMeter.
 #[test]
-#[ignore = "fetches JMeter through Maven; part of `make test-all`"]
+#[ignore = "long, needs java and maven"]
 fn jmeter_makes_its_report_of_samples() {
+    need_all(&["java", "maven"]);
     let witness = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join("witnesses/jmeter");
     let built = Command::new("mvn").args(["-q", "-B", "package"]).current_dir(&witness).status().unwrap();
     assert!(built.success(), "JMeter is put together");

@@ -134,7 +134,7 @@ fn a_line_cut_short_by_a_crash_is_left_out_and_the_run_goes_on() {
 
 /// The longer proof: ten random moments, three signals.
 #[test]
-#[ignore = "a longer proof, run by `make test-all`"]
+#[ignore = "long"]
 fn ten_random_moments() {
     let folder = folder();
     let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().subsec_nanos();

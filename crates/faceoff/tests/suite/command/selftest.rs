@@ -91,7 +91,7 @@ fn an_interrupted_self_test_leaves_the_last_one_in_place() {
 
 /// The instrument cannot be fooled by a server that does not hold what it is said to hold.
 #[test]
-#[ignore = "takes three minutes"]
+#[ignore = "long: three minutes"]
 fn a_server_that_lies_is_a_missed_truth() {
     let folder = Folder::new();
     folder.system("control", &[]);

@@ -1,6 +1,7 @@
 //! `faceoff serve` through its door: the real command, real sockets.
 
 use crate::folder::{Folder, Ran, alive_in, nothing_is_left};
+use crate::machine::share;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -139,6 +140,7 @@ fn files(folder: &Path) -> Vec<(String, u64, SystemTime)> {
 }
 
 #[test]
+#[cfg_attr(not(feature = "serve"), ignore = "needs feature serve")]
 fn the_records_of_a_folder_are_a_site() {
     let folder = folder();
     run(&folder, &["--blocks", "1", "--out", "records/first"]);
@@ -179,6 +181,7 @@ fn the_records_of_a_folder_are_a_site() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "serve"), ignore = "needs feature serve")]
 fn whoever_is_not_of_this_site_is_turned_away() {
     let folder = folder();
     run(&folder, &["--blocks", "1", "--out", "records/r"]);
@@ -234,6 +237,7 @@ fn whoever_is_not_of_this_site_is_turned_away() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "serve"), ignore = "needs feature serve")]
 fn open_to_others_it_says_so() {
     let folder = folder();
     let mut site = Site::start(&folder, &["serve", ".", "--listen", "0.0.0.0:0"]);
@@ -245,7 +249,8 @@ fn open_to_others_it_says_so() {
 }
 
 #[test]
-#[ignore = "takes ten seconds; part of `make test-all`"]
+#[cfg_attr(feature = "serve", ignore = "long: ten seconds")]
+#[cfg_attr(not(feature = "serve"), ignore = "long, needs feature serve: ten seconds")]
 fn who_says_half_of_it_keeps_nobody_out_for_long() {
     let folder = folder();
     let site = Site::of(&folder, ".");
@@ -268,6 +273,7 @@ fn who_says_half_of_it_keeps_nobody_out_for_long() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "serve"), ignore = "needs feature serve")]
 fn a_hostile_record_is_text() {
     let folder = folder();
     run(&folder, &["--blocks", "1", "--out", "r"]);
@@ -313,6 +319,7 @@ fn a_hostile_record_is_text() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "serve"), ignore = "needs feature serve")]
 fn a_run_is_watched_while_it_goes_on() {
     let folder = folder();
     std::fs::create_dir(folder.path().join("records")).unwrap();
@@ -347,6 +354,7 @@ fn a_run_is_watched_while_it_goes_on() {
 
 /// Beside a record stands what anybody may have written who can write there.
 #[test]
+#[cfg_attr(not(feature = "serve"), ignore = "needs feature serve")]
 fn the_trial_under_way_is_drawn_and_nothing_in_its_file_is_trusted() {
     const TITLE: &str = "<h2>The trial under way: ";
     let folder = folder();
@@ -449,6 +457,7 @@ fn nothing_is_left_but(folder: &Folder, site: Site) {
 }
 
 #[test]
+#[cfg_attr(not(feature = "serve"), ignore = "needs feature serve")]
 fn a_metric_over_records_shows_where_it_changed() {
     let folder = folder();
     run(&folder, &["--blocks", "1", "--out", "r"]);
@@ -485,6 +494,7 @@ fn a_metric_over_records_shows_where_it_changed() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "serve"), ignore = "needs feature serve")]
 fn what_cannot_be_served_says_why() {
     let folder = folder();
     folder.run(&["serve", "nothing"]).expect(2).says("nothing is not a folder").says("hint: ");
@@ -500,9 +510,11 @@ fn what_cannot_be_served_says_why() {
 /// An async runtime below the crates that measure would be part of what is measured.
 #[test]
 fn only_the_command_depends_on_an_async_runtime() {
+    let _machine = share();
     for name in ["stats", "model", "load", "runner", "lab", "judge", "report", "faceoff"] {
         let tree = Command::new(env!("CARGO"))
             .args(["tree", "--locked", "--offline", "-e", "normal,build", "--prefix", "none", "-p", name])
+            .args(if name == "faceoff" { &["--features", "full"][..] } else { &[] })
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .output()
             .unwrap();
@@ -515,7 +527,8 @@ fn only_the_command_depends_on_an_async_runtime() {
 
 /// What watching costs, on a run whose trials are long enough to tell: `--nocapture` shows it.
 #[test]
-#[ignore = "measures, for a minute; part of `make test-all`"]
+#[cfg_attr(feature = "serve", ignore = "long: a minute, and measures")]
+#[cfg_attr(not(feature = "serve"), ignore = "long, needs feature serve: a minute, and measures")]
 fn watching_costs_little() {
     let folder = folder();
     let experiment = std::fs::read_to_string(folder.path().join("experiments/x.toml")).unwrap();

@@ -2,6 +2,7 @@
 
 use crate::documents::root;
 use crate::folder::{Folder, nothing_is_left};
+use crate::needs::need_all;
 use model::judgement::Outcome;
 use model::metric::Metric;
 use std::path::Path;
@@ -14,15 +15,9 @@ fn script() -> String {
     blocks.map(|block| format!("{block}\n")).collect()
 }
 
-/// Runs it; `None` where one of its languages is not here, which is said, and a failure where CI is set.
-fn follow(folder: &Folder, script: &str) -> Option<(Option<i32>, String)> {
-    for tool in ["node", "python3"] {
-        if !Command::new(tool).arg("--version").output().is_ok_and(|done| done.status.success()) {
-            assert!(std::env::var_os("CI").is_none(), "{tool} is not here, and the tutorial needs it");
-            eprintln!("SKIPPED: {tool} is not here, and the tutorial needs it");
-            return None;
-        }
-    }
+/// Runs it; returns its exit code and what it printed.
+fn follow(folder: &Folder, script: &str) -> (Option<i32>, String) {
+    need_all(&["node", "python3"]);
     let place = folder.path().join("tutorial");
     std::fs::create_dir(&place).unwrap();
     let commands = Path::new(env!("CARGO_BIN_EXE_faceoff")).parent().unwrap();
@@ -30,27 +25,28 @@ fn follow(folder: &Folder, script: &str) -> Option<(Option<i32>, String)> {
     let mut shell = Command::new("sh");
     let done = shell.args(["-ec", script]).current_dir(place).env("PATH", path).env("TMPDIR", folder.path()).output().unwrap();
     let said = format!("{}\n{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-    Some((done.status.code(), said))
+    (done.status.code(), said)
 }
 
 #[test]
+#[ignore = "needs node and python3"]
 fn the_tutorial_comes_to_a_plan() {
     let folder = Folder::new();
     let script = script();
     let (before, _) = script.split_once(" run node-or-python").expect("it measures");
-    let Some((code, said)) = follow(&folder, &format!("{before} run node-or-python --quick --plan\n")) else { return };
+    let (code, said) = follow(&folder, &format!("{before} run node-or-python --quick --plan\n"));
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("both answer alike") && said.contains("contender  python"), "{said}");
     nothing_is_left(&folder);
 }
 
 #[test]
-#[ignore = "about five minutes; part of `make test-all`"]
+#[ignore = "long, needs node and python3: five minutes"]
 fn the_tutorial_ends_in_a_verdict() {
     let folder = Folder::new();
     // A machine that is too busy to rank anybody says so with 4, which is no failure of what is read.
     let script = script().replace("--out bench/records/first", "--out bench/records/first || [ $? -eq 4 ]");
-    let Some((code, said)) = follow(&folder, &script) else { return };
+    let (code, said) = follow(&folder, &script);
     assert_eq!(code, Some(0), "{said}");
     let record = folder.record("tutorial/bench/records/first");
     let judgement = judge::judge(&record);

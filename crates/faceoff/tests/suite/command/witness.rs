@@ -1,4 +1,5 @@
 use crate::folder::{Folder, Ran, control, nothing_is_left};
+use crate::needs::need_all;
 use serde_json::Value;
 use std::io::BufRead;
 use std::os::unix::fs::PermissionsExt;
@@ -78,39 +79,53 @@ fn what_another_generator_reports_is_read_and_its_cost_sampled() {
     );
 }
 
-/// The tools themselves, JMeter and Gatling through Maven and the others where they are found: each understands what we write down for it, we understand what
-/// it prints, and it finds the delay that is known.
-#[test]
-#[ignore = "fetches JMeter and Gatling through Maven; part of `make test-all`"]
-fn each_tool_makes_the_load_that_is_written_for_it() {
+/// The tool itself, JMeter and Gatling through Maven: it understands what we write down for it, we understand what it prints, and it
+/// finds the delay that is known.
+fn makes_the_load_that_is_written_for_it(driver: &str, needs: &[&str]) {
+    need_all(needs);
     let witnesses = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join("witnesses");
-    let own = ["jmeter", "gatling"];
-    for name in own {
-        let built = Command::new("mvn").args(["-q", "-B", "package"]).current_dir(witnesses.join(name)).status().unwrap();
-        assert!(built.success(), "{name} is put together");
+    if ["jmeter", "gatling"].contains(&driver) {
+        let built = Command::new("mvn").args(["-q", "-B", "package"]).current_dir(witnesses.join(driver)).status().unwrap();
+        assert!(built.success(), "{driver} is put together");
     }
     let path = format!("{0}/jmeter:{0}/gatling:{1}", witnesses.display(), std::env::var("PATH").unwrap());
-    let server = Server::with(&["--delay", "10ms"]);
     let folder = Folder::new();
-    for driver in ["wrk", "wrk2", "h2load", "oha", "k6", "jmeter", "gatling"] {
-        let load: &[&str] = if driver == "wrk2" { &["-R", "80", "-c", "64", "-d", "14s"] } else { &["-c", "8", "-d", "4s"] };
-        let asked = [&["load", &server.1, "--driver", driver, "--format", "json"][..], load].concat();
-        let ran = Ran::from(folder.faceoff(&asked).env("PATH", &path).output().unwrap());
-        if !own.contains(&driver) && ran.err.contains("is not on the PATH") {
-            eprintln!("SKIPPED: {driver} is not here");
-            continue;
-        }
-        let told: Value = serde_json::from_str(&ran.expect(0).out).unwrap();
-        crate::by_schema::keeps_to("witness", &told);
-        let (reported, cost) = (&told["reported"], &told["cost"]);
-        assert!(reported["requests"].as_f64().unwrap() > 100.0, "{told}");
-        assert_eq!(reported["errors"].as_f64().unwrap_or(0.0), 0.0, "{told}");
-        // Whole milliseconds, a timer that ticks in them, and a busy machine: not below the truth, and not far above it.
-        let mean = reported["latency_us"]["mean"].as_f64().unwrap();
-        assert!((9_500.0..60_000.0).contains(&mean), "{driver}: {told}");
-        assert!(cost["cpu_s"].as_f64().unwrap() > 0.01 && cost["rss_max_bytes"].as_u64().unwrap() > 1_000_000, "{told}");
-    }
+    let server = Server::with(&["--delay", "10ms"]);
+    let load: &[&str] = if driver == "wrk2" { &["-R", "80", "-c", "64", "-d", "14s"] } else { &["-c", "8", "-d", "4s"] };
+    let asked = [&["load", &server.1, "--driver", driver, "--format", "json"][..], load].concat();
+    let ran = Ran::from(folder.faceoff(&asked).env("PATH", &path).output().unwrap());
+    let told: Value = serde_json::from_str(&ran.expect(0).out).unwrap();
+    crate::by_schema::keeps_to("witness", &told);
+    let (reported, cost) = (&told["reported"], &told["cost"]);
+    assert!(reported["requests"].as_f64().unwrap() > 100.0, "{told}");
+    assert_eq!(reported["errors"].as_f64().unwrap_or(0.0), 0.0, "{told}");
+    // Whole milliseconds, a timer that ticks in them, and a busy machine: not below the truth, and not far above it.
+    let mean = reported["latency_us"]["mean"].as_f64().unwrap();
+    assert!((9_500.0..60_000.0).contains(&mean), "{driver}: {told}");
+    assert!(cost["cpu_s"].as_f64().unwrap() > 0.01 && cost["rss_max_bytes"].as_u64().unwrap() > 1_000_000, "{told}");
     nothing_is_left(&folder);
+}
+
+macro_rules! tools {
+    ($($test:ident: $driver:literal, $reason:literal, $needs:expr);* $(;)?) => {
+        $(
+            #[test]
+            #[ignore = $reason]
+            fn $test() {
+                makes_the_load_that_is_written_for_it($driver, &$needs);
+            }
+        )*
+    };
+}
+
+tools! {
+    wrk_makes_the_load_that_is_written_for_it: "wrk", "long, needs wrk", ["wrk"];
+    wrk2_makes_the_load_that_is_written_for_it: "wrk2", "long, needs wrk2", ["wrk2"];
+    h2load_makes_the_load_that_is_written_for_it: "h2load", "long, needs h2load", ["h2load"];
+    oha_makes_the_load_that_is_written_for_it: "oha", "long, needs oha", ["oha"];
+    k6_makes_the_load_that_is_written_for_it: "k6", "long, needs k6", ["k6"];
+    jmeter_makes_the_load_that_is_written_for_it: "jmeter", "long, needs java and maven", ["java", "maven"];
+    gatling_makes_the_load_that_is_written_for_it: "gatling", "long, needs java and maven", ["java", "maven"];
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod cases;
 mod servers;
 
 use crate::machine::alone;
+use crate::needs::need_all;
 use cases::{CASES, Case, Endpoint, MODES, Mode, UNSUPPORTED};
 use servers::{Place, Server};
 use std::path::Path;
@@ -13,19 +14,16 @@ use std::time::Duration;
 const REQUESTS: u64 = 200;
 const CONNECTIONS: u64 = 4;
 
-/// Whether a list in the environment, divided by commas, names it; `None` without the list.
-fn listed(variable: &str, name: &str) -> Option<bool> {
-    std::env::var(variable).ok().map(|list| list.split(',').any(|one| one.trim() == name))
+/// Whether CONFORMANCE_MODES names a mode, or is not set.
+fn is_asked_for(mode: &str) -> bool {
+    std::env::var("CONFORMANCE_MODES").ok().is_none_or(|list| list.split(',').any(|one| one.trim() == mode))
 }
 
 /// Runs every case in every mode and tells all that failed.
-fn prove(name: &str) {
-    if listed("CONFORMANCE_SKIP", name) == Some(true) {
-        eprintln!("{name}: skipped, as CONFORMANCE_SKIP says");
-        return;
-    }
+fn prove(name: &str, needs: &[&str]) {
     // The machine stays calm, and no connection of another test sits on a port picked for this one.
     let _alone = alone();
+    need_all(needs);
     let place = Place::new();
     let server = Server::start(name, &place);
     let mut failures = Vec::new();
@@ -37,14 +35,14 @@ fn prove(name: &str) {
         {
             failures.push(format!("{}, as it is sent: {why}", case.name));
         }
-        let asked_for = |mode: &&Mode| listed("CONFORMANCE_MODES", mode.name) != Some(false);
-        for mode in MODES.iter().filter(asked_for).filter(|mode| is_supported(name, case.name, mode.name)) {
+        for mode in MODES.iter().filter(|mode| is_asked_for(mode.name)).filter(|mode| is_supported(name, case.name, mode.name)) {
             runs += 1;
             if let Err(why) = load(&server, case, mode, place.path()) {
                 failures.push(format!("{}, {}: {why}", case.name, mode.name));
             }
         }
     }
+    assert!(runs > 0, "no mode was run\nhint: does CONFORMANCE_MODES name modes of cases.rs?");
     eprintln!("{name}: {runs} runs, {} failures", failures.len());
     assert!(failures.is_empty(), "{name}:\n{}\nits last words:\n{}", failures.join("\n"), server.last_words());
 }
@@ -100,22 +98,32 @@ fn every_line_of_what_is_unsupported_is_about_something() {
 /// Runs a tool to its end.
 fn tool(command: &mut Command) {
     let output = command.output().unwrap_or_else(|e| {
-        panic!("{:?} cannot be started: {e}\nhint: install it, or name the servers that need it in CONFORMANCE_SKIP", command.get_program())
+        panic!("{:?} cannot be started: {e}\nhint: install it, or leave out the servers that need it with --skip", command.get_program())
     });
     let said = [output.stdout, output.stderr].concat();
     assert!(output.status.success(), "{command:?}: {}\n{}", output.status, String::from_utf8_lossy(&said));
 }
 
 macro_rules! servers {
-    ($($test:ident: $name:literal),*) => {
+    ($($test:ident: $reason:literal, $needs:expr);* $(;)?) => {
         $(
             #[test]
-            #[ignore = "needs the server: make conformance"]
+            #[ignore = $reason]
             fn $test() {
-                prove($name);
+                prove(stringify!($test), &$needs);
             }
         )*
     };
 }
 
-servers!(nginx: "nginx", haproxy: "haproxy", caddy: "caddy", go: "go", tomcat: "tomcat", netty: "netty", undertow: "undertow", node: "node");
+// Behind each proxy stands the Go program.
+servers! {
+    nginx: "long, needs openssl and go and nginx", ["openssl", "go", "nginx"];
+    haproxy: "long, needs openssl and go and haproxy", ["openssl", "go", "haproxy"];
+    caddy: "long, needs openssl and go: builds Caddy once, for minutes", ["openssl", "go"];
+    go: "long, needs openssl and go", ["openssl", "go"];
+    tomcat: "long, needs openssl and java and maven", ["openssl", "java", "maven"];
+    netty: "long, needs openssl and java and maven", ["openssl", "java", "maven"];
+    undertow: "long, needs openssl and java and maven", ["openssl", "java", "maven"];
+    node: "long, needs openssl and node", ["openssl", "node"];
+}

@@ -1,7 +1,7 @@
-//! Databases as they are: PostgreSQL's own programs, banks that are killed, data that must be there. Part of `make test-all`, as what
-//! they need comes through Maven and Go's module proxy.
+//! Databases as they are: PostgreSQL's own programs, banks that are killed, data that must be there.
 
 use crate::machine::{Alone, alone};
+use crate::needs::need_all;
 use model::judgement::Outcome;
 use model::record::Record;
 use runner::postgres::{Client, Server};
@@ -31,6 +31,8 @@ impl Folder {
     /// With one experiment of `bank-go` and others.
     fn of(blocks: u32, workload: &str, contenders: &[&str]) -> Folder {
         let folder = Folder { dir: tempfile::tempdir().unwrap(), _alone: alone() };
+        // PostgreSQL and what the banks are made of come through Maven and Go's module proxy.
+        need_all(&["go", "java", "maven"]);
         for name in ["systems", "workloads", "articles", ".faceoff"] {
             let real = repository().join(name);
             std::fs::create_dir_all(&real).unwrap();
@@ -176,7 +178,7 @@ fn kill(pid: u32) {
 }
 
 #[test]
-#[ignore = "fetches PostgreSQL, Go modules and what Java's banks need; part of `make test-all`"]
+#[ignore = "long, needs go and java and maven"]
 fn banks_keep_what_they_acknowledge_and_nothing_of_what_they_refuse() {
     let folder = Folder::new(6);
     folder.check(&["postgres"], None);
@@ -191,7 +193,7 @@ fn banks_keep_what_they_acknowledge_and_nothing_of_what_they_refuse() {
 }
 
 #[test]
-#[ignore = "fetches PostgreSQL and Go modules; part of `make test-all`"]
+#[ignore = "long, needs go and java and maven"]
 fn a_turn_finds_the_rows_of_the_turn_before_and_a_probe_finds_none() {
     let folder = Folder::new(1);
     folder.check(&["postgres", "bank-go"], None);
@@ -235,7 +237,7 @@ load = { kind = "capacity", of = "users", service_level = "p95<2s and errors<0.1
 }
 
 #[test]
-#[ignore = "fetches PostgreSQL and Go modules; part of `make test-all`"]
+#[ignore = "long, needs go and java and maven"]
 fn a_bank_that_lies_is_found_out_and_disqualified_though_every_answer_is_right() {
     // In this workload nothing else could give it away: nobody asks what became of a transfer.
     let liars = [("liar:forgets", "lost-write"), ("liar:doubles", "doubled-write"), ("liar:alters", "broken-data")];
@@ -265,7 +267,7 @@ fn a_bank_that_lies_is_found_out_and_disqualified_though_every_answer_is_right()
 }
 
 #[test]
-#[ignore = "fetches PostgreSQL, Go modules and what Java's banks need; part of `make test-all`"]
+#[ignore = "long, needs go and java and maven"]
 fn a_transaction_is_whole_though_its_client_hangs_up() {
     let banks = ["bank-go", "bank-java", "bank-reactive"];
     let folder = Folder::of(3, "bank-fair", &banks[1..]);
@@ -290,7 +292,7 @@ fn a_transaction_is_whole_though_its_client_hangs_up() {
 }
 
 #[test]
-#[ignore = "fetches PostgreSQL, Go modules and what Java's banks need, and takes more than half an hour; FACEOFF_CHAOS_BLOCKS says how many blocks of three trials; part of `make test-all`"]
+#[ignore = "long, needs go and java and maven: more than half an hour; FACEOFF_CHAOS_BLOCKS sets how many blocks of three trials"]
 fn every_acknowledged_write_is_there_whoever_is_killed_when() {
     // Of ten trials about nine are killed.
     let blocks = std::env::var("FACEOFF_CHAOS_BLOCKS").ok().and_then(|n| n.parse().ok()).unwrap_or(75);
@@ -360,7 +362,7 @@ fn every_acknowledged_write_is_there_whoever_is_killed_when() {
 }
 
 #[test]
-#[ignore = "fetches PostgreSQL and Go modules; part of `make test-all`"]
+#[ignore = "long, needs go and java and maven"]
 fn a_killed_faceoff_leaves_no_server_and_the_next_run_removes_its_data() {
     let folder = Folder::new(6);
     folder.check(&["postgres", "bank-go"], None);
@@ -394,7 +396,7 @@ fn a_killed_faceoff_leaves_no_server_and_the_next_run_removes_its_data() {
 }
 
 #[test]
-#[ignore = "fetches PostgreSQL and Go modules; part of `make test-all`"]
+#[ignore = "long, needs go and java and maven"]
 fn a_server_of_the_users_own_is_left_as_it_was() {
     let folder = Folder::new(6);
     folder.check(&["postgres"], None);

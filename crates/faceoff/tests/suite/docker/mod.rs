@@ -1,12 +1,13 @@
-//! Systems in containers of a real engine: the one that DOCKER_HOST names. Without that, each test says that it was skipped, and passes.
+//! Systems in containers of a real engine: the one that DOCKER_HOST names.
 
 mod lost;
 
-use crate::engines::{kills, limits};
+use crate::engines::kills::{self, Victim};
+use crate::engines::limits;
 use crate::folder::{Folder, Ran, nothing_is_left};
 use crate::machine::{Alone, alone};
+use crate::needs::need;
 use model::experiment::RunnerKind;
-use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -17,17 +18,10 @@ struct Engine {
 }
 
 impl Engine {
-    /// `None` where no engine is named.
-    fn named() -> Option<Engine> {
-        if std::env::var_os("DOCKER_HOST").is_none() {
-            // Past the tests' own capture, so that it is read.
-            let _ = writeln!(std::io::stderr(), "\nSKIPPED: a test of containers, as DOCKER_HOST names no engine");
-            return None;
-        }
+    fn named() -> Engine {
         let alone = alone();
-        let folder = Folder::new();
-        assert!(docker(&["version"]).is_ok(), "the engine that DOCKER_HOST names answers");
-        Some(Engine { folder, _alone: alone })
+        need("docker");
+        Engine { folder: Folder::new(), _alone: alone }
     }
 
     /// Nothing of ours is left in it but images, and after `faceoff clean` none of those.
@@ -48,16 +42,18 @@ fn docker(arguments: &[&str]) -> Result<String, String> {
 }
 
 #[test]
+#[ignore = "needs docker"]
 fn a_system_answers_in_a_container_and_leaves_nothing() {
-    let Some(engine) = Engine::named() else { return };
+    let engine = Engine::named();
     engine.folder.system("a", &["--children", "1"]);
     engine.folder.run(&["check", "a", "--runner", "docker"]).expect(0).says("1 right");
     engine.is_clean();
 }
 
 #[test]
+#[ignore = "needs docker"]
 fn what_does_not_start_says_why() {
-    let Some(engine) = Engine::named() else { return };
+    let engine = Engine::named();
     engine.folder.system("b", &["--no-such-flag"]);
     engine.folder.run(&["check", "b", "--runner", "docker"]).expect(1).says("exit 2").says("--no-such-flag");
     engine.folder.system("c", &["--ignore-term"]);
@@ -66,8 +62,9 @@ fn what_does_not_start_says_why() {
 }
 
 #[test]
+#[ignore = "needs docker"]
 fn a_run_in_containers_is_judged_as_any_other_and_says_what_it_was() {
-    let Some(engine) = Engine::named() else { return };
+    let engine = Engine::named();
     let folder = &engine.folder;
     folder.system("a", &[]);
     folder.system("b", &["--cpu", "300us", "--log"]);
@@ -105,8 +102,9 @@ fn a_run_in_containers_is_judged_as_any_other_and_says_what_it_was() {
 }
 
 #[test]
+#[ignore = "needs docker"]
 fn one_system_is_compared_as_a_process_and_in_containers() {
-    let Some(engine) = Engine::named() else { return };
+    let engine = Engine::named();
     let folder = &engine.folder;
     folder.system("a", &["--listen", "{listen}"]);
     folder.system("b", &[]);
@@ -141,15 +139,17 @@ fn one_system_is_compared_as_a_process_and_in_containers() {
 }
 
 #[test]
+#[ignore = "needs docker"]
 fn limits_hold_and_what_they_cost_is_seen() {
-    let Some(engine) = Engine::named() else { return };
+    let engine = Engine::named();
     limits::hold(&engine.folder, "docker", |name, flags| engine.folder.system(name, flags));
     engine.is_clean();
 }
 
 #[test]
+#[ignore = "needs docker"]
 fn each_contender_has_the_limits_that_its_name_says() {
-    let Some(engine) = Engine::named() else { return };
+    let engine = Engine::named();
     let folder = &engine.folder;
     folder.system("a", &["--cpu", "2ms"]);
     folder.experiment(&["a:cpus-0.4", "a:cpus-0.2+memory-64M"], "[place]\nrunner = \"docker\"\n");
@@ -169,8 +169,9 @@ fn each_contender_has_the_limits_that_its_name_says() {
 }
 
 #[test]
+#[ignore = "needs docker"]
 fn what_a_killed_run_leaves_is_removed() {
-    let Some(engine) = Engine::named() else { return };
+    let engine = Engine::named();
     let folder = &engine.folder;
     folder.system("a", &[]);
     folder.system("b", &[]);
@@ -205,19 +206,31 @@ fn what_a_killed_run_leaves_is_removed() {
     engine.is_clean();
 }
 
-#[test]
-#[ignore = "twenty rounds of about half a minute; goes on where it was stopped; FACEOFF_KILLS says how many; part of `make test-all`"]
-fn whoever_is_killed_when_nothing_is_left_and_all_is_judged() {
-    let Some(engine) = Engine::named() else { return };
+fn killed(victims: &[Victim]) {
+    let engine = Engine::named();
     engine.folder.system("a", &[]);
     engine.folder.system("b", &[]);
     engine.folder.experiment(&["a", "b"], "");
-    kills::at_random_moments(&engine.folder, "docker", false, &|| engine.is_clean());
+    kills::at_random_moments(&engine.folder, "docker", victims, &|| engine.is_clean());
 }
 
 #[test]
+#[ignore = "long, needs docker: twenty rounds of half a minute; FACEOFF_KILLS sets how many"]
+fn whoever_is_killed_when_nothing_is_left_and_all_is_judged() {
+    killed(&[Victim::Faceoff, Victim::Contender]);
+}
+
+#[test]
+#[ignore = "long, needs docker and engine control: twenty rounds of half a minute; FACEOFF_KILLS sets how many"]
+fn an_engine_that_is_killed_at_any_moment_costs_no_contender_its_place() {
+    need("engine control");
+    killed(&[Victim::Engine]);
+}
+
+#[test]
+#[ignore = "needs docker"]
 fn an_archive_is_loaded_and_a_dockerfile_is_built() {
-    let Some(engine) = Engine::named() else { return };
+    let engine = Engine::named();
     let folder = &engine.folder;
     folder.system("a", &[]);
     folder.run(&["build", "a", "--images", "--save", "saved"]).expect(0);

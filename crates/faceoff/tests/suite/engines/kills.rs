@@ -18,26 +18,20 @@ const KILL: &str = "FACEOFF_ENGINE_KILL";
 /// Names the one that brings it up again.
 const UP: &str = "FACEOFF_ENGINE_UP";
 
+/// What is killed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Victim {
+pub enum Victim {
     Faceoff,
     Contender,
     Agent,
     Engine,
 }
 
-/// Kills in turn, as often as FACEOFF_KILLS says, in runs of the experiment `x` of a folder, whose loads agents in pods may make;
-/// `is_clean` fails where something is left in the engine.
-pub fn at_random_moments(folder: &Folder, runner: &str, has_agents: bool, is_clean: &dyn Fn()) {
+/// Kills these alternately in runs of the experiment `x` of a folder, as often as FACEOFF_KILLS says, whose loads agents in pods may
+/// make; `is_clean` fails where something is left in the engine. It continues where it was stopped.
+pub fn at_random_moments(folder: &Folder, runner: &str, victims: &[Victim], is_clean: &dyn Fn()) {
     let rounds = std::env::var("FACEOFF_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(20);
-    let mut victims = vec![Victim::Faceoff, Victim::Contender];
-    victims.extend(has_agents.then_some(Victim::Agent));
-    if [KILL, UP].iter().all(|name| std::env::var_os(name).is_some()) {
-        victims.push(Victim::Engine);
-    } else {
-        let _ = writeln!(std::io::stderr(), "\nSKIPPED: kills of the engine, as {KILL} and {UP} do not say how");
-    }
-    let done = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kills-{runner}.txt"));
+    let done = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kills-{runner}-{:?}.txt", victims[0]));
     let before = std::fs::read_to_string(&done).unwrap_or_default().lines().count();
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos();
     println!("seed {seed}; {before} of {rounds} rounds are done, which stand in {}", done.display());

@@ -203,7 +203,6 @@ fn what_was_chosen_alone_is_written() {
 /// Reads a table again, and compares it value by value.
 #[track_caller]
 pub fn is_read_again(table: &export::Table) {
-    is_read_again_from_columns(table);
     let text = export::csv(table);
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
@@ -226,10 +225,21 @@ pub fn is_read_again(table: &export::Table) {
     }
 }
 
+#[cfg(feature = "parquet")]
+fn parquet(table: &export::Table) -> Vec<u8> {
+    export::parquet(table).unwrap()
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(_: &export::Table) -> Vec<u8> {
+    crate::needs::need("feature parquet");
+    Vec::new()
+}
+
 /// The same of Parquet.
 #[track_caller]
-fn is_read_again_from_columns(table: &export::Table) {
-    let reader = SerializedFileReader::new(bytes::Bytes::from(export::parquet(table).unwrap())).unwrap();
+pub fn is_read_again_from_columns(table: &export::Table) {
+    let reader = SerializedFileReader::new(bytes::Bytes::from(parquet(table))).unwrap();
     let rows: Vec<Row> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
     assert_eq!(rows.len(), table.rows.len());
     for (read, row) in rows.iter().zip(&table.rows) {
@@ -264,6 +274,18 @@ fn tables_are_read_as_they_were_written() {
     let column = measurements.columns.iter().position(|(name, _)| *name == "latency_p50_ms").unwrap();
     let p50 = record.trials[0].measurements[0].times().quantile_ns(0.5) as f64 / 1e6;
     assert_eq!(measurements.rows[0][column], Field::Number(p50));
+}
+
+#[test]
+#[cfg_attr(not(feature = "parquet"), ignore = "needs feature parquet")]
+fn columns_are_read_as_they_were_written() {
+    let record = record("c", "b is slower");
+    let judgement = judge::judge(&record);
+    for of in Of::ALL {
+        let table = export::table(&Source::whole(&record, &judgement), of);
+        assert!(!table.rows.is_empty(), "{of:?}");
+        is_read_again_from_columns(&table);
+    }
 }
 
 #[test]

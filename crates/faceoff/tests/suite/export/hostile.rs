@@ -1,11 +1,11 @@
 //! Names and texts that nobody would choose, in a record that somebody else wrote: every format stays what it is, and tells them as they are.
 
 use super::charts::{texts, with_everything};
-use super::formats::is_read_again;
+use super::formats::{is_read_again, is_read_again_from_columns};
 use super::{record, xml};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use model::name::percent_encoded;
-use model::record::Failure;
+use model::record::{Failure, Record};
 use proptest::prelude::*;
 use report::export::{self, Chart, Of, Source};
 
@@ -37,21 +37,28 @@ fn in_xml(text: &str) -> String {
         .collect()
 }
 
+/// A record in which things have these names.
+fn called(cell: &str, claim: &str, other: &str) -> Record {
+    let mut record = record(cell, claim);
+    for text in [
+        &mut record.header.id,
+        &mut record.header.faceoff,
+        &mut record.header.machine.cpu,
+        &mut record.header.experiment.name,
+        &mut record.header.experiment.question,
+    ] {
+        other.clone_into(text);
+    }
+    record.trials[11].failure = Some(Failure { stage: other.to_owned(), cause: other.to_owned(), log: vec![] });
+    record
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
     #[test]
     fn whatever_things_are_called(cell in hostile(), claim in hostile(), other in hostile()) {
-        let mut record = record(&cell, &claim);
-        for text in [
-            &mut record.header.id,
-            &mut record.header.faceoff,
-            &mut record.header.machine.cpu,
-            &mut record.header.experiment.name,
-            &mut record.header.experiment.question,
-        ] {
-            text.clone_from(&other);
-        }
-        record.trials[11].failure = Some(Failure { stage: other.clone(), cause: other.clone(), log: vec![] });
+        let _machine = crate::machine::share();
+        let record = called(&cell, &claim, &other);
         let judgement = judge::judge(&record);
         let whole = Source::whole(&record, &judgement);
 
@@ -104,6 +111,17 @@ proptest! {
         }
         text = text.replace("<!-- -->", "");
         prop_assert!(!text.contains('<'), "{}", text);
+    }
+
+    #[test]
+    #[cfg_attr(not(feature = "parquet"), ignore = "needs feature parquet")]
+    fn columns_hold_whatever_things_are_called(cell in hostile(), claim in hostile(), other in hostile()) {
+        let _machine = crate::machine::share();
+        let record = called(&cell, &claim, &other);
+        let judgement = judge::judge(&record);
+        for of in Of::ALL {
+            is_read_again_from_columns(&export::table(&Source::whole(&record, &judgement), of));
+        }
     }
 }
 

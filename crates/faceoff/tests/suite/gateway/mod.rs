@@ -5,8 +5,9 @@
 mod process;
 
 use crate::machine::alone;
+use crate::needs::{need, need_all};
 use model::record::Record;
-use process::{Counts, Gateway, Load, Server, SlowClients, count, have, may_have, release, repository, say, until};
+use process::{Counts, Gateway, Load, Server, SlowClients, count, have, release, repository, say, until};
 use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
@@ -20,13 +21,10 @@ const MEMORY_MB: u64 = 150;
 const DESCRIPTORS: u64 = 16_384;
 
 #[test]
-#[ignore = "half a minute; part of `make test-all`"]
+#[ignore = "long, needs go and 16384 descriptors: half a minute"]
 fn ten_thousand_idle_clients_take_150_mb_at_most() {
     let _alone = alone();
-    if !may_have(DESCRIPTORS) {
-        say(&format!("SKIPPED: 10,000 idle clients, as no process here may have {DESCRIPTORS} descriptors (ulimit -Hn)"));
-        return;
-    }
+    need_all(&["go", "16384 descriptors"]);
     let server = Server::start(&[]);
     let gateway = Gateway::start(&[server.port], "", Some(DESCRIPTORS));
     let empty = gateway.memory("VmRSS");
@@ -58,13 +56,10 @@ fn ten_thousand_idle_clients_take_150_mb_at_most() {
 }
 
 #[test]
-#[ignore = "half a minute; part of `make test-all`"]
+#[ignore = "long, needs go and 16384 descriptors: half a minute"]
 fn ten_thousand_slow_clients_fail_no_request_of_an_honest_one() {
     let _alone = alone();
-    if !may_have(DESCRIPTORS) {
-        say(&format!("SKIPPED: 10,000 slow clients, as no process here may have {DESCRIPTORS} descriptors (ulimit -Hn)"));
-        return;
-    }
+    need_all(&["go", "16384 descriptors"]);
     have(DESCRIPTORS);
     let server = Server::start(&[]);
     let gateway = Gateway::start(&[server.port], "", Some(DESCRIPTORS));
@@ -102,9 +97,10 @@ const RELOADS: usize = 100;
 const RELOAD_RATE: f64 = 5_000.0;
 
 #[test]
-#[ignore = "half a minute; part of `make test-all`"]
+#[ignore = "long, needs go: half a minute"]
 fn a_hundred_reloads_under_load_fail_no_request() {
     let _alone = alone();
+    need("go");
     let server = Server::start(&[]);
     // Another upstream each time, as far as the gateway can see.
     let settings = |n: usize| format!("    queue: {}", 1_000 + n);
@@ -134,7 +130,7 @@ fn a_hundred_reloads_under_load_fail_no_request() {
         failed(&result)
     ));
     if rate < 0.99 * RELOAD_RATE {
-        say(&format!("SKIPPED: reloads under {RELOAD_RATE} requests/s, as this machine offers {rate:.0}; none may fail then either"));
+        say(&format!("FIGURES: this machine offers {rate:.0} of the {RELOAD_RATE} requests/s, of which none may fail either"));
     }
     assert_eq!(failed(&result), 0, "{result}");
     assert_eq!(after.of(FAILURES), 0, "the gateway answered for itself");
@@ -150,9 +146,10 @@ fn failed(result: &serde_json::Value) -> u64 {
 const KILLS: usize = 10;
 
 #[test]
-#[ignore = "half a minute; part of `make test-all`"]
+#[ignore = "long, needs go: half a minute"]
 fn only_requests_in_flight_fail_when_a_server_is_killed() {
     let _alone = alone();
+    need("go");
     // Those that may be sent twice, and those that may not.
     kill_servers("GET", &[]);
     kill_servers("POST", &["-X", "POST", "--body", "order"]);
@@ -213,9 +210,10 @@ fn is_accounted_for(counts: &Counts, result: &serde_json::Value) {
 }
 
 #[test]
-#[ignore = "two minutes, and builds Go programs; part of `make test-all`"]
+#[ignore = "long, needs go: two minutes"]
 fn short_of_descriptors_every_request_is_answered_or_shed() {
     let _alone = alone();
+    need("go");
     let temporary = tempfile::tempdir().unwrap();
     let out = temporary.path().join("r");
     let mut run = Command::new(release().join("faceoff"));

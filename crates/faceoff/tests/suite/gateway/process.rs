@@ -58,11 +58,6 @@ fn limited(program: &Path, descriptors: Option<u64>) -> Command {
     command
 }
 
-/// Whether a process here may have so many descriptors.
-pub fn may_have(descriptors: u64) -> bool {
-    limited(Path::new("true"), Some(descriptors)).stderr(Stdio::null()).status().unwrap().success()
-}
-
 /// Lets this process, and those that it starts, have so many.
 pub fn have(descriptors: u64) {
     let limit = getrlimit(Resource::Nofile);

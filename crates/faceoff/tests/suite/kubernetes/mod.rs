@@ -1,12 +1,12 @@
-//! Systems in pods of a real cluster: the one that KUBECONFIG names, to which FACEOFF_KUBE_LOAD brings images. Without these, each test
-//! says that it was skipped, and passes.
+//! Systems in pods of a real cluster: the one that KUBECONFIG names, to which FACEOFF_KUBE_LOAD brings images.
 
-use crate::engines::{kills, limits};
+use crate::engines::kills::{self, Victim};
+use crate::engines::limits;
 use crate::folder::{Folder, Ran, nothing_is_left};
 use crate::machine::{Alone, alone};
+use crate::needs::{need, need_all};
 use model::experiment::{Network, RunnerKind};
 use model::record::{Fault, Trial};
-use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -22,17 +22,10 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// `None` where no cluster is named.
-    fn named() -> Option<Cluster> {
-        if std::env::var_os("KUBECONFIG").is_none() || std::env::var_os("FACEOFF_KUBE_LOAD").is_none() {
-            // Past the tests' own capture, so that it is read.
-            let missing = "KUBECONFIG and FACEOFF_KUBE_LOAD name no cluster and no way to bring images to it";
-            let _ = writeln!(std::io::stderr(), "\nSKIPPED: a test of pods, as {missing}");
-            return None;
-        }
+    fn named() -> Cluster {
         let alone = alone();
-        kubectl(&["version"]).expect("the cluster that KUBECONFIG names answers");
-        Some(Cluster { folder: Folder::new(), _alone: alone })
+        need("kubernetes");
+        Cluster { folder: Folder::new(), _alone: alone }
     }
 
     /// A system that has the time that a cluster takes.
@@ -73,24 +66,15 @@ fn kubectl(arguments: &[&str]) -> Result<String, String> {
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
-/// Whether something can stand before a service: a class of the cluster, or nginx of this machine.
-fn has_ingress() -> bool {
-    let is_there = kubectl(&["get", "ingressclasses", "--output=name"]).is_ok_and(|classes| !classes.is_empty())
-        || Command::new("nginx").arg("-v").stderr(Stdio::null()).status().is_ok();
-    if !is_there {
-        let _ = writeln!(std::io::stderr(), "\nSKIPPED: pods behind an Ingress, as the cluster has no class and PATH no nginx");
-    }
-    is_there
-}
-
 /// What carries our label, in all namespaces.
 fn ours(kind: &str) -> String {
     kubectl(&["get", kind, "--all-namespaces", "--selector=faceoff.run", "--output=name"]).unwrap()
 }
 
 #[test]
+#[ignore = "needs kubernetes"]
 fn a_system_answers_in_a_pod_and_leaves_nothing() {
-    let Some(cluster) = Cluster::named() else { return };
+    let cluster = Cluster::named();
     cluster.system("a", &["--children", "1"]);
     cluster.folder.run(&["check", "a", "--runner", "kubernetes"]).expect(0).says("1 right");
     // As a process it would leave its child behind.
@@ -100,8 +84,9 @@ fn a_system_answers_in_a_pod_and_leaves_nothing() {
 }
 
 #[test]
+#[ignore = "needs kubernetes"]
 fn what_is_rendered_is_found_in_the_pod() {
-    let Some(cluster) = Cluster::named() else { return };
+    let cluster = Cluster::named();
     cluster.system("a", &[]);
     let body = std::fs::read_to_string(cluster.folder.path().join("workloads/hello.txt")).unwrap();
     cluster.folder.write("systems/a/body.txt", &body);
@@ -112,8 +97,9 @@ fn what_is_rendered_is_found_in_the_pod() {
 }
 
 #[test]
+#[ignore = "needs kubernetes"]
 fn what_does_not_start_says_why() {
-    let Some(cluster) = Cluster::named() else { return };
+    let cluster = Cluster::named();
     cluster.system("b", &["--no-such-flag"]);
     cluster.folder.run(&["check", "b", "--runner", "kubernetes"]).expect(1).says("exit 2").says("--no-such-flag");
     cluster.system("c", &["--ignore-term"]);
@@ -127,8 +113,9 @@ fn what_does_not_start_says_why() {
 }
 
 #[test]
+#[ignore = "needs kubernetes"]
 fn an_image_that_cannot_get_there_is_said() {
-    let Some(cluster) = Cluster::named() else { return };
+    let cluster = Cluster::named();
     // In no cluster yet: its flags are in no image, but its summary is in the label of one.
     cluster.system("a", &[]);
     cluster.change("a", "summary = \"control\"", &format!("summary = \"{}\"", cluster.folder.path().display()));
@@ -145,8 +132,9 @@ fn an_image_that_cannot_get_there_is_said() {
 }
 
 #[test]
+#[ignore = "needs kubernetes"]
 fn a_run_in_pods_is_judged_as_any_other_and_says_what_it_was() {
-    let Some(cluster) = Cluster::named() else { return };
+    let cluster = Cluster::named();
     let folder = &cluster.folder;
     cluster.system("a", &[]);
     cluster.system("b", &["--cpu", "300us", "--log"]);
@@ -194,8 +182,10 @@ fn by_agents(cluster: &Cluster, measure: &str) {
 }
 
 #[test]
+#[cfg_attr(feature = "agent", ignore = "needs kubernetes")]
+#[cfg_attr(not(feature = "agent"), ignore = "needs kubernetes and feature agent")]
 fn agents_in_pods_make_the_loads_of_a_run() {
-    let Some(cluster) = Cluster::named() else { return };
+    let cluster = Cluster::named();
     let folder = &cluster.folder;
     by_agents(&cluster, "500ms");
     let ran = folder.run(&["run", "x", "--out", "r"]).says("load by: 2 agents in pods of the cluster");
@@ -219,8 +209,10 @@ fn agents_in_pods_make_the_loads_of_a_run() {
 }
 
 #[test]
+#[cfg_attr(feature = "agent", ignore = "needs kubernetes")]
+#[cfg_attr(not(feature = "agent"), ignore = "needs kubernetes and feature agent")]
 fn an_agent_pod_that_is_killed_spoils_its_trial_and_all_are_made_anew() {
-    let Some(cluster) = Cluster::named() else { return };
+    let cluster = Cluster::named();
     let folder = &cluster.folder;
     by_agents(&cluster, "3s");
     let ran = std::thread::scope(|scope| {
@@ -249,15 +241,17 @@ fn an_agent_pod_that_is_killed_spoils_its_trial_and_all_are_made_anew() {
 }
 
 #[test]
+#[ignore = "needs kubernetes"]
 fn limits_hold_and_what_they_cost_is_seen() {
-    let Some(cluster) = Cluster::named() else { return };
+    let cluster = Cluster::named();
     limits::hold(&cluster.folder, "kubernetes", |name, flags| cluster.system(name, flags));
     cluster.is_clean();
 }
 
 #[test]
+#[ignore = "needs kubernetes"]
 fn replicas_are_followed_until_all_answer_and_end_together() {
-    let Some(cluster) = Cluster::named() else { return };
+    let cluster = Cluster::named();
     let folder = &cluster.folder;
     cluster.system("a", &["--cpu", "300us"]);
     folder.experiment(&["a:replicas-3", "a:replicas-2+cpus-0.5"], "[place]\nrunner = \"kubernetes\"\n");
@@ -287,13 +281,11 @@ fn replicas_are_followed_until_all_answer_and_end_together() {
 }
 
 #[test]
+#[ignore = "needs kubernetes and kubernetes database and go"]
 fn a_database_is_reached_by_its_url() {
-    let Some(cluster) = Cluster::named() else { return };
-    let Ok(url) = std::env::var("FACEOFF_KUBE_DATABASE") else {
-        let missing = "FACEOFF_KUBE_DATABASE names no PostgreSQL that pods reach, such as postgres://user:password@10.0.0.7:5432/name";
-        let _ = writeln!(std::io::stderr(), "\nSKIPPED: a bank in a pod, as {missing}");
-        return;
-    };
+    let cluster = Cluster::named();
+    need_all(&["kubernetes database", "go"]);
+    let url = std::env::var("FACEOFF_KUBE_DATABASE").unwrap();
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let check = |url: &str| {
         let mut command = cluster.folder.faceoff(&["--dir", root.to_str().unwrap(), "check", "bank-go", "--runner", "kubernetes"]);
@@ -304,11 +296,10 @@ fn a_database_is_reached_by_its_url() {
 }
 
 #[test]
+#[ignore = "needs kubernetes and kubernetes ingress"]
 fn what_stands_before_a_service_is_its_contenders() {
-    let Some(cluster) = Cluster::named() else { return };
-    if !has_ingress() {
-        return;
-    }
+    let cluster = Cluster::named();
+    need("kubernetes ingress");
     let folder = &cluster.folder;
     cluster.system("a", &["--cpu", "300us"]);
     folder.experiment(&["a:in-kubernetes", "a:in-kubernetes-ingress"], "");
@@ -329,8 +320,9 @@ fn what_stands_before_a_service_is_its_contenders() {
 }
 
 #[test]
+#[ignore = "needs kubernetes"]
 fn what_a_killed_run_leaves_is_removed() {
-    let Some(cluster) = Cluster::named() else { return };
+    let cluster = Cluster::named();
     let folder = &cluster.folder;
     cluster.system("a", &[]);
     cluster.system("b", &[]);
@@ -353,16 +345,31 @@ fn what_a_killed_run_leaves_is_removed() {
 }
 
 #[test]
-#[ignore = "twenty rounds of about a minute; goes on where it was stopped; FACEOFF_KILLS says how many; part of `make test-all`"]
+#[cfg_attr(feature = "agent", ignore = "long, needs kubernetes: twenty rounds of a minute; FACEOFF_KILLS sets how many")]
+#[cfg_attr(not(feature = "agent"), ignore = "long, needs kubernetes and feature agent")]
 fn whoever_is_killed_when_nothing_is_left_and_all_is_judged() {
-    let Some(cluster) = Cluster::named() else { return };
+    let cluster = Cluster::named();
     by_agents(&cluster, "150ms");
-    kills::at_random_moments(&cluster.folder, "kubernetes", true, &|| cluster.is_clean());
+    let victims = [Victim::Faceoff, Victim::Contender, Victim::Agent];
+    kills::at_random_moments(&cluster.folder, "kubernetes", &victims, &|| cluster.is_clean());
 }
 
 #[test]
+#[cfg_attr(feature = "agent", ignore = "long, needs kubernetes and engine control: twenty rounds of a minute; FACEOFF_KILLS sets how many")]
+#[cfg_attr(not(feature = "agent"), ignore = "long, needs kubernetes and engine control and feature agent")]
+fn a_cluster_that_is_killed_at_any_moment_costs_no_contender_its_place() {
+    let cluster = Cluster::named();
+    need("engine control");
+    by_agents(&cluster, "150ms");
+    kills::at_random_moments(&cluster.folder, "kubernetes", &[Victim::Engine], &|| cluster.is_clean());
+}
+
+#[test]
+#[cfg_attr(feature = "agent", ignore = "needs kubernetes and kubernetes ingress")]
+#[cfg_attr(not(feature = "agent"), ignore = "needs kubernetes and kubernetes ingress and feature agent")]
 fn the_rights_of_the_manifest_are_enough() {
-    let Some(cluster) = Cluster::named() else { return };
+    let cluster = Cluster::named();
+    need("kubernetes ingress");
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/kubernetes-rbac.yaml");
     kubectl(&["apply", "--filename", manifest]).unwrap();
     let token = kubectl(&["create", "token", "faceoff", "--namespace=faceoff-rights"]).unwrap();
@@ -374,7 +381,7 @@ fn the_rights_of_the_manifest_are_enough() {
     std::fs::write(&own, config.to_string()).unwrap();
     cluster.system("a", &[]);
     let names = ["a:in-kubernetes", "a:in-kubernetes-node-port", "a:in-kubernetes+replicas-2", "a:in-kubernetes-ingress"];
-    let mut command = cluster.folder.faceoff(&[&["check"][..], &names[..if has_ingress() { 4 } else { 3 }]].concat());
+    let mut command = cluster.folder.faceoff(&[&["check"][..], &names].concat());
     let ran = Ran::from(command.env("KUBECONFIG", &own).output().unwrap());
     by_agents(&cluster, "150ms");
     let mut command = cluster.folder.faceoff(&["run", "x", "--blocks", "1", "--out", "r"]);
@@ -386,7 +393,7 @@ fn the_rights_of_the_manifest_are_enough() {
     let asked = [("get", "secrets"), ("list", "secrets"), ("create", "nodes/proxy"), ("create", "pods/exec"), ("get", "jobs")];
     let more: Vec<_> = asked.into_iter().filter(|&(verb, what)| answer(verb, what) == "yes").collect();
     kubectl(&["delete", "--filename", manifest, "--wait=false"]).unwrap();
-    ran.expect(0).says(if has_ingress() { "4 right" } else { "3 right" });
+    ran.expect(0).says("4 right");
     assert!(cluster.folder.path().join("r/record.jsonl").exists(), "{}", ran_by_agents.err);
     let record = cluster.folder.record("r");
     let made = |trial: &Trial| trial.measurements.len() == 2 && trial.faults.is_empty();

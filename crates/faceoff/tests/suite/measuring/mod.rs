@@ -5,3 +5,5 @@ mod sweeps;
 mod symptoms;
 mod warmup;
 mod wolf;
+
+pub use symptoms::Quota;

@@ -3,6 +3,7 @@
 
 use crate::folder::{Folder, Ran, control};
 use crate::machine::alone;
+use crate::needs::{Unshare, need};
 use model::judgement::{FaultAt, Judgement};
 use model::record::Record;
 use rustix::process::{Pid, Signal, kill_process};
@@ -86,19 +87,18 @@ fn assert_shows_unless_busy(faults: &[FaultAt], kind: &str, evidence: &str) {
     assert_shows(faults, kind, evidence);
 }
 
-/// The command in a network namespace of its own, where counters are its own, too; `None`, said aloud, where that is not allowed.
-fn in_own_network(folder: &Folder, setup: &str) -> Option<Ran> {
+/// The command in a network namespace of its own, where counters are its own, too.
+fn in_own_network(unshare: &Unshare, folder: &Folder, setup: &str) -> Ran {
     let shell = format!("ip link set lo up && {setup} exec \"$0\" run x --out r");
-    for flags in ["-n", "-Urn"] {
-        if Command::new("unshare").args([flags, "ip", "link", "set", "lo", "up"]).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
-        {
-            let mut run = Command::new("unshare");
-            run.args([flags, "sh", "-c", &shell, env!("CARGO_BIN_EXE_faceoff")]).current_dir(folder.path()).env("TMPDIR", folder.path());
-            return Some(Ran::from(run.output().unwrap()));
-        }
-    }
-    eprintln!("SKIPPED: no network namespace of one's own is to be had here (unshare and ip, as root or with user namespaces)");
-    None
+    let mut run = unshare.command();
+    run.args(["sh", "-c", &shell, env!("CARGO_BIN_EXE_faceoff")]).current_dir(folder.path()).env("TMPDIR", folder.path());
+    Ran::from(run.output().unwrap())
+}
+
+/// The same, in a test that needs it.
+fn must_be_in_own_network(folder: &Folder, setup: &str) {
+    need("network namespaces");
+    in_own_network(&Unshare::find().unwrap(), folder, setup);
 }
 
 /// Ends with its drop.
@@ -115,14 +115,6 @@ impl Drop for Hog {
 fn hog(cpu: usize) -> Hog {
     let mut busy = Command::new("taskset");
     Hog(busy.args(["-c", &cpu.to_string(), "sh", "-c", "ulimit -t 60; while :; do :; done"]).spawn().expect("taskset, of util-linux"))
-}
-
-fn has_two_cpus() -> bool {
-    let enough = runner::cpus::usable().len() >= 2;
-    if !enough {
-        eprintln!("SKIPPED: this needs two CPUs");
-    }
-    enough
 }
 
 #[test]
@@ -148,11 +140,10 @@ fn a_few_pauses_of_the_generator_are_not_the_contenders_tail() {
 }
 
 #[test]
+#[ignore = "needs two CPUs"]
 fn a_generator_at_its_limit_says_so() {
     let _alone = alone();
-    if !has_two_cpus() {
-        return;
-    }
+    need("two CPUs");
     let folder = Folder::new();
     two(&folder, &[]);
     // An answer is echoed at once; to look for this pattern in it takes many times as long.
@@ -220,11 +211,10 @@ fn a_contender_that_slows_down_half_way_is_not_stationary() {
 }
 
 #[test]
+#[ignore = "needs two CPUs"]
 fn an_upstream_without_cpu_to_spare_is_what_was_measured() {
     let _alone = alone();
-    if !has_two_cpus() {
-        return;
-    }
+    need("two CPUs");
     let folder = Folder::new();
     two(&folder, &[]);
     let busy = "(ulimit -t 60; while :; do :; done) &";
@@ -264,7 +254,7 @@ fn whoever_else_uses_the_cpus_is_seen() {
 }
 
 #[test]
-fn descriptors_run_short_on_either_side() {
+fn descriptors_of_a_contender_run_short() {
     let _alone = alone();
     let folder = Folder::new();
     behind(&folder, "a", "ulimit -n 40;", &[]);
@@ -273,7 +263,13 @@ fn descriptors_run_short_on_either_side() {
     let all = faults(&folder);
     assert_shows(&all, "descriptors", "of 40 descriptors");
     assert!(all.iter().all(|f| f.kind != "descriptors" || f.place.contains(", a, ")), "b has enough: {all:#?}");
+}
 
+#[test]
+#[ignore = "needs 2000 descriptors"]
+fn descriptors_of_the_generator_run_short() {
+    let _alone = alone();
+    need("2000 descriptors");
     let folder = Folder::new();
     two(&folder, &[]);
     experiment(&folder, &["a", "b"], 1, "300ms", "load = { kind = \"closed\", connections = 1930 }", "");
@@ -281,12 +277,13 @@ fn descriptors_run_short_on_either_side() {
     let mut short = Command::new("sh");
     short.args(["-c", shell, env!("CARGO_BIN_EXE_faceoff")]).current_dir(folder.path()).env("TMPDIR", folder.path());
     let ran = Ran::from(short.output().unwrap());
-    if ran.err.contains("ulimit") {
-        return eprintln!("SKIPPED: fewer than 2,000 descriptors may be had here");
-    }
+    assert!(!ran.err.contains("ulimit"), "{ran:?}");
     assert_shows(&read(&folder).1.faults, "descriptors", "the generator held");
+}
 
-    // Where the limit is what is studied, it is no fault.
+#[test]
+fn descriptors_that_run_short_where_their_limit_is_studied_are_no_fault() {
+    let _alone = alone();
     let folder = Folder::new();
     two(&folder, &[]);
     experiment(&folder, &["a", "b"], 1, "300ms", "load = { kind = \"closed\", connections = 60 }", "[place]\ndescriptors = 40");
@@ -295,36 +292,35 @@ fn descriptors_run_short_on_either_side() {
 }
 
 #[test]
+#[ignore = "needs network namespaces"]
 fn ephemeral_ports_run_out() {
     let _alone = alone();
     let folder = Folder::new();
     two(&folder, &[]);
     experiment(&folder, &["a", "b"], 1, "300ms", "load = { kind = \"closed\", connections = 60 }", "");
     let narrow = "echo 40000 40067 > /proc/sys/net/ipv4/ip_local_port_range &&";
-    if in_own_network(&folder, narrow).is_some() {
-        assert_shows(&read(&folder).1.faults, "ports", "of 68 ephemeral ports");
-    }
+    must_be_in_own_network(&folder, narrow);
+    assert_shows(&read(&folder).1.faults, "ports", "of 68 ephemeral ports");
 }
 
 #[test]
+#[ignore = "needs network namespaces"]
 fn a_full_listen_queue_drops_connections_which_are_tried_again() {
     let _alone = alone();
     let folder = Folder::new();
     two(&folder, &["--backlog", "1", "--accept-every", "100ms", "--delay", "10ms"]);
     experiment(&folder, &["a", "b"], 1, "1500ms", "load = { kind = \"closed\", connections = 40 }", "");
-    if in_own_network(&folder, "").is_some() {
-        let all = read(&folder).1.faults;
-        assert_shows(&all, "backlog", "a listener's queue was full");
-        assert_shows(&all, "retransmits", "TCP segments were sent again");
-    }
+    must_be_in_own_network(&folder, "");
+    let all = read(&folder).1.faults;
+    assert_shows(&all, "backlog", "a listener's queue was full");
+    assert_shows(&all, "retransmits", "TCP segments were sent again");
 }
 
 #[test]
+#[ignore = "needs two CPUs"]
 fn a_contender_that_leaves_its_cpus_is_seen() {
     let _alone = alone();
-    if !has_two_cpus() {
-        return;
-    }
+    need("two CPUs");
     let folder = Folder::new();
     let all = runner::cpus::usable();
     let list: Vec<String> = all.iter().map(usize::to_string).collect();
@@ -336,13 +332,12 @@ fn a_contender_that_leaves_its_cpus_is_seen() {
     assert!(all.iter().all(|f| f.kind != "left-cpu-set" || f.place.contains(", a, ")), "b stays: {all:#?}");
 }
 
-/// Sets this machine's clock by 80 ms for a moment, and so runs only when asked to: FACEOFF_TEST_CLOCK=1, as root.
+/// Sets this machine's clock by 80 ms for a moment, and so runs only when asked to; judge's tests replay it.
 #[test]
+#[ignore = "needs settable clock"]
 fn a_wall_clock_that_is_set_is_seen() {
-    if std::env::var_os("FACEOFF_TEST_CLOCK").is_none() {
-        return eprintln!("SKIPPED: with FACEOFF_TEST_CLOCK=1 this sets the machine's clock; judge's tests replay it");
-    }
     let _alone = alone();
+    need("settable clock");
     let move_by = |ns: i64| {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
         let moved = now.tv_sec * 1_000_000_000 + now.tv_nsec + ns;
@@ -418,9 +413,11 @@ fn a_sound_run_shows_no_fault() {
     folder.system("c", &["--cpu", "100us"]);
     let cells = format!("{OPEN}\n[[cell]]\nname = \"closed\"\nworkload = \"hello\"\n{CLOSED}");
     experiment(&folder, &["a", "b", "c"], 2, "600ms", &cells, "upstream = \"a\"");
-    if in_own_network(&folder, "").is_none() {
-        folder.run(&["run", "x", "--out", "r"]);
-    }
+    // Where it can be: the counters of the machine's own network are those of others, too.
+    match Unshare::find() {
+        Some(unshare) => in_own_network(&unshare, &folder, ""),
+        None => folder.run(&["run", "x", "--out", "r"]),
+    };
     let (record, judgement) = read(&folder);
     assert_eq!(record.trials.len(), 6);
     let (busy, others): (Vec<&FaultAt>, _) = judgement.faults.iter().partition(|f| OF_A_BUSY_MACHINE.contains(&f.kind.as_str()));
@@ -439,7 +436,7 @@ fn a_sound_run_shows_no_fault() {
 const OF_THE_MACHINE: [&str; 3] = ["steal", "other-cpu", "frequency"];
 
 #[test]
-#[ignore = "takes half an hour"]
+#[ignore = "long: half an hour"]
 fn of_fifty_sound_runs_at_most_one_raises_a_false_alarm() {
     let _alone = alone();
     let folder = Folder::new();

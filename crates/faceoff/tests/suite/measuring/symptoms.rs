@@ -2,9 +2,10 @@
 
 use crate::folder::{Folder, nothing_is_left};
 use crate::machine::alone;
+use crate::needs::need;
 use model::judgement::{Judgement, Symptom};
 use std::path::PathBuf;
-use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Whether others took the CPUs.
 fn is_disturbed(judgement: &Judgement) -> bool {
@@ -118,13 +119,10 @@ fn a_line_of_log_for_each_request() {
 }
 
 #[test]
+#[ignore = "needs two CPUs"]
 fn one_thread_on_two_cpus() {
     let _alone = alone();
-    let cpus = std::thread::available_parallelism().unwrap().get();
-    if cpus < 2 {
-        eprintln!("SKIPPED one_thread_on_two_cpus: there is one CPU");
-        return;
-    }
+    need("two CPUs");
     let folder = Folder::new();
     folder.system("well", &["--threads", "2", "--cpu", "2ms"]);
     folder.system("sick", &["--cpu", "2ms"]);
@@ -134,13 +132,15 @@ fn one_thread_on_two_cpus() {
 }
 
 /// A cgroup with half a CPU, gone when the test ends.
-struct Quota {
+pub struct Quota {
     folder: PathBuf,
 }
 
 impl Quota {
-    fn new() -> Option<Quota> {
-        let name = format!("faceoff-test-{}", std::process::id());
+    /// `None` where none can be made.
+    pub fn new() -> Option<Quota> {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("faceoff-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let make = |base: &str, files: &[(&str, &str)]| {
             let folder = PathBuf::from(base).join(&name);
             std::fs::create_dir(&folder).ok()?;
@@ -165,12 +165,11 @@ impl Drop for Quota {
 }
 
 #[test]
+#[ignore = "needs CPU quotas"]
 fn a_quota_that_is_used_up() {
     let _alone = alone();
-    let Some(quota) = Quota::new() else {
-        eprintln!("SKIPPED a_quota_that_is_used_up: no cgroup with a CPU quota can be made here");
-        return;
-    };
+    need("CPU quotas");
+    let quota = Quota::new().unwrap();
     let folder = Folder::new();
     folder.system("well", &["--cpu", "200us"]);
     folder.write(
@@ -186,21 +185,12 @@ fn a_quota_that_is_used_up() {
     only(&folder, &judgement, "cpu-throttled");
 }
 
-fn is_there(tool: &str, argument: &str) -> bool {
-    let found = Command::new(tool).arg(argument).output().is_ok_and(|output| output.status.success());
-    if !found {
-        eprintln!("SKIPPED: {tool} is not there");
-    }
-    found
-}
-
 /// A heap that is nearly full of small objects, some of them replaced with each request.
 #[test]
+#[ignore = "needs java"]
 fn a_jvm_that_collects_garbage_on_the_hot_path() {
     let _alone = alone();
-    if !is_there("java", "-version") {
-        return;
-    }
+    need("java");
     let folder = Folder::new();
     folder.system("well", &[]);
     folder.write(
@@ -249,11 +239,10 @@ public class Server {
 
 /// A heap of many pointers on one processor, collected with the world stopped.
 #[test]
+#[ignore = "needs go"]
 fn a_go_program_that_collects_garbage_on_the_hot_path() {
     let _alone = alone();
-    if !is_there("go", "version") {
-        return;
-    }
+    need("go");
     let folder = Folder::new();
     folder.system("well", &[]);
     folder.write("systems/sick/go.mod", "module sick\n\ngo 1.21\n");

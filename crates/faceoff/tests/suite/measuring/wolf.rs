@@ -10,7 +10,7 @@ const SOUND_FEWEST: u32 = 20;
 
 /// Runs that have ended are kept beside the build and not made again, so that it goes on where it was interrupted.
 #[test]
-#[ignore = "about an hour"]
+#[ignore = "long: an hour"]
 fn thirty_runs_of_a_revision_against_itself_alarm_at_most_once() {
     let _alone = alone();
     let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wolf");
