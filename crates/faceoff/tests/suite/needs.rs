@@ -87,11 +87,16 @@ const NEEDS: &[Need] = &[
     Need { name: "feature openapi-yaml", missing: || feature(cfg!(feature = "openapi-yaml")), hint: FULL },
     Need { name: "feature parquet", missing: || feature(cfg!(feature = "parquet")), hint: FULL },
     Need { name: "feature png", missing: || feature(cfg!(feature = "png")), hint: FULL },
-    Need { name: "a build without png", missing: || cfg!(feature = "png").then(|| "this build has it".into()), hint: "build without it" },
     Need { name: "feature serve", missing: || feature(cfg!(feature = "serve")), hint: FULL },
+    Need { name: "a build without agent", missing: || without(cfg!(feature = "agent")), hint: LEAN },
+    Need { name: "a build without openapi-yaml", missing: || without(cfg!(feature = "openapi-yaml")), hint: LEAN },
+    Need { name: "a build without parquet", missing: || without(cfg!(feature = "parquet")), hint: LEAN },
+    Need { name: "a build without png", missing: || without(cfg!(feature = "png")), hint: LEAN },
+    Need { name: "a build without serve", missing: || without(cfg!(feature = "serve")), hint: LEAN },
 ];
 
 const FULL: &str = "build with `--features full`";
+const LEAN: &str = "build without features";
 
 /// Fails the test where something of this name is missing.
 #[track_caller]
@@ -115,6 +120,10 @@ fn variables(names: &[&str]) -> Option<String> {
 
 fn feature(is_there: bool) -> Option<String> {
     (!is_there).then(|| "this build is without it".into())
+}
+
+fn without(is_there: bool) -> Option<String> {
+    is_there.then(|| "this build has the feature".into())
 }
 
 fn fails(program: &str, arguments: &[&str]) -> Option<String> {

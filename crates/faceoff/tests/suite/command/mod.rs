@@ -9,6 +9,7 @@ mod builds;
 mod capacity;
 mod docs;
 mod export;
+mod features;
 mod faults;
 mod hostile;
 mod images;
