@@ -40,9 +40,9 @@ pub struct Options {
     format: Format,
 }
 
-/// What came of a build, and of the image where one was asked for.
+/// The result of a build, with the image if images are made.
 enum Imaged {
-    NotAsked,
+    Built,
     Made(Box<Image>, Option<PathBuf>),
     Skipped(String),
     Failed(String),
@@ -65,7 +65,7 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let groups = Groups::find(&contenders).members;
     let show = Mutex::new(Show::default());
     let outcomes: Mutex<BTreeMap<usize, Imaged>> = Mutex::default();
-    // What makes images has one folder for what it has begun.
+    // Layers are written to one temporary file of the store.
     let one_image = Mutex::new(());
     let one = |tools: &mut Tools, at: usize| -> Result<(), Error> {
         let contender = contenders[at].clone();
@@ -74,7 +74,7 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
         let outcome = match (lab::gather(&place, tools, contender, "build", &mut |p| held(&show).take(p))?, &store) {
             (Err(why), _) if why.failed => Imaged::Failed(why.reason),
             (Err(why), _) => Imaged::Skipped(why.reason),
-            (Ok(_), None) => Imaged::NotAsked,
+            (Ok(_), None) => Imaged::Built,
             (Ok(gathered), Some(store)) => {
                 let imaged = match image::has_none(&gathered.contender) {
                     Some(why) => Imaged::Skipped(why.to_owned()),
@@ -86,7 +86,7 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
                 match &imaged {
                     Imaged::Skipped(why) => held(&show).say(&format!("skipped: {name}: {why}")),
                     Imaged::Failed(why) => held(&show).say(&format!("failed: {name}: {why}")),
-                    Imaged::Made(..) | Imaged::NotAsked => {}
+                    Imaged::Made(..) | Imaged::Built => {}
                 }
                 imaged
             }
@@ -99,7 +99,7 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
     let images: Vec<(ContenderName, Imaged)> = outcomes.into_iter().map(|(at, imaged)| (contenders[at].name.clone(), imaged)).collect();
     let count = |pick: fn(&Imaged) -> bool| images.iter().filter(|(_, imaged)| pick(imaged)).count();
-    let ready = count(|imaged| matches!(imaged, Imaged::Made(..) | Imaged::NotAsked));
+    let ready = count(|imaged| matches!(imaged, Imaged::Made(..) | Imaged::Built));
     let (skipped, failed) = (count(|imaged| matches!(imaged, Imaged::Skipped(_))), count(|imaged| matches!(imaged, Imaged::Failed(_))));
     if let Some(store) = &store {
         store.sweep();
@@ -113,7 +113,7 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     Ok(if failed > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
-/// Makes an image of what is built, and saves it where that was asked.
+/// Makes the image of a built contender, and saves it into the folder that was given.
 fn make_image(gathered: &Ready, store: &Store, cache: &Path, save: Option<&Path>, means: Means<'_>) -> Result<Imaged, Error> {
     match image::make(&gathered.contender, store, cache, means) {
         Err(_) if means.stop.load(Ordering::Relaxed) => Err(Error::Interrupted(crate::signals::code())),
@@ -154,7 +154,7 @@ fn print(imaged: &Imaged) {
 
 fn to_json(name: &ContenderName, imaged: &Imaged) -> Value {
     match imaged {
-        Imaged::NotAsked => value!({"system": name, "outcome": "built"}),
+        Imaged::Built => value!({"system": name, "outcome": "built"}),
         Imaged::Made(image, saved) => value!({"system": name, "outcome": "made", "image": image, "saved": saved}),
         Imaged::Skipped(reason) => value!({"system": name, "outcome": "skipped", "reason": reason}),
         Imaged::Failed(reason) => value!({"system": name, "outcome": "failed", "reason": reason}),

@@ -65,9 +65,9 @@ struct Upstream {
 
 /// What checks are to be done with.
 pub struct Wanted<'a> {
-    /// What proxies stand before, where that was said.
+    /// The upstream of every proxy; `None` to find one in the experiments.
     pub upstream: Option<&'a ContenderName>,
-    /// What everybody runs as.
+    /// What contenders run as.
     pub kind: RunnerKind,
     /// How many systems at a time.
     pub jobs: usize,
@@ -88,9 +88,9 @@ pub fn prove(catalog: &Catalog, contenders: Vec<Contender>, wanted: Wanted<'_>, 
     let mut where_they_run = model::experiment::Place::default();
     where_they_run.run_as(wanted.kind);
     let names: Vec<ContenderName> = contenders.iter().map(|contender| contender.name.clone()).collect();
-    let everybody = || names.iter().chain(wanted.upstream);
+    let all_names = || names.iter().chain(wanted.upstream);
     if wanted.jobs > 1
-        && (wanted.kind != RunnerKind::Process || everybody().any(|name| name.place().is_some_and(|(kind, _)| kind != RunnerKind::Process)))
+        && (wanted.kind != RunnerKind::Process || all_names().any(|name| name.place().is_some_and(|(kind, _)| kind != RunnerKind::Process)))
     {
         let hint = "leave --jobs out, or check what runs as a process without the others";
         return Err(Problems::plain("containers and pods are checked one at a time", hint).into());
@@ -113,22 +113,22 @@ pub fn prove(catalog: &Catalog, contenders: Vec<Contender>, wanted: Wanted<'_>, 
         databases: Mutex::new(()),
         show: Mutex::new(Show::default()),
     };
-    let told = Mutex::new(Told { outcomes: names.iter().map(|_| None).collect(), next: 0 });
+    let results = Mutex::new(Results { outcomes: names.iter().map(|_| None).collect(), next: 0 });
     let begin = |job: usize| {
-        let runner = runner::place::runner(&where_they_run, everybody())?;
+        let runner = runner::place::runner(&where_they_run, all_names())?;
         let upstream_work = work.join(format!("upstream.{job}"));
         Ok::<_, Error>(Checks { shared: &shared, tools: Tools::default(), runner, upstream_work, upstream: None, database: None })
     };
     let one = |checks: &mut Checks<'_>, at: usize| -> Result<(), Error> {
         let outcome = checks.one(at)?;
-        let mut told = held(&told);
-        told.outcomes[at] = Some(outcome);
-        // In their order, whatever was done with first.
-        while let Some(Some(outcome)) = told.outcomes.get(told.next) {
+        let mut results = held(&results);
+        results.outcomes[at] = Some(outcome);
+        // Prints outcomes in the order of the contenders, also when a later one is finished first.
+        while let Some(Some(outcome)) = results.outcomes.get(results.next) {
             if wanted.format == Format::Text {
-                held(&shared.show).say(&describe(&names[told.next], outcome));
+                held(&shared.show).say(&describe(&names[results.next], outcome));
             }
-            told.next += 1;
+            results.next += 1;
         }
         Ok(())
     };
@@ -136,7 +136,7 @@ pub fn prove(catalog: &Catalog, contenders: Vec<Contender>, wanted: Wanted<'_>, 
     held(&shared.show).done();
     let _ = std::fs::remove_dir_all(&work);
     came?;
-    let outcomes = told.into_inner().unwrap_or_else(PoisonError::into_inner).outcomes.into_iter().flatten();
+    let outcomes = results.into_inner().unwrap_or_else(PoisonError::into_inner).outcomes.into_iter().flatten();
     let outcomes: Vec<(ContenderName, Outcome)> = names.into_iter().zip(outcomes).collect();
     let count = |pick: fn(&Outcome) -> bool| outcomes.iter().filter(|(_, o)| pick(o)).count();
     let failed = count(|o| matches!(o, Outcome::Failed(_)));
@@ -151,10 +151,10 @@ pub fn prove(catalog: &Catalog, contenders: Vec<Contender>, wanted: Wanted<'_>, 
     Ok(if failed > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
-/// What came of the checks so far.
-struct Told {
+/// The outcomes so far.
+struct Results {
     outcomes: Vec<Option<Outcome>>,
-    /// The first that has not been said.
+    /// The first that has not been printed.
     next: usize,
 }
 
@@ -178,25 +178,25 @@ fn to_json(name: &ContenderName, outcome: &Outcome) -> serde_json::Value {
     }
 }
 
-/// Whom the checks need, known before the first build.
+/// What the checks need, found before the first build.
 struct Plan {
-    /// Those that are checked, then the upstreams and databases that these need besides.
+    /// The contenders to check, then further upstreams and databases that these need.
     contenders: Vec<Contender>,
-    /// Of each that is checked what it needs.
+    /// Needs of each contender to check.
     needs: Vec<Needs>,
 }
 
-/// What a check needs besides the contender itself.
+/// What the check of a contender needs in addition to the contender.
 #[derive(Default)]
 struct Needs {
     workloads: Vec<Workload>,
-    /// Its place in the plan.
+    /// Its index in the plan.
     upstream: Option<usize>,
     database: Option<ContenderName>,
 }
 
 impl Plan {
-    /// Finds out what is needed, and whatever is wrong in files with it.
+    /// Finds upstreams and databases, and reports problems in files.
     fn make(catalog: &Catalog, contenders: Vec<Contender>, upstream: Option<&ContenderName>) -> Result<Plan, Error> {
         let tools = Tools::default();
         let (asked, mut contenders, mut needs) = (contenders.len(), contenders, Vec::new());
@@ -205,15 +205,15 @@ impl Plan {
             let mut needed = Needs::default();
             if contender.system.kind != Kind::Database && !contender.system.answers.is_empty() {
                 needed.workloads = workloads(catalog, &contender, &contender.system.answers)?;
-                // What cannot be built needs nobody.
+                // A contender that cannot be built needs no upstream and no database.
                 if tools.of(&contender).iter().all(|tool| tool.version.is_some()) {
                     if contender.system.kind == Kind::Proxy {
                         let wanted = upstream.map_or_else(|| upstream_of(catalog, &contender), |name| Ok(name.clone()))?;
-                        needed.upstream = Some(Plan::place_of(&mut contenders, catalog, &wanted)?);
+                        needed.upstream = Some(Plan::index_of(&mut contenders, catalog, &wanted)?);
                     }
                     if contender.needs_database() {
                         let wanted = database_of(catalog, &contender)?;
-                        Plan::place_of(&mut contenders, catalog, &wanted)?;
+                        Plan::index_of(&mut contenders, catalog, &wanted)?;
                         needed.database = Some(wanted);
                     }
                 }
@@ -223,8 +223,8 @@ impl Plan {
         Ok(Plan { contenders, needs })
     }
 
-    /// The place of a contender that is needed.
-    fn place_of(contenders: &mut Vec<Contender>, catalog: &Catalog, name: &ContenderName) -> Result<usize, Error> {
+    /// Finds the index of a contender, and adds it where it is missing.
+    fn index_of(contenders: &mut Vec<Contender>, catalog: &Catalog, name: &ContenderName) -> Result<usize, Error> {
         if let Some(at) = contenders.iter().position(|contender| contender.name == *name) {
             return Ok(at);
         }
@@ -233,7 +233,7 @@ impl Plan {
     }
 }
 
-/// The named workloads, for a contender that has all the secrets which it needs.
+/// Reads workloads, and checks that all secrets of them and of the contender are set.
 fn workloads(catalog: &Catalog, contender: &Contender, names: &[String]) -> Result<Vec<Workload>, Error> {
     let workloads = names.iter().map(|name| catalog.workload(name)).collect::<Result<Vec<_>, _>>()?;
     workloads.iter().try_for_each(Workload::must_have_secrets)?;
@@ -241,19 +241,19 @@ fn workloads(catalog: &Catalog, contender: &Contender, names: &[String]) -> Resu
     Ok(workloads)
 }
 
-/// By contender, what came of its build.
+/// Results of builds, by index of the contender.
 type Gathered = BTreeMap<usize, Result<Ready, Skipped>>;
 
-/// What all jobs have in common.
+/// What all jobs share.
 struct Shared<'a> {
     place: Place<'a>,
     plan: Plan,
     groups: Groups,
-    /// Of each group, once it is built.
+    /// Results of each group, once it is built.
     gathered: Vec<Mutex<Option<Arc<Gathered>>>>,
     cpus: Vec<usize>,
     work: &'a Path,
-    /// Held by whoever makes a data folder, which is one for all.
+    /// Locked while the data folder of a database is made, which all jobs copy.
     databases: Mutex<()>,
     show: Mutex<Show>,
 }
@@ -318,8 +318,8 @@ impl Checks<'_> {
         held(&self.shared.show)
     }
 
-    /// What came of the build of a contender. All of its group are built before the first of them is started: a build may rewrite what
-    /// another of them runs from.
+    /// Builds the group of a contender, and returns the result of that contender. No system of a group starts before all of them are
+    /// built, as a build may rewrite files that another one runs from.
     fn gathered(&self, at: usize) -> Result<Result<Ready, Skipped>, Error> {
         let group = self.shared.groups.of[at];
         let all = {
@@ -340,7 +340,7 @@ impl Checks<'_> {
         }
     }
 
-    /// Builds one after another.
+    /// Builds contenders one after another.
     fn gather(&self, members: &[usize]) -> Result<Gathered, Error> {
         let mut gathered = Gathered::new();
         for at in members {
@@ -348,12 +348,12 @@ impl Checks<'_> {
                 return Err(Error::Interrupted(crate::signals::code()));
             }
             let contender = &self.shared.plan.contenders[*at];
-            // Nothing is asked of them, and so nothing built; and a server of the user's own takes the place of databases.
+            // Systems without a workload are not checked, and the user's own server replaces a database.
             let is_database = contender.system.kind == Kind::Database;
             if if is_database { !matches!(own_server(), Ok(None)) } else { contender.system.answers.is_empty() } {
                 continue;
             }
-            // What a database needs is looked at where it is provided.
+            // The check of the database reports what it lacks.
             if is_database && self.tools.of(contender).iter().any(|tool| tool.version.is_none()) {
                 continue;
             }
@@ -382,7 +382,7 @@ impl Checks<'_> {
         }
         let Shared { place, plan, databases, .. } = self.shared;
         if let Some(at) = plan.contenders.iter().position(|contender| contender.name == *wanted) {
-            // With all that writes into its folder.
+            // Builds everything that writes into its folder first.
             drop(self.gathered(at)?);
         }
         let contender = place.catalog.contender(wanted)?;

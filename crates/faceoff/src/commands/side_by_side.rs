@@ -1,4 +1,4 @@
-//! Several systems at a time, where nothing is timed: which may be under way together, and in which order they are worked on.
+//! Builds and checks several systems at a time, and keeps apart those that would overwrite each other's files.
 
 use crate::exit::Error;
 use model::system::{Contender, System};
@@ -6,17 +6,18 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Contenders by what must be built one after another: variants of one system, and systems whose builds write into one folder.
+/// Contenders in groups that must be built one after another: variants of one system, and systems whose builds write into the same
+/// folder.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Groups {
-    /// Of each group its contenders, ascending; groups by their first.
+    /// The contenders of each group, ascending; groups are ordered by their first contender.
     pub members: Vec<Vec<usize>>,
-    /// Of each contender its group.
+    /// The group of each contender.
     pub of: Vec<usize>,
 }
 
 impl Groups {
-    /// Finds which of these contenders belong together.
+    /// Finds the groups of these contenders.
     pub fn find(contenders: &[Contender]) -> Groups {
         let writes: Vec<Option<Writes>> = contenders.iter().map(|contender| Writes::of(&contender.system)).collect();
         let is_one = |a: usize, b: usize| {
@@ -38,16 +39,16 @@ impl Groups {
     }
 }
 
-/// Where a build writes.
+/// Folders that a build writes into.
 struct Writes {
-    /// Its commands run here, and write below it what they like.
+    /// Its commands run here, and may write anywhere below.
     runs_in: PathBuf,
-    /// The folders of what it makes.
+    /// The parent folders of its outputs.
     outputs: Vec<PathBuf>,
 }
 
 impl Writes {
-    /// `None` of a system that is not built.
+    /// Returns `None` for a system without a build.
     fn of(system: &System) -> Option<Writes> {
         let build = system.build.as_ref()?;
         let runs_in = system.runs_in.canonicalize().unwrap_or_else(|_| system.runs_in.clone());
@@ -62,7 +63,7 @@ impl Writes {
     }
 }
 
-/// A path without `..`, also where nothing is there yet.
+/// Removes `..` from a path, also from one that does not exist yet.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
@@ -75,12 +76,12 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// Works on groups, as many at a time as there are jobs, and within a group on one after another. Each job has a state of its own, which
-/// `begin` makes and `end` takes. Once one has an error, none after it is begun; those before it are worked on all the same, so that
-/// what has been done does not depend on the number of jobs.
+/// Works on `jobs` groups at a time, and on the contenders of a group one after another. Each job has its own state, which `begin` makes
+/// and `end` takes. After an error, contenders behind the failed one are not begun. Those before it are finished, so that the outcome does
+/// not depend on the number of jobs.
 ///
 /// # Errors
-/// Of all errors the one of the first contender; that it was interrupted before any other.
+/// The error of the first contender that has one. An interrupt comes before all others.
 pub fn in_groups<S>(
     groups: &[Vec<usize>],
     jobs: usize,
@@ -119,7 +120,7 @@ pub fn in_groups<S>(
     failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
 }
 
-/// Locks; a panic of another job is its own.
+/// Locks a mutex, also after a panic of another job.
 pub fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -129,14 +130,14 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Systems by their manifests; each is named by its folder.
+    /// Finds the groups of systems, each given by its name and the middle of its manifest.
     fn groups(systems: &[(&str, &str)], names: &[&str]) -> Vec<Vec<usize>> {
         let folder = tempfile::tempdir().unwrap();
         for (name, more) in systems {
             let own = folder.path().join("systems").join(name);
             std::fs::create_dir_all(&own).unwrap();
             let text = format!(
-                "name = \"{name}\"\nsummary = \"s\"\nkind = \"service\"\nanswers = [\"a\"]\n{more}\n[start]\nrun = [\"a\", \"{variant.args}\"]\nports = [\"http\"]\n"
+                "name = \"{name}\"\nsummary = \"s\"\nkind = \"service\"\nanswers = [\"a\"]\n{more}\n[start]\nrun = [\"a\", \"{{variant.args}}\"]\nports = [\"http\"]\n"
             );
             std::fs::write(own.join("system.toml"), text).unwrap();
         }
@@ -159,11 +160,12 @@ mod tests {
     #[test]
     fn what_writes_into_one_folder_belongs_together() {
         let built = |outputs: &str| ("", outputs.to_owned());
-        let cases: [(&str, [(&str, String); 3], Vec<Vec<usize>>); 6] = [
+        type Case<'a> = (&'a str, [(&'a str, String); 3], Vec<Vec<usize>>);
+        let cases: [Case<'_>; 6] = [
             ("each in its own folder", [built("x"), built("bin/x"), built("target/x")], vec![vec![0], vec![1], vec![2]]),
             ("one target folder", [built("../../target/x"), built("x"), built("../../target/y")], vec![vec![0, 2], vec![1]]),
             ("into another's folder", [built("../c/target/x"), built("x"), built("x")], vec![vec![0, 2], vec![1]]),
-            ("one beside the others' folders", [built("../x"), built("x"), built("x")], vec![vec![0], vec![1], vec![2]]),
+            ("next to the folders of others", [built("../x"), built("x"), built("x")], vec![vec![0], vec![1], vec![2]]),
             ("one folder", [("../../shared", "x".into()), built("x"), ("../../shared", "y/y".into())], vec![vec![0, 2], vec![1]]),
             (
                 "a chain",
@@ -196,12 +198,15 @@ mod tests {
             let done = Mutex::new(Vec::new());
             let ended = AtomicUsize::new(0);
             let one = |_: &mut (), at: usize| {
-                // Later ones are done with first.
+                // Later contenders finish first.
                 std::thread::sleep(Duration::from_millis(60 - 10 * at as u64));
                 held(&done).push(at);
                 if [2, 3].contains(&at) { Err(Error::Failed(format!("{at}"))) } else { Ok(()) }
             };
-            let came = in_groups(&groups, jobs, &stop, |_| Ok(()), one, |()| drop(ended.fetch_add(1, Ordering::Relaxed)));
+            let end = |()| {
+                ended.fetch_add(1, Ordering::Relaxed);
+            };
+            let came = in_groups(&groups, jobs, &stop, |_| Ok(()), one, end);
             assert!(matches!(&came, Err(Error::Failed(text)) if text == "2"), "{jobs}: {came:?}");
             let mut done = done.into_inner().unwrap();
             done.sort_unstable();

@@ -28,8 +28,9 @@ fn samples_that_are_none_are_refused_and_a_mark_before_them_is_not_read() {
     assert_eq!(read("run", marked.as_bytes()).unwrap_or_else(|e| panic!("{e}")).rows.len(), 1);
 }
 
-/// Measured with the tools themselves, against `control` and (HTTP/2) nginx, but for h2load from 1.69 on, written as its source prints it; connections and
-/// depth of those that do not print them. Those of wrk are of answers that take 2 ms: at full speed on a busy machine its correction alone puts the mean beyond what the connections hold.
+/// Measured with the tools themselves, against `control` and (HTTP/2) nginx; connections and depth of those that do not print them. Those of wrk are of
+/// answers that take 2 ms: at full speed on a busy machine its correction alone puts the mean beyond what the connections hold. Those of h2load since 1.69
+/// are written by hand in the format of its source.
 const SOUND: [(&str, Option<u64>, Option<u64>); 16] = [
     (include_str!("samples/wrk-closed.txt"), None, None),
     (include_str!("samples/wrk-many.txt"), None, None),
@@ -138,7 +139,7 @@ fn a_mean_that_the_streams_of_h2load_cannot_hold_is_flagged() {
     assert!(hint_of(&deep, json).is_some_and(|hint| hint.contains("--connections")));
     let shallow = Options { connections: Some(24), ..OPTIONS };
     assert!(hint_of(&shallow, json).is_some_and(|hint| hint.contains("--pipeline")));
-    assert_eq!(audited(&shallow, json).flagged(), 0, "streams that are not told are not guessed");
+    assert_eq!(audited(&shallow, json).flagged(), 0, "without --pipeline the streams are unknown");
 }
 
 #[test]

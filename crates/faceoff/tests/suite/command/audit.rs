@@ -66,10 +66,10 @@ fn the_table_of_a_newer_h2load_is_audited() {
         let output = folder.faceoff(&arguments).write_stdin(input).output().unwrap();
         (output.status.code(), serde_json::from_slice::<Value>(&output.stdout).unwrap())
     };
-    let (code, told) = audit(H2LOAD);
-    assert_eq!((code, &told["rows"], &told["audits"][0]["tables"][0]["title"]), (Some(0), &1.into(), &"h2load".into()), "{told}");
-    let (code, told) = audit(&H2LOAD.replace(" 6.31ms", "16.31ms"));
-    let findings = told["audits"][0]["tables"][0]["findings"].as_array().unwrap();
+    let (code, report) = audit(H2LOAD);
+    assert_eq!((code, &report["rows"], &report["audits"][0]["tables"][0]["title"]), (Some(0), &1.into(), &"h2load".into()), "{report}");
+    let (code, report) = audit(&H2LOAD.replace(" 6.31ms", "16.31ms"));
+    let findings = report["audits"][0]["tables"][0]["findings"].as_array().unwrap();
     let checks: Vec<&str> = findings.iter().filter_map(|finding| finding["check"].as_str()).collect();
-    assert_eq!((code, checks), (Some(3), vec!["little", "moments"]), "{told}");
+    assert_eq!((code, checks), (Some(3), vec!["little", "moments"]), "{report}");
 }

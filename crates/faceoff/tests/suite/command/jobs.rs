@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Changes the manifest of a system that a folder has.
+/// Replaces a text in the manifest of a system.
 fn change(folder: &Folder, name: &str, of: &str, to: &str) {
     let path = format!("systems/{name}/system.toml");
     let manifest = std::fs::read_to_string(folder.path().join(&path)).unwrap();
@@ -13,7 +13,7 @@ fn change(folder: &Folder, name: &str, of: &str, to: &str) {
     folder.write(&path, &manifest.replacen(of, to, 1));
 }
 
-/// Gives a system a build by the shell, which runs in a folder beside the systems where one is named.
+/// Gives a system a build that is a shell script. It runs in the system's folder, or in `runs_in` next to `systems`.
 fn build(folder: &Folder, name: &str, runs_in: Option<&str>, script: &str, output: &str) {
     let input = if runs_in.is_some() { "input" } else { "system.toml" };
     let shell = format!(
@@ -26,7 +26,7 @@ fn build(folder: &Folder, name: &str, runs_in: Option<&str>, script: &str, outpu
     }
 }
 
-/// What came of each, without what differs from run to run.
+/// Reads outcomes, and removes the times, which differ from run to run.
 fn outcomes(text: &str) -> Vec<Value> {
     let mut outcomes: Vec<Value> = serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"));
     outcomes.iter_mut().filter_map(Value::as_object_mut).for_each(|outcome| drop(outcome.remove("ready_after_ns")));
@@ -49,11 +49,11 @@ fn several_jobs_come_to_what_one_comes_to() {
         }
         let json = folder.run(&["check", "--all", "--upstream", "behind", "--jobs", jobs, "--format", "json"]).expect(1);
         let text = folder.run(&["check", "--all", "--upstream", "behind", "--jobs", jobs]).expect(1).says("6 right, 0 skipped, 3 failed");
-        let said = |line: &&str| ["right ", "skipped ", "FAILED "].iter().any(|word| line.starts_with(word));
+        let is_outcome = |line: &&str| ["right ", "skipped ", "FAILED "].iter().any(|word| line.starts_with(word));
         let lines: Vec<String> = text
             .err
             .lines()
-            .filter(said)
+            .filter(is_outcome)
             .map(|line| line.split([',', ' ']).filter(|w| !w.is_empty()).take(2).collect::<Vec<_>>().join(" "))
             .collect();
         let built = std::fs::read_to_string(folder.path().join("systems/behind/made")).unwrap();
@@ -143,7 +143,7 @@ fn an_interrupt_ends_whatever_several_jobs_have_started() {
 }
 
 #[test]
-fn what_is_wrong_in_files_is_said_before_the_first_build() {
+fn problems_in_files_are_reported_before_the_first_build() {
     let folder = Folder::new();
     folder.system("a", &[]);
     build(&folder, "a", None, "touch made", "made");
