@@ -281,7 +281,7 @@ fn as_driven(driver: &str, prints: &str, more: &[&str]) -> Value {
 
 #[test]
 fn the_table_of_a_newer_h2load_is_understood() {
-    let reported = as_driven("h2load", include_str!("../../src/commands/audit/samples/h2load-1.70.txt"), &["-c", "24"]);
+    let reported = as_driven("h2load", include_str!("../../../src/commands/audit/samples/h2load-1.70.txt"), &["-c", "24"]);
     let latency = &reported["latency_us"];
     let near = |found: &Value, known: f64| found.as_f64().is_some_and(|found| (found / known - 1.0).abs() < 1e-6);
     assert!(near(&reported["requests"], 120_961.0) && reported["errors"] == 0.0, "{reported}");
