@@ -1,7 +1,6 @@
 package faceoff.proxy;
 
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
@@ -20,8 +19,7 @@ final class Configured {
 
     /** A line for each handler that is not left out, and for whatever else variants set. */
     static List<String> with(Map<String, String> settings) throws IOException {
-        ProcessBuilder builder = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1", "-Dlight-4j-config-dir=config", "-cp", System.getProperty("java.class.path"), Configured.class.getName());
+        ProcessBuilder builder = Jvm.running(Configured.class.getName());
         builder.environment().putAll(settings);
         Process process = builder.redirectErrorStream(true).start();
         List<String> lines = process.inputReader().lines().toList();

@@ -30,8 +30,7 @@ final class Proxy implements AutoCloseable {
         try (ServerSocket free = new ServerSocket(0)) {
             port = free.getLocalPort();
         }
-        ProcessBuilder builder = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Dlight-4j-config-dir=config", "-cp", System.getProperty("java.class.path"), "com.networknt.server.Server");
+        ProcessBuilder builder = Jvm.running("com.networknt.server.Server");
         builder.environment().putAll(Map.of("SERVER_HTTPPORT", "" + port, "PROXY_HOSTS", upstream));
         builder.environment().putAll(settings);
         process = builder.redirectErrorStream(true).redirectOutput(Path.of("target/proxy.log").toFile()).start();
