@@ -2,6 +2,8 @@
 
 use crate::folder::{Folder, Ran, nothing_is_left};
 use model::metric::Metric;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::process::Command;
 
 fn run(folder: &Folder, more: &[&str]) -> Ran {
@@ -101,32 +103,89 @@ fn a_revision_that_cannot_be_compared_is_refused() {
     run(&folder, &["--against", "HEAD"]).expect(2).says("has no revisions");
 }
 
-/// The workflow's own steps, on a branch that makes it worse.
+/// A step of the action, as its runner would start it: `given` in place of the inputs' defaults.
+fn step_of_the_action(action: &Value, id: &str, given: &Value, folder: &Folder, more: &[(&str, &str)]) -> Ran {
+    let root = crate::documents::root();
+    let steps = action["runs"]["steps"].as_array().unwrap();
+    let step = steps.iter().find(|step| step["id"] == id || step["name"] == id).unwrap();
+    let commands = std::path::Path::new(env!("CARGO_BIN_EXE_faceoff")).parent().unwrap();
+    let mut shell = Command::new("bash");
+    shell.args(["-e", "-c", step["run"].as_str().unwrap()]).current_dir(folder.path());
+    for (name, value) in step["env"].as_object().unwrap() {
+        let input = value.as_str().unwrap().strip_prefix("${{ inputs.").and_then(|input| input.strip_suffix(" }}"));
+        if let Some(input) = input {
+            let value = given.get(input).or(action["inputs"][input].get("default"));
+            shell.env(name, value.and_then(Value::as_str).unwrap());
+        }
+    }
+    shell
+        .env("PATH", format!("{}:{}", commands.display(), std::env::var("PATH").unwrap()))
+        .envs(
+            [("TMPDIR", "."), ("RUNNER_TEMP", "."), ("GITHUB_OUTPUT", "out.txt"), ("GITHUB_STEP_SUMMARY", "s.md")]
+                .map(|(name, file)| (name, folder.path().join(file))),
+        )
+        .env("XDG_CACHE_HOME", folder.path().join("cache"))
+        .env("GITHUB_ACTION_PATH", root)
+        .envs(more.iter().copied());
+    Ran::from(shell.output().unwrap())
+}
+
+/// The action's own steps, as the workflow of the documents uses it, on a branch that makes it worse.
 #[test]
 fn the_workflow_of_the_docs_does_what_it_says() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
-    let text = std::fs::read_to_string(root.join("docs/ci-workflow.yml")).unwrap();
-    let workflow: serde_json::Value = serde_saphyr::from_str(&text).unwrap();
+    let yaml = |file: &str| -> Value {
+        let text = std::fs::read_to_string(crate::documents::root().join(file)).unwrap();
+        serde_saphyr::from_str(&text).unwrap()
+    };
+    let (workflow, action) = (yaml("docs/ci-workflow.yml"), yaml("action.yml"));
     let steps = workflow["jobs"]["faceoff"]["steps"].as_array().unwrap();
-    let step = steps.iter().find(|step| step["id"] == "compare").unwrap();
+    let uses = |name: &str| steps.iter().find(|step| step["uses"].as_str().is_some_and(|uses| uses.contains(name))).unwrap();
+    assert_eq!(uses("actions/checkout@")["with"]["fetch-depth"], 0, "the base revision is there");
+    let with = uses("/faceoff@")["with"].as_object().unwrap();
+    let inputs = action["inputs"].as_object().unwrap();
+    assert!(with.keys().all(|input| inputs.contains_key(input)), "{with:?}");
+    let required = inputs.iter().filter(|(_, input)| input["required"] == true);
+    assert!(required.clone().count() > 0 && required.clone().all(|(input, _)| with.contains_key(input)), "{with:?}");
+    assert_eq!(workflow["permissions"]["pull-requests"], "write", "the comment");
+
     let folder = Folder::repository("100us");
     folder.burn("400us");
     folder.commit("worse");
-    let commands = std::path::Path::new(env!("CARGO_BIN_EXE_faceoff")).parent().unwrap();
-    let ran = Command::new("bash")
-        .args(["-e", "-c", step["run"].as_str().unwrap()])
-        .current_dir(folder.path())
-        .env("PATH", format!("{}:{}", commands.display(), std::env::var("PATH").unwrap()))
-        .env("TMPDIR", folder.path())
-        .env("XDG_CACHE_HOME", folder.path().join("cache"))
-        .envs([("FOLDER", "."), ("EXPERIMENT", "x"), ("BASE", "HEAD~1"), ("GITHUB_STEP_SUMMARY", "s.md")])
-        .output()
-        .unwrap();
-    let ran = Ran::from(ran);
-    let unsound = ran.out.contains("::warning");
-    assert_eq!(ran.code, if unsound { 0 } else { 3 }, "{}\n{}", ran.out, ran.err);
-    assert!(std::fs::read_to_string(folder.path().join("s.md")).unwrap().starts_with("### "));
-    assert!(folder.path().join("record/page.html").exists(), "what the next step keeps");
-    let kept = steps.iter().find(|step| step["uses"].as_str().is_some_and(|uses| uses.starts_with("actions/upload-artifact"))).unwrap();
-    assert_eq!((kept["with"]["path"].as_str(), kept["if"].as_str()), (Some("record"), Some("always()")));
+    // In place of the folder, the experiment and the event of the reader's repository.
+    let mut given = json!({ "dir": ".", "experiment": "x", "against": "HEAD~1" });
+    with.iter()
+        .filter(|(input, _)| !["dir", "experiment"].contains(&input.as_str()))
+        .for_each(|(input, value)| given[input] = value.clone());
+    let ran = step_of_the_action(&action, "run", &given, &folder, &[]).expect(0);
+    let text = std::fs::read_to_string(folder.path().join("out.txt")).unwrap();
+    let outputs: BTreeMap<&str, &str> = text.lines().filter_map(|line| line.split_once('=')).collect();
+    // A busy machine decides which; what each comes to follows.
+    let outcomes = [("0", "not-worse"), ("3", "worse"), ("4", "unsound")];
+    assert!(outcomes.contains(&(outputs["code"], outputs["outcome"])), "{text}\n{}\n{}", ran.out, ran.err);
+    let summary = std::fs::read_to_string(outputs["summary"]).unwrap();
+    assert!(summary.starts_with("### ") && summary == std::fs::read_to_string(folder.path().join("s.md")).unwrap(), "{summary}");
+    assert!(std::path::Path::new(outputs["record"]).join("page.html").exists(), "what is uploaded");
+
+    let mut verdict = |fail: &str, code: &str| {
+        given["fail-on-unsound"] = fail.into();
+        step_of_the_action(&action, "Verdict", &given, &folder, &[("CODE", code)])
+    };
+    for (fail, code, ends, prints) in [
+        ("false", "0", 0, ""),
+        ("false", "3", 3, "::error"),
+        ("false", "1", 1, "::error"),
+        ("false", "4", 0, "::warning"),
+        ("true", "4", 4, "::error"),
+    ] {
+        verdict(fail, code).expect(ends).says(prints);
+    }
+    given["against"] = "0000000000000000000000000000000000000000".into();
+    step_of_the_action(&action, "run", &given, &folder, &[]).expect(2).says("there is no revision to compare with").says("hint: ");
+
+    let steps = action["runs"]["steps"].as_array().unwrap();
+    let at = |begins: &str| steps.iter().position(|step| step["uses"].as_str().is_some_and(|uses| uses.starts_with(begins))).unwrap();
+    let kept = &steps[at("actions/upload-artifact@")];
+    assert_eq!(kept["with"]["path"], "${{ steps.run.outputs.record }}");
+    assert!(kept["if"].as_str().unwrap().starts_with("always()"), "also where the run failed");
+    assert_eq!(steps.last().unwrap()["name"], "Verdict", "what fails the job comes last");
 }

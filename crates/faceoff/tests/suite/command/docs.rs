@@ -22,7 +22,6 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("docs/audit.md", "faceoff audit table.toml", "a file of the reader's; audit.rs has such"),
     ("docs/capacity.md", "faceoff load --capacity", "a search takes minutes; capacity.rs has a short one"),
     ("docs/ci.md", "faceoff run api --against main", "a repository of the reader's; against.rs has one"),
-    ("docs/ci-workflow.yml", "faceoff --dir", "a repository of the reader's; against.rs has one"),
     ("docs/databases.md", "faceoff check postgres", "fetches PostgreSQL; tests/suite/databases starts it"),
     ("docs/databases.md", "FACEOFF_DATABASE", "a server of the reader's; tests/suite/databases has one"),
     ("docs/export.md", "cargo build", "compiles everything for a release"),
