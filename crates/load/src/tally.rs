@@ -60,7 +60,7 @@ pub struct Measured {
     pub sent_in_time: u64,
     /// When the chosen requests of a schedule were sent, in microseconds from the start.
     pub sent_at_us: Vec<u64>,
-    /// Right answers in each tenth of a second, of the first [`TENTHS_MAX`].
+    /// Right answers in each tenth of a second, of the first `TENTHS_MAX`.
     pub correct_per_tenth: Vec<u32>,
     /// Latencies of the right answers in each of these tenths, added up, in nanoseconds.
     pub latency_ns_per_tenth: Vec<u64>,

@@ -39,6 +39,8 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// The folder for the record; must not hold one yet [default: records/<experiment>-<time>]
+    // The text of --help, not HTML.
+    #[allow(rustdoc::invalid_html_tags)]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Go on where an interrupted run stopped

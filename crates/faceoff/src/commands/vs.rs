@@ -56,6 +56,8 @@ pub struct Options {
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
     warmup: Duration,
     /// The folder for the record, and for the files that say what was done; must not hold one yet [default: records/vs-<time>]
+    // The text of --help, not HTML.
+    #[allow(rustdoc::invalid_html_tags)]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// They may be on another machine: do so only where the load is welcome
