@@ -94,6 +94,15 @@ func (g *given) table(before *Table) *Table {
 	return table
 }
 
+// left closes a client's connection, the nth of the gateway, and waits until it holds nothing of it any more.
+func (s started) left(t testing.TB, conn net.Conn, nth int64) {
+	t.Helper()
+	conn.Close()
+	s.counted(t, "gateway_connections_total", nth) // before it is let in, nothing of it is there either
+	s.counted(t, "gateway_connections", 0)
+	s.counted(t, "gateway_upstream_requests", 0)
+}
+
 // counted waits until a count has a value.
 func (s started) counted(t testing.TB, name string, want int64) {
 	t.Helper()
@@ -110,6 +119,40 @@ func (s started) counted(t testing.TB, name string, want int64) {
 		}
 	}
 	t.Fatalf("%s is %d, want %d", name, got, want)
+}
+
+// visitor is a client that has the worker which it is posted to run a function.
+type visitor struct {
+	client
+	visit func()
+}
+
+func (v *visitor) proceed() { v.visit() }
+
+// onWorker runs a function where the connections of a gateway's first worker may be read.
+func (s started) onWorker(t testing.TB, visit func(*worker)) {
+	t.Helper()
+	w, done := s.workers[0], make(chan struct{})
+	v := &visitor{visit: func() { defer close(done); visit(w) }}
+	v.side = v
+	w.post(&v.client)
+	receive(t, done, "the worker")
+}
+
+// unwritten counts the bytes that the kernel does not take from the gateway's first worker for servers in HTTP/2.
+func (s started) unwritten(t testing.TB) (n int) {
+	t.Helper()
+	s.onWorker(t, func(w *worker) {
+		for _, c := range w.conns {
+			if c == nil {
+				continue
+			}
+			if l, ok := c.side.(*link); ok && l.trunk != nil {
+				n += len(l.out) - l.sent
+			}
+		}
+	})
+	return n
 }
 
 func listen(t testing.TB) net.Listener {
@@ -245,7 +288,7 @@ func wantError(t *testing.T, response *http.Response, status int) {
 	}
 }
 
-func receive[T any](t *testing.T, c <-chan T, what string) T {
+func receive[T any](t testing.TB, c <-chan T, what string) T {
 	t.Helper()
 	select {
 	case v := <-c:
