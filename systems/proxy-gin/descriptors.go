@@ -47,5 +47,5 @@ func descriptorLimit() (uint64, error) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return 0, fmt.Errorf("reading the descriptor limit: %w", err)
 	}
-	return uint64(limit.Cur), nil
+	return uint64(limit.Cur), nil //nolint:unconvert // FreeBSD has it signed
 }

@@ -75,7 +75,7 @@ func TestTwoThousandClientsUnder256Descriptors(t *testing.T) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &own); err != nil {
 		t.Fatal(err)
 	}
-	if most := int(min(uint64(own.Cur), 1<<20))/2 - 200; most < clients {
+	if most := int(min(uint64(own.Cur), 1<<20))/2 - 200; most < clients { //nolint:unconvert // FreeBSD has it signed
 		t.Logf("only %d clients, as the test's own limit is %d", most, own.Cur)
 		clients = most
 	}

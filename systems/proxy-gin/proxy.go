@@ -220,10 +220,10 @@ func (p *proxy) recovery(c *gin.Context) {
 		if cause == nil {
 			return
 		}
-		if cause != http.ErrAbortHandler {
+		if cause != http.ErrAbortHandler { //nolint:errorlint // net/http panics with it unwrapped
 			p.logger.Printf("panic: %v\n%s", cause, debug.Stack())
 		}
-		if cause == http.ErrAbortHandler || c.Writer.Written() {
+		if cause == http.ErrAbortHandler || c.Writer.Written() { //nolint:errorlint // the same
 			panic(http.ErrAbortHandler) // net/http cuts the connection
 		}
 		p.answerError(c.Writer, http.StatusInternalServerError, "internal error")

@@ -74,7 +74,7 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return cmp.Or(cmp.Compare(a.pattern, b.pattern), cmp.Compare(a.status, b.status))
 	})
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	io.WriteString(w, "# TYPE http_request_duration_seconds summary\n")
+	_, _ = io.WriteString(w, "# TYPE http_request_duration_seconds summary\n")
 	for _, of := range inOrder {
 		labels := fmt.Sprintf("{pattern=%q,status=\"%d\"}", of.pattern, of.status)
 		fmt.Fprintf(w, "http_request_duration_seconds_sum%s %g\n", labels, totals[of].took.Seconds())

@@ -18,21 +18,21 @@ type loggingMiddleware struct {
 
 func (m loggingMiddleware) Uppercase(text string) (v string, err error) {
 	defer func(began time.Time) {
-		m.logger.Log("method", "uppercase", "bytes", len(text), "err", err, "took", time.Since(began))
+		_ = m.logger.Log("method", "uppercase", "bytes", len(text), "err", err, "took", time.Since(began))
 	}(time.Now())
 	return m.next.Uppercase(text)
 }
 
 func (m loggingMiddleware) Count(text string) (v int, err error) {
 	defer func(began time.Time) {
-		m.logger.Log("method", "count", "bytes", len(text), "n", v, "err", err, "took", time.Since(began))
+		_ = m.logger.Log("method", "count", "bytes", len(text), "n", v, "err", err, "took", time.Since(began))
 	}(time.Now())
 	return m.next.Count(text)
 }
 
 func (m loggingMiddleware) Generate(size, work int) (text string, crc uint32, err error) {
 	defer func(began time.Time) {
-		m.logger.Log("method", "generate", "size", size, "work", work, "err", err, "took", time.Since(began))
+		_ = m.logger.Log("method", "generate", "size", size, "work", work, "err", err, "took", time.Since(began))
 	}(time.Now())
 	return m.next.Generate(size, work)
 }

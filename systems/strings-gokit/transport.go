@@ -73,7 +73,7 @@ func newHandler(service stringService, registry *prometheus.Registry) http.Handl
 		mux.Handle(method+" "+path, handler)
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", method)
-			writeJSON(w, http.StatusMethodNotAllowed, errorResponse{"method not allowed"})
+			_ = writeJSON(w, http.StatusMethodNotAllowed, errorResponse{"method not allowed"})
 		})
 	}
 	server := func(e endpoint.Endpoint, decode httptransport.DecodeRequestFunc) http.Handler {
@@ -85,7 +85,7 @@ func newHandler(service stringService, registry *prometheus.Registry) http.Handl
 	route("GET", "/health", server(healthEndpoint, httptransport.NopRequestDecoder))
 	route("GET", "/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeJSON(w, http.StatusNotFound, errorResponse{"not found"})
+		_ = writeJSON(w, http.StatusNotFound, errorResponse{"not found"})
 	})
 	return http.MaxBytesHandler(mux, maxBody)
 }
@@ -136,14 +136,14 @@ func encodeResponse(_ context.Context, w http.ResponseWriter, response any) erro
 // encodeError is given what the endpoints and decoders refuse: the body is too large or of another kind, or the request is bad.
 func encodeError(_ context.Context, err error, w http.ResponseWriter) {
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		writeJSON(w, http.StatusRequestEntityTooLarge, errorResponse{"too large"})
+		_ = writeJSON(w, http.StatusRequestEntityTooLarge, errorResponse{"too large"})
 		return
 	}
 	if errors.Is(err, errNotJSON) {
-		writeJSON(w, http.StatusUnsupportedMediaType, errorResponse{errNotJSON.Error()})
+		_ = writeJSON(w, http.StatusUnsupportedMediaType, errorResponse{errNotJSON.Error()})
 		return
 	}
-	writeJSON(w, http.StatusBadRequest, errorResponse{"bad request"})
+	_ = writeJSON(w, http.StatusBadRequest, errorResponse{"bad request"})
 }
 
 func writeJSON(w http.ResponseWriter, status int, value any) error {

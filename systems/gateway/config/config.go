@@ -264,7 +264,7 @@ func (c *Config) upstream(u table, key *yaml.Node) proxy.UpstreamSettings {
 		u.problem(key, "use letters, digits and -._", "%q is no name for an upstream", key.Value)
 	}
 	balance := u.text("balance", "round-robin", "round-robin")
-	known := false
+	var known bool
 	if s.Balance, known = balances[balance]; !known {
 		u.problem(u.at("balance"), "write round-robin, least-requests or two-choices", "`balance` is %q", balance)
 	}

@@ -85,8 +85,8 @@ func (c *client) gather() {
 	for turn := 0; c.open; turn++ {
 		if err := c.gatherMore(); err != nil {
 			c.skipHead()
-			c.phase = exchanging // as more is known of it than of a request that is not understood
-			if err != error(tooManyBodies) {
+			c.phase = exchanging             // as more is known of it than of a request that is not understood
+			if err != error(tooManyBodies) { //nolint:errorlint // gatherMore returns it unwrapped
 				c.refuse(err)
 				return
 			}

@@ -82,7 +82,7 @@ func TestRequestsFollowEachOtherOnOneConnection(t *testing.T) { // RFC 9112, 9.3
 			fmt.Fprintf(&all, "POST /%d HTTP/1.1\nHost: a\nContent-Length: 4\n\nlost", i) // answered here
 		}
 	}
-	go c.say(all.String())
+	go io.WriteString(c, strings.ReplaceAll(all.String(), "\n", "\r\n"))
 	for i := range 40 {
 		response := c.answer("GET")
 		got, want := body(t, response), fmt.Sprintf("/%d %s", i, []string{"", "body", "body"}[i%4%3])

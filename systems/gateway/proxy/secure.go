@@ -75,10 +75,10 @@ func (c *conn) fillSecure(room []byte) state {
 		return fine
 	case err == nil:
 		return fine
-	case err == error(nothingNow{}):
+	case err == error(nothingNow{}): //nolint:errorlint // crypto/tls passes it on unwrapped, and each read compares it
 		c.readable = false
 		return later
-	case err == io.EOF:
+	case err == io.EOF: //nolint:errorlint // crypto/tls returns it unwrapped
 		return ended
 	}
 	return broken
