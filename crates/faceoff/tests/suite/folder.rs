@@ -2,7 +2,8 @@
 
 use crate::machine::{Shared, share};
 use assert_cmd::Command;
-use model::record::Record;
+use model::judgement::{ClaimOutcome, Judgement};
+use model::record::{Measurement, Record};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::OnceLock;
@@ -170,6 +171,33 @@ impl Ran {
         assert!(self.err.contains(text) || self.out.contains(text), "not said: {text}\n{}\n{}", self.out, self.err);
         self
     }
+}
+
+/// The exit code that goes with a judgement; a refuted claim has its own where `is_strict`.
+pub fn code_of(judgement: &Judgement, is_strict: bool) -> i32 {
+    let is_refuted = judgement.claims.iter().any(|claim| claim.outcome == ClaimOutcome::Refuted);
+    match () {
+        () if judgement.incomplete => 1,
+        () if judgement.unsound => 4,
+        () if is_strict && is_refuted => 3,
+        () => 0,
+    }
+}
+
+/// The measurements of a contender.
+pub fn measured<'r>(record: &'r Record, contender: &str) -> Vec<&'r Measurement> {
+    let trials = record.trials.iter().filter(|trial| trial.contender.to_string() == contender);
+    trials.flat_map(|trial| &trial.measurements).collect()
+}
+
+/// The least CPU time that a correct response took in any measurement of a contender in a cell, in microseconds. Others that use the
+/// CPUs raise it, but never lower it.
+#[track_caller]
+pub fn least_cpu_us(record: &Record, contender: &str, cell: &str) -> f64 {
+    let of_cell = measured(record, contender).into_iter().filter(|m| m.cell == cell && m.counts.correct > 0);
+    let least = of_cell.map(|m| m.usage.cpu_ns as f64 / 1e3 / m.counts.correct as f64).fold(f64::INFINITY, f64::min);
+    assert!(least.is_finite(), "no measurement of {contender} in {cell} has a correct response");
+    least
 }
 
 /// Processes that carry the mark of a run in this folder: whatever was started has it in its arguments or environment.

@@ -1,11 +1,10 @@
 //! Crossed factors on records made up with known effects.
 
-use crate::made_up::{self, MS, SECOND, histogram, measurement, trial};
-use model::experiment::Load;
-use model::factorial::{self, Factor};
+use crate::made_up;
+use model::factorial::Factor;
 use model::judgement::{Effects, Judgement};
 use model::metric::Metric;
-use model::record::{Fault, Record, Trial};
+use model::record::{Fault, Record};
 use stats::Random;
 
 fn factors(names: &[&str]) -> Vec<Factor> {
@@ -14,24 +13,9 @@ fn factors(names: &[&str]) -> Vec<Factor> {
 
 /// Every combination of the factors once a block; a request takes the CPU time that `cost_us` gives for what is there, give or take 1 µs.
 fn record(names: &[&str], blocks: u32, cost_us: impl Fn(&[bool]) -> f64) -> Record {
-    let combinations = factorial::combinations(&"a".parse().unwrap(), &factors(names));
     let mut chance = Random::new(1, 1);
-    let mut start = |block: u32, has: &[bool], contender: &str| -> Trial {
-        let mut m = measurement(4, histogram((0..4_000).map(|i| 2 * MS + i * 200)));
-        // Later blocks are slower: that is no effect of a factor.
-        let us = cost_us(has) + 10.0 * f64::from(block) + chance.normal();
-        m.usage.cpu_ns = (us * 1e3 * 4_000.0) as u64;
-        assert!(m.usage.cpu_ns < 4 * SECOND);
-        trial(contender, block, m)
-    };
-    let trials: Vec<Trial> = (1..=blocks)
-        .flat_map(|block| combinations.iter().map(move |c| (block, c)))
-        .map(|(b, c)| start(b, &c.has, &c.contender.to_string()))
-        .collect();
-    let everybody: Vec<String> = combinations.iter().map(|c| c.contender.to_string()).collect();
-    let mut record = made_up::record(&everybody.iter().map(String::as_str).collect::<Vec<_>>(), Load::closed(8), trials);
-    record.header.experiment.factors = factors(names);
-    record
+    // Later blocks are slower: that is no effect of a factor.
+    made_up::crossed(&factors(names), blocks, |has, block| cost_us(has) + 10.0 * f64::from(block) + chance.normal())
 }
 
 fn cpu(judgement: &Judgement) -> &Effects {
@@ -109,4 +93,13 @@ fn of_fewer_combinations_no_pair_is_told() {
     let found = &cpu(&judgement).effects;
     assert_eq!(found.iter().map(|e| e.factors.join("+")).collect::<Vec<_>>(), ["audit", "security"]);
     assert!((found[0].value - 20.0).abs() < 2.0 && (found[1].value - 50.0).abs() < 2.0, "{found:?}");
+}
+
+#[test]
+fn what_adds_most_comes_first() {
+    let judgement = judge::judge(&made_up::work_and_lines());
+    let found = cpu(&judgement);
+    assert_eq!((found.used, found.reason.as_str()), (12, ""));
+    assert_eq!(found.effects.iter().take(2).map(|e| e.factors.join("+")).collect::<Vec<_>>(), ["work", "lines"]);
+    assert!((found.effects[0].value - 300.0).abs() < 5.0 && (found.effects[1].value - 10.0).abs() < 5.0, "{found:#?}");
 }

@@ -1,9 +1,11 @@
 //! Made-up records: whole, and with nothing in them to complain of. A test says what is different in its own.
 
 use model::experiment::{Cell, Claim, CpuSets, Design, Expectation, Experiment, Load, Place};
+use model::factorial::{self, Factor};
 use model::metric::Metric;
 use model::name::ContenderName;
 use model::record::{Counts, Event, Generator, Header, Host, Machine, Measurement, Participant, Record, Session, Trial, Usage};
+use model::sweep::{Level, Swept};
 use stats::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -180,4 +182,67 @@ pub fn measurement(seconds: u64, service: Histogram) -> Measurement {
         },
         faults: vec![],
     }
+}
+
+/// How six blocks differ by chance.
+pub const NOISE: [f64; 6] = [0.99, 1.0, 1.01, 1.0, 0.99, 1.01];
+
+/// A sweep of a parameter in a closed loop, six blocks of it. `change` makes the measurement of a contender at a level what it is, given
+/// how that block differs by chance.
+pub fn sweep(names: &[&str], parameter: &str, levels: &[f64], change: impl Fn(&mut Measurement, &str, f64, f64)) -> Record {
+    let cell_name = |level: f64| format!("c-{parameter}-{level}");
+    let measured = |contender: &str, level: f64, noise: f64| {
+        let mut measured = measurement(10, histogram((0..1_000).map(|i| 2 * MS + i)));
+        measured.cell = cell_name(level);
+        change(&mut measured, contender, level, noise);
+        measured
+    };
+    let trials = (1..).zip(NOISE).flat_map(|(block, noise)| names.iter().map(move |contender| (block, *contender, noise)));
+    let trials = trials.map(|(block, contender, noise)| Trial {
+        measurements: levels.iter().map(|level| measured(contender, *level, noise)).collect(),
+        ..trial(contender, block, measured(contender, levels[0], noise))
+    });
+    let mut record = record(names, Load::closed(1), trials.collect());
+    let written = record.header.experiment.cells.remove(0);
+    let cell = |level: &f64| Cell {
+        name: cell_name(*level),
+        sweep: Some(Swept { of: "c".into(), levels: vec![Level { parameter: parameter.into(), value: *level }] }),
+        ..written.clone()
+    };
+    record.header.experiment.cells = levels.iter().map(cell).collect();
+    record
+}
+
+/// Two systems over what they are asked to work: `waiting` takes 2 ms however long it works, `working` four times as long. So they are
+/// alike at 500 µs.
+pub fn crossing() -> Record {
+    sweep(&["waiting", "working"], "cpu", &[100.0, 300.0, 1_000.0, 3_000.0], |measured, contender, us, noise| {
+        let us = if contender == "working" { 4.0 * us } else { us.max(2_000.0) };
+        measured.service = histogram((0..1_000).map(|i| (us * noise * 1e3) as u64 + i));
+    })
+}
+
+/// Every combination of factors of `a` once a block; a request takes the microseconds of CPU time that `cost_us` gives for what is there in
+/// a block.
+pub fn crossed(factors: &[Factor], blocks: u32, mut cost_us: impl FnMut(&[bool], u32) -> f64) -> Record {
+    let combinations = factorial::combinations(&name("a"), factors);
+    let mut start = |block: u32, has: &[bool], contender: &str| -> Trial {
+        let mut measured = measurement(4, histogram((0..4_000).map(|i| 2 * MS + i * 200)));
+        measured.usage.cpu_ns = (cost_us(has, block) * 1e3 * 4_000.0) as u64;
+        trial(contender, block, measured)
+    };
+    let trials = (1..=blocks).flat_map(|block| combinations.iter().map(move |c| (block, c)));
+    let trials = trials.map(|(block, c)| start(block, &c.has, &c.contender.to_string())).collect();
+    let everybody: Vec<String> = combinations.iter().map(|c| c.contender.to_string()).collect();
+    let mut record = record(&everybody.iter().map(String::as_str).collect::<Vec<_>>(), Load::closed(8), trials);
+    record.header.experiment.factors = factors.to_vec();
+    record
+}
+
+/// The factors `work`, which takes 300 µs of CPU time a request, and `lines`, a log that takes 10: three blocks of them.
+pub fn work_and_lines() -> Record {
+    let factor = |name: &str, variant: &str| Factor { name: name.into(), off: vec![], on: vec![variant.into()] };
+    crossed(&[factor("work", "work"), factor("lines", "log")], 3, |has, block| {
+        40.0 + 300.0 * f64::from(has[0]) + 10.0 * f64::from(has[1]) + NOISE[block as usize]
+    })
 }

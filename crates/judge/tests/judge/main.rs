@@ -8,6 +8,7 @@ mod itself;
 mod keeping;
 mod made_up;
 mod offered;
+mod replayed;
 mod soundness;
 mod sweeps;
 mod symptoms;

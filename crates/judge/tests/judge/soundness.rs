@@ -103,7 +103,7 @@ fn readings_within_every_threshold_are_sound() {
 #[test]
 fn each_reading_beyond_its_threshold_is_a_fault() {
     shows(after(open(), |m| m.counts.scheduled += 1), "counts", "do not add up");
-    shows(after(open(), |m| m.generator.cpu_ns = 9_100_000_000), "generator-cpu", "91.0 %");
+    shows(after(open(), |m| m.generator.cpu_ns = 9_100_000_000), "generator-cpu", "the generator used 91.0 % of its CPU");
     let late = histogram([300_000; 1_000]);
     shows(after(open(), |m| m.generator.lag = Some(late.clone())), "generator-lag", "late (median)");
     // 20 of 1,000 left 5 ms late, and took as much longer; with latencies of 20 ms that is nothing.
@@ -269,8 +269,9 @@ fn what_changes_half_way_in_all_starts_is_not_stationary() {
     let (drop, rise) = (half_way(10, 8), half_way(8, 10));
     let found = after_each(Load::closed(4), &times(6, &drop));
     assert_eq!(found.len(), 6, "{found:#?}");
-    let told = "105 in the first half to 85.0 in the second (-19.0 %); in 6 measurements by -19.0 % on average";
-    assert!(found.iter().all(|f| f.evidence.contains(told)), "{found:#?}");
+    let told =
+        "right answers a second went from 105 in the first half to 85.0 in the second (-19.0 %); in 6 measurements by -19.0 % on average";
+    assert!(found.iter().all(|f| f.evidence.contains(told) && !f.hint.is_empty()), "{found:#?}");
     // 10 % and no more.
     assert!(after_each(Load::closed(4), &times(6, &half_way(100, 91))).is_empty());
     // Once, or now this way and now that, it is the machine.
@@ -333,7 +334,7 @@ fn all_that_tie_at_one_throughput_were_not_measured() {
     let judgement = of(&["a", "b", "c"], Load::closed(4));
     let [fault] = &judgement.faults[..] else { panic!("{:#?}", judgement.faults) };
     assert_eq!((fault.kind.as_str(), fault.place.as_str()), ("all-tie", "all blocks, cell c"));
-    assert!(fault.evidence.contains("all 3 contenders answered 100 to 100 requests a second"), "{fault:?}");
+    assert!(fault.evidence.contains("all 3 contenders answered 100 to 100 requests a second") && !fault.hint.is_empty(), "{fault:?}");
     let outcome = |metric| judgement.verdicts.iter().find(|v| v.metric == metric).map(|v| (v.outcome, v.spoilt)).unwrap();
     assert_eq!(outcome(Metric::Throughput), (Outcome::Undecided, 6));
     assert_eq!(outcome(Metric::CpuPerRequest), (Outcome::Equivalent, 0), "that was measured");

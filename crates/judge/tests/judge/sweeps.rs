@@ -1,44 +1,24 @@
 //! Curves of sweeps and their crossings, on records made up with known answers.
 
-use crate::made_up::{self, histogram, measurement, name};
-use model::experiment::{Cell, Load};
+use crate::made_up::{self, NOISE, name};
+use model::experiment::Load;
 use model::judgement::{Crossing, Judgement, Outcome, SweepCurves};
 use model::metric::Metric;
 use model::record::{Fault, Record};
-use model::sweep::{Level, Swept};
 use proptest::prelude::*;
-
-const NOISE: [f64; 6] = [0.99, 1.0, 1.01, 1.0, 0.99, 1.01];
 
 fn cell_name(level: f64) -> String {
     format!("c-connections-{level}")
 }
 
 /// A sweep of connections, in which each contender needs so much CPU time at a level, in a block.
-fn record(names: &[&str], levels: &[f64], cpu: impl Fn(&str, f64, usize) -> f64) -> Record {
-    let measured = |contender: &str, level: f64, block: usize| {
-        let mut measured = measurement(10, histogram((0..1_000).map(|i| 2_000_000 + i)));
-        measured.cell = cell_name(level);
-        measured.usage.cpu_ns = (cpu(contender, level, block) * 1e9) as u64;
-        measured
-    };
-    let trials = (0..NOISE.len()).flat_map(|block| names.iter().map(move |contender| (block, *contender)));
-    let trials = trials.map(|(block, contender)| {
-        let mut trial = made_up::trial(contender, block as u32 + 1, measured(contender, levels[0], block));
-        trial.measurements.extend(levels[1..].iter().map(|level| measured(contender, *level, block)));
-        trial
+fn record(names: &[&str], levels: &[f64], cpu: impl Fn(&str, f64, f64) -> f64) -> Record {
+    let mut record = made_up::sweep(names, "connections", levels, |measured, contender, level, noise| {
+        measured.usage.cpu_ns = (cpu(contender, level, noise) * 1e9) as u64;
     });
-    let mut record = made_up::record(names, Load::closed(1), trials.collect());
-    let written = record.header.experiment.cells.remove(0);
-    record.header.experiment.cells = levels
-        .iter()
-        .map(|level| Cell {
-            name: cell_name(*level),
-            load: Load::closed(*level as u32),
-            sweep: Some(Swept { of: "c".into(), levels: vec![Level { parameter: "connections".into(), value: *level }] }),
-            ..written.clone()
-        })
-        .collect();
+    for (cell, level) in record.header.experiment.cells.iter_mut().zip(levels) {
+        cell.load = Load::closed(*level as u32);
+    }
     record
 }
 
@@ -51,8 +31,8 @@ fn crossings(judgement: &Judgement) -> Vec<(String, String, (f64, f64))> {
 }
 
 /// `b` needs a quarter of `a`'s CPU time at 1 connection and four times as much at 16: alike at 4.
-fn steeper(contender: &str, level: f64, block: usize) -> f64 {
-    if contender == "b" { level / 4.0 * NOISE[block] } else { 1.0 }
+fn steeper(contender: &str, level: f64, noise: f64) -> f64 {
+    if contender == "b" { level / 4.0 * noise } else { 1.0 }
 }
 
 #[test]
@@ -95,10 +75,22 @@ fn lines_that_surely_cross_are_said_to_with_the_place() {
     assert!(judgement.sweeps.iter().filter(|s| s.metric != Metric::CpuPerRequest).all(|s| s.crossings.is_empty()));
 }
 
+/// Lines that cross between 300 and 1,000, by latency.
+#[test]
+fn a_crossing_of_latencies_is_found_where_they_are_alike() {
+    let judgement = judge::judge(&made_up::crossing());
+    assert!(judgement.faults.is_empty(), "{:?}", judgement.faults);
+    let curves = judgement.sweeps.iter().find(|s| s.metric == Metric::LatencyMean).unwrap();
+    let [crossing] = &curves.crossings[..] else { panic!("{curves:?}") };
+    assert_eq!((&crossing.below, &crossing.above, crossing.between), (&name("working"), &name("waiting"), (300.0, 1_000.0)));
+    assert!((350.0..600.0).contains(&crossing.level), "{crossing:?}");
+    assert!(crossing.sentence.starts_with("By mean latency, working is better up to about cpu "), "{crossing:?}");
+}
+
 /// `b` needs two fifths more CPU time the second time, `a` the same.
 #[test]
 fn the_last_turn_is_compared_with_the_first_of_the_same_contender() {
-    let cpu_time = |contender: &str, turn: f64, block: usize| if contender == "b" && turn == 2.0 { 1.4 * NOISE[block] } else { 1.0 };
+    let cpu_time = |contender: &str, turn: f64, noise: f64| if contender == "b" && turn == 2.0 { 1.4 * noise } else { 1.0 };
     let mut record = record(&["a", "b"], &[1.0, 2.0], cpu_time);
     for cell in &mut record.header.experiment.cells {
         cell.sweep.iter_mut().flat_map(|sweep| &mut sweep.levels).for_each(|level| level.parameter = "turn".into());
@@ -127,7 +119,7 @@ fn the_last_turn_is_compared_with_the_first_of_the_same_contender() {
 
 #[test]
 fn what_is_not_decided_on_both_sides_is_no_crossing() {
-    let nearly = |contender: &str, level: f64, block: usize| if contender == "b" { 0.97 + level / 400.0 * NOISE[block] } else { 1.0 };
+    let nearly = |contender: &str, level: f64, noise: f64| if contender == "b" { 0.97 + level / 400.0 * noise } else { 1.0 };
     assert_eq!(crossings(&judge::judge(&record(&["a", "b"], &[1.0, 16.0], nearly))), []);
     // The same lines, but from five blocks.
     let mut short = record(&["a", "b"], &[1.0, 16.0], steeper);
@@ -145,10 +137,10 @@ fn what_is_not_decided_on_both_sides_is_no_crossing() {
 
 #[test]
 fn contenders_are_compared_with_each_other_as_well_and_never_with_a_twin() {
-    let need = |contender: &str, level: f64, block: usize| match contender {
-        "b" => level / 4.0 * NOISE[block],
-        "c" => 4.0 / level * NOISE[5 - block],
-        _ => 100.0 * NOISE[block],
+    let need = |contender: &str, level: f64, noise: f64| match contender {
+        "b" => level / 4.0 * noise,
+        "c" => 4.0 / level * (2.0 - noise),
+        _ => 100.0 * noise,
     };
     let judgement = judge::judge(&record(&["a", "b", "c", "a:aa"], &[1.0, 16.0], need));
     assert_eq!(crossings(&judgement), [("b".into(), "c".into(), (1.0, 16.0))]);
@@ -160,7 +152,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
     #[test]
     fn a_crossing_lies_where_the_lines_do(at in 1.3f64..50.0, power in 0.5f64..2.0) {
-        let need = |contender: &str, level: f64, block: usize| if contender == "b" { (level / at).powf(power) * NOISE[block] } else { 1.0 };
+        let need = |contender: &str, level: f64, noise: f64| if contender == "b" { (level / at).powf(power) * noise } else { 1.0 };
         let judgement = judge::judge(&record(&["a", "b"], &[1.0, 8.0, 64.0], need));
         let [crossing] = &cpu(&judgement).crossings[..] else { panic!("{:?}", cpu(&judgement).crossings) };
         // The noise has a geometric mean a little off 1.

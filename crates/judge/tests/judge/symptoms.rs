@@ -88,9 +88,35 @@ fn a_floor_of_40_ms_counts_where_others_are_quick() {
         symptoms(|m| m.service = times.clone())
     };
     shows(&with(1_200, 100), "delayed-ack", &["30.0 %", "40 ms"]);
+    assert!(with(1_200, 100)[0].hint.contains("TCP_NODELAY"));
     assert!(with(300, 0).is_empty(), "too few");
     assert!(with(1_200, 600).is_empty(), "no gap");
     assert!(symptoms(|m| m.service = histogram([40 * MS; 4_000])).is_empty(), "slow, and never quick");
+}
+
+/// A healthy contender beside one that is not, in a cell of many requests and one of single ones.
+#[test]
+fn a_symptom_is_of_the_contender_and_the_cell_that_show_it() {
+    let mut both = made_up::record(&["well", "sick"], Load::closed(400), vec![trial("well", 1, healthy())]);
+    let alone = || {
+        let mut m = healthy();
+        (m.cell, m.service) = ("alone".into(), histogram((0..2_000).map(|i| 500 * MS + i * 200)));
+        (m.counts, m.generator.in_flight_max, m.generator.connections_opened) =
+            (Counts { scheduled: 2_000, correct: 2_000, ..Counts::default() }, 1, 1);
+        m
+    };
+    both.header.cpus.contender = vec![1, 2];
+    let single = experiment::Cell { name: "alone".into(), load: Load::closed(1), ..both.header.experiment.cells[0].clone() };
+    both.header.experiment.cells.push(single);
+    both.trials = (1..=2)
+        .flat_map(|block| {
+            [("well", healthy()), ("sick", tomcat())]
+                .map(|(who, m)| Trial { measurements: vec![m.clone(), alone()], ..trial(who, block, m) })
+        })
+        .collect();
+    let found = judge::judge(&both).symptoms;
+    shows(&found, "pool-exhausted", &["about 200 requests"]);
+    assert_eq!((found[0].contender.to_string(), found[0].cell.as_deref()), ("sick".into(), Some("c")));
 }
 
 #[test]

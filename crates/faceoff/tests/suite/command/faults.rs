@@ -121,7 +121,7 @@ fn ignoring_the_stop_signal_and_leaving_processes_behind_are_recorded_and_cleare
 }
 
 #[test]
-fn failures_bar_from_winning_and_are_counted() {
+fn whoever_breaks_off_requests_wins_nothing_and_they_are_counted() {
     let folder = Folder::new();
     folder.system("slow", &["--cpu", "500us"]);
     folder.system("fast", &["--reset-every", "20"]);
@@ -130,12 +130,7 @@ fn failures_bar_from_winning_and_are_counted() {
     let judgement = judge::judge(&folder.record("r"));
     let won: Vec<_> = judgement.verdicts.iter().filter(|v| v.cell.is_some() && v.outcome == Outcome::Better).collect();
     assert!(won.is_empty(), "{won:#?}");
-    let is_barred = judgement.verdicts.iter().any(|v| v.reason.contains("barred from winning"));
-    if !is_barred && judgement.faults.iter().any(|f| f.kind == "steal") {
-        eprintln!("SKIPPED: whose blocks a thief has spoilt has nothing to be barred from");
-    } else {
-        assert!(is_barred, "{:#?}", judgement.verdicts);
-    }
+    // That it is barred from winning: `crates/judge/tests/judge/replayed.rs`.
     let row = judgement.rows.iter().find(|r| r.contender.system == "fast").unwrap();
     assert!(row.errors.iter().any(|(kind, n)| kind == "broken" && *n > 0), "{row:?}");
 }

@@ -1,10 +1,10 @@
-use crate::folder::{Folder, nothing_is_left};
-use model::judgement::{ClaimOutcome, Outcome};
+use crate::folder::{Folder, code_of, least_cpu_us, nothing_is_left};
+use model::judgement::Outcome;
 use model::metric::Metric;
 use model::record::Event;
 
 #[test]
-fn a_slower_system_is_found_slower_and_the_record_judges_the_same_again() {
+fn a_slower_system_costs_more_cpu_and_the_record_judges_the_same_again() {
     let folder = Folder::new();
     folder.system("fast", &[]);
     folder.system("slow", &["--cpu", "300us"]);
@@ -13,9 +13,9 @@ fn a_slower_system_is_found_slower_and_the_record_judges_the_same_again() {
         "[[claim]]\ntext = \"slow needs more CPU\"\ncontender = \"slow\"\nmetric = \"cpu_per_request\"\nexpects = \"higher\"\ncells = [\"open\"]\n",
     );
     let ran = folder.run(&["run", "x", "--out", "r"]);
-    // Faults of a busy machine may leave it unsound; what was counted must hold all the same.
-    assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
     let record = folder.record("r");
+    // Faults of a busy machine may leave it unsound; what was counted must hold all the same.
+    assert_eq!(ran.code, code_of(&judge::judge(&record), false), "{}\n{}", ran.out, ran.err);
     assert_eq!(record.trials.len(), 12);
     assert_eq!(record.sessions.last().unwrap().event, Event::Finished);
     for trial in &record.trials {
@@ -35,12 +35,11 @@ fn a_slower_system_is_found_slower_and_the_record_judges_the_same_again() {
     let again = folder.run(&["judge", "r", "--format", "json"]);
     let written = std::fs::read_to_string(folder.path().join("r/judgement.json")).unwrap();
     assert_eq!(again.out, written, "judged again, to the byte");
-    let judgement = judge::judge(&record);
-    let cpu = judgement.verdicts.iter().find(|v| v.metric == Metric::CpuPerRequest && v.cell.as_deref() == Some("open")).unwrap();
-    if cpu.used >= 6 {
-        assert_eq!(cpu.outcome, Outcome::Worse, "{cpu:?}");
-        assert_eq!(judgement.claims[0].outcome, ClaimOutcome::Confirmed);
-    }
+    // What is judged of such figures: `crates/judge/tests/judge/replayed.rs`.
+    let (fast, slow) = (least_cpu_us(&record, "fast", "open"), least_cpu_us(&record, "slow", "open"));
+    assert!(slow >= 300.0 && slow > 1.5 * fast, "{fast} and {slow} us");
+    let cpu = judge::judge(&record).verdicts.into_iter().find(|v| v.metric == Metric::CpuPerRequest && v.cell.as_deref() == Some("open"));
+    assert!(cpu.is_some_and(|cpu| cpu.used + cpu.spoilt == 6), "each block was used, or is known to be spoilt");
     assert!(std::fs::read_to_string(folder.path().join("r/page.html")).unwrap().contains("faceoff.page.v1"));
     crate::by_schema::is_by_schema(&folder, "r");
     nothing_is_left(&folder);

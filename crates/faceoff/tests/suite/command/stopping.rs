@@ -1,13 +1,13 @@
 //! Looks, stopping, and the baseline beside itself.
 
-use crate::folder::{Folder, nothing_is_left};
+use crate::folder::{Folder, least_cpu_us, nothing_is_left};
 use model::judgement::{ClaimOutcome, Outcome};
 use model::record::Event;
 
 const CLAIM: &str = "[[claim]]\ntext = \"half as much CPU again\"\ncontender = \"more\"\nmetric = \"cpu_per_request\"\nexpects = \"higher\"\ncells = [\"open\"]\n";
 
 #[test]
-fn half_as_much_cpu_again_is_settled_at_the_first_look() {
+fn a_run_ends_at_the_first_look_that_settles_its_claim() {
     let folder = Folder::new();
     folder.system("base", &["--cpu", "600us"]);
     folder.system("more", &["--cpu", "900us"]);
@@ -16,12 +16,21 @@ fn half_as_much_cpu_again_is_settled_at_the_first_look() {
     let record = folder.record("r");
     let judgement = judge::judge(&record);
     assert_eq!(judgement.looks.iter().map(|l| l.blocks).collect::<Vec<_>>(), [6, 9, 12]);
-    // Whatever a busy machine did to it, how the run ended and what is judged of it go together.
-    if record.ended() == Some(Event::Settled) {
+    let (base, more) = (least_cpu_us(&record, "base", "open"), least_cpu_us(&record, "more", "open"));
+    assert!(base >= 600.0 && more >= 900.0, "{base} and {more} us");
+    // It ends at the first look at which what was measured until then settles the claim, whatever a busy machine did to it. That such
+    // figures settle it at the first one: `crates/judge/tests/judge/replayed.rs`.
+    let settles = |blocks: u32| {
+        let mut until_then = record.clone();
+        until_then.trials.retain(|trial| trial.block <= blocks);
+        judge::judge(&until_then).claims[0].outcome != ClaimOutcome::Undecided
+    };
+    let settled_after = [6, 9].into_iter().find(|blocks| record.complete_blocks() >= *blocks && settles(*blocks));
+    assert_eq!(record.ended() == Some(Event::Settled), settled_after.is_some(), "{}", ran.out);
+    if let Some(blocks) = settled_after {
+        assert_eq!(record.complete_blocks(), blocks, "{}", ran.out);
         assert_eq!(record.trials.len(), 2 * record.complete_blocks() as usize);
         assert!(record.missing().is_empty() && !judgement.incomplete);
-        assert_eq!(judgement.claims[0].outcome, ClaimOutcome::Confirmed);
-        assert!(judgement.claims[0].cells[0].verdict.confidence > 0.95);
         let page = std::fs::read_to_string(folder.path().join("r/page.html")).unwrap();
         assert!(page.contains("a planned look found every claim settled") && !page.contains("trials are missing"));
         let resumed = folder.run(&["run", "--resume", "r"]).says("every claim is settled");
@@ -29,8 +38,6 @@ fn half_as_much_cpu_again_is_settled_at_the_first_look() {
     } else {
         assert_eq!(record.trials.len(), 24, "{}", ran.err);
     }
-    let clear = judgement.faults.is_empty() && judgement.verdicts.iter().all(|v| v.excluded == 0);
-    assert!(!clear || record.complete_blocks() == 6, "{} blocks\n{}", record.complete_blocks(), ran.out);
     nothing_is_left(&folder);
 }
 

@@ -6,6 +6,7 @@ use super::record;
 use model::against::Against;
 use model::experiment::Load;
 use model::judgement::Judgement;
+use model::record::{Event, Session};
 
 #[test]
 fn everybody_who_was_compared_has_a_sentence_with_its_interval() {
@@ -36,6 +37,7 @@ fn a_gate_says_what_its_exit_code_says_and_its_summary_calls_nobody() {
     record.header.id = "r`[x](http://e)".into();
     let said = |judgement: &Judgement| report::gate(&record, judgement).unwrap();
     let worse = said(&judgement);
+    assert!(worse.markdown.starts_with("### b is worse than at 0123456789ab by mean latency (") && worse.markdown.contains("**worse**"));
     assert!(worse.sentence.starts_with("b is worse than at 0123456789ab by mean latency (") && worse.sentence.ends_with(")."), "{worse:?}");
     for shown in ["| c\\|&lt;b&gt; @<!-- -->all |", "Record: r\\`\\[x\\](http://e)."] {
         assert!(worse.markdown.contains(shown), "{shown}: {worse:?}");
@@ -47,4 +49,33 @@ fn a_gate_says_what_its_exit_code_says_and_its_summary_calls_nobody() {
     assert!(said(&judgement).sentence.ends_with("cannot be told: the measurement is unsound; trials failed or are missing as well."));
     judgement.incomplete = false;
     assert!(said(&judgement).sentence.ends_with("cannot be told: the measurement is unsound."));
+}
+
+#[test]
+fn a_crossing_stands_in_the_answer_and_in_a_paragraph_of_its_own() {
+    let record = made_up::crossing();
+    let said = report::summary(&record, &judge::judge(&record));
+    for text in ["Crossings", "By mean latency, working is better up to about cpu ", "It is better by mean latency up to about cpu "] {
+        assert!(said.contains(text), "{text}\n{said}");
+    }
+}
+
+#[test]
+fn the_factor_that_adds_most_is_the_answer() {
+    let record = made_up::work_and_lines();
+    let said = report::summary(&record, &judge::judge(&record));
+    assert!(said.contains("work adds most: ") && said.contains("What each adds to CPU per request in c ("), "{said}");
+}
+
+#[test]
+fn a_run_that_a_look_has_ended_says_so() {
+    let mut record = record("c", "b is slower");
+    let design = &mut record.header.experiment.design;
+    (design.blocks, design.looks) = (12, vec![6, 9, 12]);
+    record.sessions = vec![Session { event: Event::Settled, at: String::new() }];
+    let judgement = judge::judge(&record);
+    let page = report::html(&record, &judgement);
+    assert!(page.contains("a planned look found every claim settled") && !page.contains("trials are missing"));
+    let said = report::summary(&record, &judgement);
+    assert!(said.contains("Stopped after 6 of 12 blocks"), "{said}");
 }

@@ -1,29 +1,17 @@
-//! Each symptom by a real system that has the disease, beside a healthy one that shows none.
+//! Each symptom's readings from a real system that has the disease, next to a healthy one. What does not depend on others that use the
+//! CPUs is judged here as well; that these readings show their symptom, and healthy ones none, is checked in
+//! `crates/judge/tests/judge/symptoms.rs`.
 
-use crate::folder::{Folder, nothing_is_left};
+use crate::folder::{Folder, code_of, measured, nothing_is_left};
 use crate::machine::alone;
 use crate::needs::need;
 use model::judgement::{Judgement, Symptom};
+use model::record::{Measurement, Record};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Whether others took the CPUs.
-fn is_disturbed(judgement: &Judgement) -> bool {
-    judgement.faults.iter().any(|f| ["other-cpu", "steal"].contains(&f.kind.as_str()))
-}
-
-/// Measures `well` and `sick` in one cell and gives the judgement: again, a few times, where a busy machine came between.
-fn study(folder: &Folder, load: &str, measure: &str, more: &str) -> Judgement {
-    let mut judgement = study_once(folder, load, measure, more);
-    for _ in 0..3 {
-        if is_disturbed(&judgement) {
-            judgement = study_once(folder, load, measure, more);
-        }
-    }
-    judgement
-}
-
-fn study_once(folder: &Folder, load: &str, measure: &str, more: &str) -> Judgement {
+/// Measures `well` and `sick` in one cell.
+fn study(folder: &Folder, load: &str, measure: &str, more: &str) -> (Record, Judgement) {
     folder.write(
         "experiments/x.toml",
         &format!(
@@ -34,32 +22,33 @@ fn study_once(folder: &Folder, load: &str, measure: &str, more: &str) -> Judgeme
     // A study before this one may have left its record.
     let _ = std::fs::remove_dir_all(folder.path().join("r"));
     let ran = folder.run(&["run", "x", "--out", "r"]);
-    assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
-    let judgement = judge::judge(&folder.record("r"));
+    let record = folder.record("r");
+    let judgement = judge::judge(&record);
+    assert_eq!(ran.code, code_of(&judgement, false), "{}\n{}", ran.out, ran.err);
+    assert_eq!(record.trials.len(), 4);
     for symptom in &judgement.symptoms {
         assert!(ran.out.contains("Symptoms") && ran.out.contains(&symptom.sentence), "{}", ran.out);
         assert!(symptom.picture.series.iter().all(|(_, points)| !points.is_empty()), "{symptom:?}");
     }
     nothing_is_left(folder);
-    judgement
+    (record, judgement)
 }
 
-/// The symptom that `sick` must show, and `well` must not; `well` shows none at all. `None`, said aloud, where others took the CPUs each time.
+/// The symptom that `sick` must show.
 #[track_caller]
-fn only(folder: &Folder, judgement: &Judgement, kind: &str) -> Option<Symptom> {
-    let of = |name: &str| judgement.symptoms.iter().filter(|s| s.contender.system == name).collect::<Vec<_>>();
-    assert!(of("well").is_empty(), "{:#?}", of("well"));
-    let found = of("sick").into_iter().find(|s| s.kind == kind).cloned();
-    if found.is_none() && is_disturbed(judgement) {
-        eprintln!("SKIPPED: {kind} cannot be seen while others take the CPUs");
-        return None;
+fn shown(judgement: &Judgement, kind: &str) -> Symptom {
+    let found = judgement.symptoms.iter().find(|s| s.contender.system == "sick" && s.kind == kind);
+    found.unwrap_or_else(|| panic!("no {kind} in {:#?}", judgement.symptoms)).clone()
+}
+
+/// Every measurement of `sick` has these readings.
+#[track_caller]
+fn every(record: &Record, cell: &str, has: impl Fn(&Measurement) -> bool) {
+    let all: Vec<_> = measured(record, "sick").into_iter().filter(|m| m.cell == cell).collect();
+    assert_eq!(all.len(), 2);
+    for m in all {
+        assert!(has(m), "{:?} {:?} {:?} {:?}", m.counts, m.service, m.usage.signs, m.generator);
     }
-    Some(found.unwrap_or_else(|| {
-        let record = folder.record("r");
-        let readings =
-            record.trials.iter().flat_map(|t| t.measurements.iter().map(|m| (&m.counts, &m.service, &m.usage.signs, &m.generator)));
-        panic!("no {kind} in {:#?}\nfaults {:#?}\n{:#?}", judgement.symptoms, judgement.faults, readings.collect::<Vec<_>>())
-    }))
 }
 
 #[test]
@@ -68,9 +57,9 @@ fn two_small_writes_for_an_answer() {
     let folder = Folder::new();
     folder.system("well", &["--delay", "40ms"]);
     folder.system("sick", &["--split-writes"]);
-    let judgement = study(&folder, "kind = \"closed\", connections = 4", "1s", "");
-    let Some(symptom) = only(&folder, &judgement, "delayed-ack") else { return };
-    assert!(symptom.hint.contains("TCP_NODELAY"), "{symptom:?}");
+    let (record, _) = study(&folder, "kind = \"closed\", connections = 4", "1s", "");
+    // The kernel's delay of an acknowledgement.
+    every(&record, "cell", |m| m.service.count_between(38_000_000, u64::MAX) > m.service.len() / 10);
 }
 
 #[test]
@@ -80,12 +69,13 @@ fn a_pool_that_is_too_small_is_named_by_its_size() {
     folder.system("well", &["--delay", "20ms"]);
     folder.system("sick", &["--delay", "20ms", "--pool", "8"]);
     let alone = "[[cell]]\nname = \"alone\"\nworkload = \"hello\"\nload = { kind = \"closed\", connections = 1 }";
-    let judgement = study(&folder, "kind = \"closed\", connections = 32", "1500ms", alone);
-    let Some(symptom) = only(&folder, &judgement, "pool-exhausted") else { return };
-    assert!(["about 7 ", "about 8 ", "about 9 "].iter().any(|size| symptom.sentence.contains(size)), "{symptom:?}");
-    assert_eq!(judgement.symptoms.len(), 1, "alone, nobody waits: {:#?}", judgement.symptoms);
-    let judgement = study(&folder, "kind = \"arrivals\", rate = 800, in_flight_max = 64", "1500ms", "");
-    only(&folder, &judgement, "pool-exhausted");
+    let (record, _) = study(&folder, "kind = \"closed\", connections = 32", "1500ms", alone);
+    // Of 32 requests, 24 wait until eight others are answered, three times.
+    every(&record, "cell", |m| m.generator.in_flight_max == 32 && m.service.quantile_ns(0.5) >= 70_000_000);
+    every(&record, "alone", |m| m.generator.in_flight_max == 1 && m.service.min_ns() >= 20_000_000);
+    let (record, _) = study(&folder, "kind = \"arrivals\", rate = 800, in_flight_max = 64", "1500ms", "");
+    // 800 come in each second, and 8 of 20 ms each are served: 400.
+    every(&record, "cell", |m| m.generator.in_flight_max == 64 && m.counts.correct <= 700 && m.counts.unsent > 0);
 }
 
 #[test]
@@ -94,8 +84,9 @@ fn a_queue_of_connections_that_overflows() {
     let folder = Folder::new();
     folder.system("well", &[]);
     folder.system("sick", &["--backlog", "1", "--accept-every", "50ms"]);
-    let judgement = study(&folder, "kind = \"closed\", connections = 12", "2500ms", "");
-    only(&folder, &judgement, "connect-steps");
+    let (record, _) = study(&folder, "kind = \"closed\", connections = 12", "2500ms", "");
+    // The kernel's timer of a first segment that was not answered.
+    every(&record, "cell", |m| m.generator.connect.as_ref().is_some_and(|times| times.count_between(900_000_000, u64::MAX) > 0));
 }
 
 #[test]
@@ -104,8 +95,9 @@ fn a_connection_for_each_request() {
     let folder = Folder::new();
     folder.system("well", &[]);
     folder.system("sick", &["--no-length"]);
-    let judgement = study(&folder, "kind = \"arrivals\", rate = 300", "1s", "");
-    only(&folder, &judgement, "connection-churn");
+    let (record, judgement) = study(&folder, "kind = \"arrivals\", rate = 300", "1s", "");
+    every(&record, "cell", |m| m.generator.connections_opened >= m.counts.correct);
+    shown(&judgement, "connection-churn");
 }
 
 #[test]
@@ -114,8 +106,10 @@ fn a_line_of_log_for_each_request() {
     let folder = Folder::new();
     folder.system("well", &[]);
     folder.system("sick", &["--log"]);
-    let judgement = study(&folder, "kind = \"arrivals\", rate = 300", "500ms", "");
-    assert!(only(&folder, &judgement, "log-on-hot-path").is_none_or(|symptom| symptom.sentence.contains("its output")));
+    let (record, judgement) = study(&folder, "kind = \"arrivals\", rate = 300", "500ms", "");
+    every(&record, "cell", |m| m.usage.signs.output_bytes.is_some_and(|bytes| bytes > 20 * m.counts.correct));
+    let symptom = shown(&judgement, "log-on-hot-path");
+    assert!(symptom.sentence.contains("its output"), "{symptom:?}");
 }
 
 #[test]
@@ -127,8 +121,11 @@ fn one_thread_on_two_cpus() {
     folder.system("well", &["--threads", "2", "--cpu", "2ms"]);
     folder.system("sick", &["--cpu", "2ms"]);
     let place = "[place]\ncpus = { contender = [0, 1], generator = [0], upstream = [0] }";
-    let judgement = study(&folder, "kind = \"closed\", connections = 64", "1s", place);
-    only(&folder, &judgement, "one-core");
+    let (record, _) = study(&folder, "kind = \"closed\", connections = 64", "1s", place);
+    every(&record, "cell", |m| {
+        let wanted = m.usage.signs.busiest_thread_ns.unwrap() + m.usage.signs.busiest_thread_waited_ns.unwrap();
+        wanted > 5 * m.usage.signs.other_threads_wanted_ns.unwrap()
+    });
 }
 
 /// A cgroup with half a CPU, gone when the test ends.
@@ -181,8 +178,21 @@ fn a_quota_that_is_used_up() {
             crate::folder::control().display()
         ),
     );
-    let judgement = study(&folder, "kind = \"closed\", connections = 4", "1s", "");
-    only(&folder, &judgement, "cpu-throttled");
+    let (record, _) = study(&folder, "kind = \"closed\", connections = 4", "1s", "");
+    every(&record, "cell", |m| m.usage.signs.quota.is_some_and(|quota| quota.throttled_periods > 0 && quota.throttled_ns > 0));
+}
+
+/// Each start of `sick` collected garbage while it was measured, in pauses of these kinds.
+#[track_caller]
+fn pauses(record: &Record, kinds: &[&str]) {
+    for trial in record.trials.iter().filter(|trial| trial.contender.system == "sick") {
+        let began_ns = trial.measurements[0].began_after_ns;
+        let is_known = |kind: &str| kinds.iter().any(|known| kind.contains(known));
+        let found = trial.pauses.iter().filter(|pause| pause.at_ns >= began_ns && pause.duration_ns > 0 && is_known(&pause.kind));
+        assert!(found.count() > 0, "after {began_ns} ns: {:?}", trial.pauses);
+    }
+    let well = record.trials.iter().filter(|trial| trial.contender.system == "well");
+    assert!(well.into_iter().all(|trial| trial.pauses.is_empty()), "control collects no garbage");
 }
 
 /// A heap that is nearly full of small objects, some of them replaced with each request.
@@ -232,9 +242,8 @@ public class Server {
         "name = \"sick\"\nsummary = \"x\"\nkind = \"service\"\nanswers = [\"hello\"]\n[start]\nrun = [\"java\", \"-Xmx100m\", \"-Xms100m\", \"-XX:+UseSerialGC\", \
          \"-Dsun.net.httpserver.nodelay=true\", \"-Xlog:gc,safepoint:stdout:timenanos,tags\", \"Server.java\", \"{port.http}\"]\nports = [\"http\"]\n[ready]\nwithin = \"60s\"\n",
     );
-    let judgement = study(&folder, "kind = \"arrivals\", rate = 100", "2s", "");
-    let Some(symptom) = only(&folder, &judgement, "gc-pauses") else { return };
-    assert!(symptom.sentence.contains("Pause") || symptom.sentence.contains("safepoint"), "{symptom:?}");
+    let (record, _) = study(&folder, "kind = \"arrivals\", rate = 100", "2s", "");
+    pauses(&record, &["Pause", "safepoint"]);
 }
 
 /// A heap of many pointers on one processor, collected with the world stopped.
@@ -293,6 +302,6 @@ func main() {
          env = { CGO_ENABLED = \"0\", GOFLAGS = \"-buildvcs=false\" }\ninputs = [\"*.go\", \"go.mod\"]\noutputs = [\"sick\"]\nwithin = \"10m\"\n\
          [start]\nrun = [\"./sick\", \"{port.http}\"]\nenv = { GODEBUG = \"gctrace=1,gcstoptheworld=1\", GOGC = \"20\", GOMAXPROCS = \"1\" }\nports = [\"http\"]\n[ready]\nwithin = \"60s\"\n",
     );
-    let judgement = study(&folder, "kind = \"arrivals\", rate = 40", "3s", "");
-    only(&folder, &judgement, "gc-pauses");
+    let (record, _) = study(&folder, "kind = \"arrivals\", rate = 40", "3s", "");
+    pauses(&record, &[""]);
 }
