@@ -71,6 +71,7 @@ func (s stuck) Write(text []byte) (int, error) {
 }
 
 func TestAWriterThatIsStuckHoldsNobodyUp(t *testing.T) {
+	t.Parallel() // it mostly waits
 	release := make(stuck)
 	access := NewAccess(release)
 	w := &worker{server: &Server{settings: Settings{Access: access}}, wheel: newWheel(), started: time.Now()}

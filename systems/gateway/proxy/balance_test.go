@@ -173,6 +173,7 @@ func TestServersThatFailAreLeftAlone(t *testing.T) {
 }
 
 func TestAServerThatTakesRequestsAndAnswersNoneIsLeftAlone(t *testing.T) {
+	t.Parallel() // it mostly waits
 	const row = 3
 	breaksOff := func(net.Conn, *bufio.Reader) {}
 	hangs := func(conn net.Conn, r *bufio.Reader) { io.Copy(io.Discard, r) }

@@ -289,6 +289,7 @@ func TestMoreKeepAliveClientsThanPlacesAllGetTheirTurn(t *testing.T) {
 }
 
 func TestQuietConnectionsGiveWay(t *testing.T) {
+	t.Parallel() // it mostly waits
 	const places = 4
 	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "ok") })
 	g := start(t, upstream, func(g *given) { g.MaxClients = places })
@@ -306,6 +307,7 @@ func TestQuietConnectionsGiveWay(t *testing.T) {
 }
 
 func TestSlowClientsAreTimedOut(t *testing.T) {
+	t.Parallel() // it mostly waits
 	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
 	g := start(t, upstream, func(g *given) {
 		g.HeadTimeout, g.IdleTimeout, g.Stall = 200*time.Millisecond, 200*time.Millisecond, 200*time.Millisecond
@@ -332,6 +334,7 @@ func TestSlowClientsAreTimedOut(t *testing.T) {
 }
 
 func TestASlowUpstreamIsTimedOut(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for answer, status := range map[string]int{"": 504, "HTTP/1.1 200": 504, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbo": 200} {
 		upstream := startRaw(t, func(conn net.Conn, r *bufio.Reader) {
 			http.ReadRequest(r)
@@ -376,6 +379,7 @@ func TestWhoAsksWithoutEndLeavesOthersTheirTurn(t *testing.T) {
 }
 
 func TestNothingPutsATimeLimitOff(t *testing.T) {
+	t.Parallel() // it mostly waits
 	drip := func(to io.Writer) (ended chan struct{}) {
 		ended = make(chan struct{})
 		go func() {

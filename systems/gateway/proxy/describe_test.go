@@ -272,6 +272,7 @@ func TestAnswersAreHeldAgainstTheirDocument(t *testing.T) {
 }
 
 func TestABodyThatIsReadWholeHasItsTimeAndNoMore(t *testing.T) {
+	t.Parallel() // it mostly waits
 	var asked atomic.Int64
 	change := described(t, false)
 	g := start(t, startCounted(t, &asked), func(g *given) {

@@ -34,6 +34,7 @@ type told struct {
 }
 
 func TestSampledTracesHaveASpan(t *testing.T) {
+	t.Parallel() // it mostly waits
 	var mu sync.Mutex
 	var got []told
 	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -128,6 +129,7 @@ func TestSampledTracesHaveASpan(t *testing.T) {
 }
 
 func TestSpansAreSentTogetherAndTheirLossIsCounted(t *testing.T) {
+	t.Parallel() // it mostly waits
 	begun, release := make(chan int), make(chan struct{})
 	sent := NewSpans(func(text []byte, n int) int {
 		begun <- n

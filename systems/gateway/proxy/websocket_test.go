@@ -271,6 +271,7 @@ func TestServersInHTTP2ThatDoNotAgreeToWebSocket(t *testing.T) {
 }
 
 func TestAWebSocketOverHTTP2EndsWithEitherSide(t *testing.T) {
+	t.Parallel() // it mostly waits
 	reset := make(chan h2.Code, 1)
 	address := startConnecting(t, mayConnect, func(s *served, stream uint32, fields map[string]string) {
 		s.Write(frame(h2.Headers, h2.EndHeaders, stream, s.fields(":status", "200")))
