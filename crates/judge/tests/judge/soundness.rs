@@ -113,7 +113,7 @@ fn each_reading_beyond_its_threshold_is_a_fault() {
             m.latency = Some(histogram([1_000_000; 980].into_iter().chain([latency_ns; 20])));
         })
     };
-    shows(paused(6_000_000), "generator-lag-tail", "left 5 ms late or later");
+    shows(paused(6_000_000), "generator-lag-tail", "one of a hundred requests left 5 ms late or later");
     assert!(paused(20_000_000).is_empty(), "{:#?}", paused(20_000_000));
     shows(after(open(), |m| m.generator.sent_in_time = Some(989)), "rate-not-achieved", "989 of the 1000 requests");
     shows(after(open(), |m| m.generator.in_flight_max = 10), "in-flight-limit", "10 requests were under way");

@@ -25,7 +25,8 @@ fn a_slower_system_costs_more_cpu_and_the_record_judges_the_same_again() {
         for m in &trial.measurements {
             assert!(m.counts.add_up(), "{:?}", m.counts);
             assert_eq!(m.service.len(), m.counts.correct);
-            assert!(m.usage.cpu_ns > 0 && m.usage.threads_max >= 1);
+            // On a busy machine it may get no CPU for as long as a measurement takes.
+            assert!((m.usage.cpu_ns > 0 || m.counts.correct == 0) && m.usage.threads_max >= 1, "{:?} {:?}", m.counts, m.usage);
             match m.cell.as_str() {
                 "open" => assert_eq!((m.counts.scheduled, m.latency.as_ref().unwrap().len()), (60, m.counts.correct)),
                 _ => assert!(m.latency.is_none(), "a closed load has no schedule"),

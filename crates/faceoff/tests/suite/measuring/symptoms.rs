@@ -74,8 +74,8 @@ fn a_pool_that_is_too_small_is_named_by_its_size() {
     every(&record, "cell", |m| m.generator.in_flight_max == 32 && m.service.quantile_ns(0.5) >= 70_000_000);
     every(&record, "alone", |m| m.generator.in_flight_max == 1 && m.service.min_ns() >= 20_000_000);
     let (record, _) = study(&folder, "kind = \"arrivals\", rate = 800, in_flight_max = 64", "1500ms", "");
-    // 800 come in each second, and 8 of 20 ms each are served: 400.
-    every(&record, "cell", |m| m.generator.in_flight_max == 64 && m.counts.correct <= 700 && m.counts.unsent > 0);
+    // 800 come in each second, and 8 of 20 ms each are served: 64 wait for each other, and the rest to be sent.
+    every(&record, "cell", |m| m.generator.in_flight_max == 64 && m.service.quantile_ns(0.5) >= 100_000_000);
 }
 
 #[test]

@@ -106,7 +106,8 @@ fn it_takes_what_it_must_and_asks_what_it_is_told() {
         // Had it asked for both, half of each window would have waited.
         assert!(windows.iter().all(|w| w.p50_ns.is_some_and(|ns| ns < 30_000_000)), "{windows:?}");
         let (first, last) = (&windows[0], &windows[windows.len() - 1]);
-        assert!(first.connections == 2 && last.connections == 8 && last.correct > 500, "{last:?}");
+        // More connections until its CPU is used up; `crates/lab/src/warmup.rs` has the rule.
+        assert!(first.connections == 2 && last.connections >= 8 && last.correct > 500, "{last:?}");
     }
     nothing_is_left(&folder);
 }
