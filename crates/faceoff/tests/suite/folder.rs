@@ -20,6 +20,8 @@ pub fn control() -> &'static Path {
         // Beside the tests' own binaries, so that the same profile and lock file are used.
         let target = Path::new(env!("CARGO_BIN_EXE_faceoff")).parent().unwrap();
         let mut build = std::process::Command::new(env!("CARGO"));
+        // scripts/test sets it for libtest; here it would have dependencies compiled again.
+        build.env_remove("RUSTC_BOOTSTRAP");
         build.args(["build", "--locked", "-p", "control", "--target-dir"]).arg(target.parent().unwrap());
         if target.ends_with("release") {
             build.arg("--release");
@@ -27,6 +29,13 @@ pub fn control() -> &'static Path {
         assert!(build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap().success(), "control builds");
         target.join("control")
     })
+}
+
+/// Where Go keeps what it has compiled, if the environment says so.
+fn go_cache() -> Option<PathBuf> {
+    let folder = |variable: &str, below: &str| std::env::var_os(variable).map(|folder| Path::new(&folder).join(below));
+    let named = std::env::var_os("GOCACHE").map(PathBuf::from);
+    named.or_else(|| folder("XDG_CACHE_HOME", "go-build")).or_else(|| folder("HOME", ".cache/go-build"))
 }
 
 impl Folder {
@@ -125,6 +134,8 @@ impl Folder {
     pub fn faceoff(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
         command.current_dir(self.path()).env("TMPDIR", self.path()).env("XDG_CACHE_HOME", self.path().join("cache")).args(arguments);
+        // Programs in Go would compile its standard library for every test.
+        command.envs(go_cache().map(|cache| ("GOCACHE", cache)));
         command.env("XDG_STATE_HOME", self.path().join("state"));
         command
     }

@@ -17,6 +17,7 @@ impl CleanClone {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
         let target = Path::new(env!("CARGO_BIN_EXE_faceoff")).ancestors().nth(2).unwrap();
         let mut build = Command::new(env!("CARGO"));
+        build.env_remove("RUSTC_BOOTSTRAP");
         build.args(["build", "--release", "--locked", "-p", "faceoff", "--target-dir"]).arg(target).current_dir(root);
         assert!(build.status().unwrap().success(), "the command that people have is built");
         let clone = CleanClone { faceoff: target.join("release/faceoff"), place: tempfile::tempdir().unwrap() };

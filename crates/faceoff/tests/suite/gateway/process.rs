@@ -31,6 +31,7 @@ pub fn release() -> &'static Path {
     BUILT.get_or_init(|| {
         let target = Path::new(env!("CARGO_BIN_EXE_faceoff")).ancestors().nth(2).unwrap();
         let mut build = Command::new(env!("CARGO"));
+        build.env_remove("RUSTC_BOOTSTRAP");
         build.args(["build", "--release", "--locked", "-p", "faceoff", "-p", "control", "--target-dir"]).arg(target);
         assert!(build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap().success(), "faceoff and control build");
         target.join("release")
