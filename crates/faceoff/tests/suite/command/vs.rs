@@ -47,7 +47,8 @@ fn two_services_are_measured_and_what_cannot_be_known_is_said() {
     }
     crate::by_schema::is_by_schema(&folder, "r");
     let record = folder.record("r");
-    assert_eq!(record.trials.len(), 12);
+    // More where blocks were spoilt.
+    assert!(record.missing().is_empty() && record.trials.len() >= 12, "{} trials", record.trials.len());
     assert_eq!(record.header.contenders[1].reached.as_deref(), Some(slow.url.as_str()));
     for trial in &record.trials {
         assert!(trial.failure.is_none() && trial.ready_after_ns.is_none() && trial.stop.is_none(), "{trial:?}");

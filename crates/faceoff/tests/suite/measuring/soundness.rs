@@ -9,6 +9,7 @@ use model::judgement::{FaultAt, Judgement};
 use model::record::Record;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -58,10 +59,12 @@ fn faults(folder: &Folder) -> Vec<FaultAt> {
 }
 
 /// Runs `x` with faceoff itself stopped again and again, for so long, and left alone in between; returns what makes it unsound.
+#[track_caller]
 fn faults_with_pauses(folder: &Folder, stopped: Duration, between: Duration) -> Vec<FaultAt> {
+    let log = folder.path().join("run.err");
     let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
     command.current_dir(folder.path()).env("TMPDIR", folder.path()).args(["run", "x", "--out", "r"]).stdout(Stdio::null());
-    let mut faceoff = command.stderr(Stdio::null()).spawn().unwrap();
+    let mut faceoff = command.stderr(File::create(&log).unwrap()).spawn().unwrap();
     let pid = Pid::from_raw(faceoff.id() as i32).unwrap();
     while faceoff.try_wait().unwrap().is_none() {
         let _ = kill_process(pid, Signal::STOP);
@@ -69,7 +72,10 @@ fn faults_with_pauses(folder: &Folder, stopped: Duration, between: Duration) -> 
         let _ = kill_process(pid, Signal::CONT);
         std::thread::sleep(between);
     }
-    read(folder).1.faults
+    let (record, judgement) = read(folder);
+    let measured = record.trials.iter().flat_map(|trial| &trial.measurements).count();
+    assert_eq!(measured, record.header.plan.iter().flatten().count(), "{}", std::fs::read_to_string(log).unwrap());
+    judgement.faults
 }
 
 #[track_caller]
