@@ -75,6 +75,8 @@ enum Command {
     Serve(commands::serve::Options),
     /// Remove what faceoff keeps: build stamps and logs, processes that a killed run left
     Clean(commands::clean::Options),
+    /// Write shell completions and manual pages into a folder
+    Generate(commands::generate::Options),
 }
 
 /// How data is printed.
@@ -125,6 +127,7 @@ fn main() -> ExitCode {
         Command::Selftest(options) => catalog().map_err(Into::into).and_then(|c| commands::selftest::run(&c, options)),
         Command::Serve(options) => commands::serve::run(catalog().ok().as_ref(), options),
         Command::Clean(options) => catalog().map_err(Into::into).and_then(|c| commands::clean::run(&c, options)),
+        Command::Generate(options) => commands::generate::run(options),
     };
     match result {
         Ok(code) => code,

@@ -9,6 +9,7 @@ pub mod check;
 pub mod clean;
 pub mod doctor;
 pub mod export;
+pub mod generate;
 pub mod import;
 pub mod init;
 pub mod judge;
