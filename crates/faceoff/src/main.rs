@@ -6,6 +6,7 @@ mod commands;
 mod documents;
 mod exit;
 mod features;
+mod kernel;
 mod output;
 mod progress;
 #[cfg(test)]
@@ -79,6 +80,23 @@ enum Command {
     Generate(commands::generate::Options),
 }
 
+impl Command {
+    /// Whether it sends requests to a service, and so needs a kernel that can wait to the nanosecond.
+    fn sends(&self) -> bool {
+        matches!(
+            self,
+            Command::Run(_)
+                | Command::Check(_)
+                | Command::Load(_)
+                | Command::Agent(_)
+                | Command::Wrk(_)
+                | Command::Vs(_)
+                | Command::Init(_)
+                | Command::Selftest(_)
+        )
+    }
+}
+
 /// How data is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -106,6 +124,12 @@ fn main() -> ExitCode {
     // Read before anything raises it: systems get the limit that faceoff was given.
     runner::start::usual_descriptors();
     let cli = Cli::parse();
+    if cli.command.sends()
+        && let Err(error) = kernel::check()
+    {
+        output::error(&error.to_string());
+        return error.code();
+    }
     let catalog = || open_catalog(cli.dir.clone());
     let result = match &cli.command {
         Command::Run(options) => catalog().map_err(Into::into).and_then(|c| commands::run::run(&c, options)),
