@@ -39,6 +39,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("docs/import.md", "faceoff import openapi.yaml", "a file of the reader's; import.rs has such"),
     ("docs/import.md", "faceoff import requests.txt", "a file of the reader's; import.rs has such"),
     ("docs/init.md", "faceoff --dir bench", "services of the reader's; tutorial.rs has two, init.rs more"),
+    ("docs/install.md", "", "installs faceoff; scripts/release.d/test does so from every file of a release"),
     ("docs/kubernetes.md", "", "needs a cluster; tests/suite/kubernetes starts systems in one"),
     ("docs/load.md", "faceoff load --http2", "needs a certificate; crates/load/tests has one"),
     ("docs/load.md", "faceoff load --cacert", "needs certificates; crates/load/tests makes them"),
