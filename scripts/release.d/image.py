@@ -78,7 +78,7 @@ def main():
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(EPOCH))
     labels = {
         "org.opencontainers.image.created": created,
-        "org.opencontainers.image.description": "Measures which HTTP service is better, by how much",
+        "org.opencontainers.image.description": "Measures which HTTP service is better",
         "org.opencontainers.image.licenses": package["license"],
         "org.opencontainers.image.revision": commit,
         "org.opencontainers.image.title": "faceoff",

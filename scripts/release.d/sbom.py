@@ -180,7 +180,8 @@ def main():
         },
         "components": components,
         "dependencies": [
-            {"ref": ref, "dependsOn": on} if on else {"ref": ref} for ref, on in sorted(needs.items())
+            {"ref": ref, "dependsOn": on} if on else {"ref": ref}
+            for ref, on in sorted(needs.items())
         ],
     }
     # From the contents, so that the same contents have the same number.
