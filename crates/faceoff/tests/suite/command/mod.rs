@@ -17,6 +17,7 @@ mod import;
 mod init;
 mod interrupted;
 mod jobs;
+mod kernel;
 mod left;
 mod live;
 mod load;
