@@ -10,10 +10,10 @@ use prost::Message as _;
 use report::export::{self, Source};
 
 /// A name, a value, labels and a time in seconds.
-type Told = (String, f64, Vec<(String, String)>, f64);
+pub type Told = (String, f64, Vec<(String, String)>, f64);
 
 /// What stands in OpenMetrics text, each sample with its time: the parser knows of none, and so it is cut off first.
-pub fn read(text: &str) -> Vec<Told> {
+fn read(text: &str) -> Vec<Told> {
     let (mut times, mut without) = (Vec::new(), String::new());
     for line in text.lines() {
         let sample = (!line.starts_with('#')).then(|| line.rsplit_once(' ').unwrap());
@@ -61,22 +61,23 @@ struct Point {
     at_ms: i64,
 }
 
-/// What is sent to Prometheus is what stands in OpenMetrics text.
+/// What is sent to Prometheus is what stands in OpenMetrics text, which is returned as it was read.
 #[track_caller]
-pub fn is_sent_alike(source: &Source<'_>) {
+pub fn is_sent_alike(source: &Source<'_>) -> Vec<Told> {
     let body = snap::raw::Decoder::new().decompress_vec(&export::remote_write(source).unwrap()).unwrap();
     let sent = WriteRequest::decode(body.as_slice()).unwrap().series;
     let told = read(&export::openmetrics(source));
     assert_eq!(sent.len(), told.len());
-    for (sent, (name, value, labels, at)) in sent.iter().zip(told) {
+    for (sent, (name, value, labels, at)) in sent.iter().zip(&told) {
         assert!(sent.labels.windows(2).all(|pair| pair[0].name < pair[1].name), "{sent:?}");
-        let mut expected: Vec<(String, String)> = labels.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-        expected.push(("__name__".into(), name));
+        let mut expected: Vec<(String, String)> = labels.iter().filter(|(_, value)| !value.is_empty()).cloned().collect();
+        expected.push(("__name__".into(), name.clone()));
         expected.sort();
         let labels: Vec<(String, String)> = sent.labels.iter().map(|label| (label.name.clone(), label.value.clone())).collect();
         assert_eq!(labels, expected);
-        assert_eq!(sent.samples, [Point { value, at_ms: (at * 1e3).round() as i64 }]);
+        assert_eq!(sent.samples, [Point { value: *value, at_ms: (at * 1e3).round() as i64 }]);
     }
+    told
 }
 
 fn judged() -> (Record, Judgement) {
