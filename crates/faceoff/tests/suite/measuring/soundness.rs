@@ -66,15 +66,18 @@ fn faults_with_pauses(folder: &Folder, stopped: Duration, between: Duration) -> 
     command.current_dir(folder.path()).env("TMPDIR", folder.path()).args(["run", "x", "--out", "r"]).stdout(Stdio::null());
     let mut faceoff = command.stderr(File::create(&log).unwrap()).spawn().unwrap();
     let pid = Pid::from_raw(faceoff.id() as i32).unwrap();
-    while faceoff.try_wait().unwrap().is_none() {
+    let status = loop {
+        if let Some(status) = faceoff.try_wait().unwrap() {
+            break status;
+        }
         let _ = kill_process(pid, Signal::STOP);
         std::thread::sleep(stopped);
         let _ = kill_process(pid, Signal::CONT);
         std::thread::sleep(between);
-    }
+    };
     let (record, judgement) = read(folder);
     let measured = record.trials.iter().flat_map(|trial| &trial.measurements).count();
-    assert_eq!(measured, record.header.plan.iter().flatten().count(), "{}", std::fs::read_to_string(log).unwrap());
+    assert_eq!(measured, record.header.plan.iter().flatten().count(), "{status}\n{}", std::fs::read_to_string(log).unwrap());
     judgement.faults
 }
 
