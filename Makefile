@@ -11,8 +11,12 @@ FACEOFF = target/release/faceoff
 build: ## the command, in target/release/faceoff
 	$(CARGO) build --release --locked -p faceoff $(if $(FEATURES),--features $(FEATURES))
 
-page: ## the report page that the command embeds, from web/ (needs Node)
-	cd web && { test -d node_modules || npm ci --no-audit --no-fund; } && npm run --silent build
+page: web/node_modules ## the report page that the command embeds, from web/ (needs Node)
+	cd web && npm run --silent build
+
+web/node_modules: web/package-lock.json
+	cd web && npm ci --no-audit --no-fund --silent
+	touch web/node_modules
 
 demo: build ## a first answer: does a Go reverse proxy beat a Spring Boot one?
 	$(FACEOFF) run reverse-proxy --quick

@@ -17,6 +17,9 @@ pub struct Folder {
 pub fn control() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
+        if let Some(built) = std::env::var_os("FACEOFF_CONTROL") {
+            return built.into();
+        }
         // Beside the tests' own binaries, so that the same profile and lock file are used.
         let target = Path::new(env!("CARGO_BIN_EXE_faceoff")).parent().unwrap();
         let mut build = std::process::Command::new(env!("CARGO"));
