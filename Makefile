@@ -24,8 +24,9 @@ demo: build ## a first answer: does a Go reverse proxy beat a Spring Boot one?
 systems: build ## build every system
 	$(FACEOFF) build
 
-check: build ## check that every system gives correct responses
-	$(FACEOFF) check --all
+check: build ## check that every system, in every variant, gives correct responses
+	$(FACEOFF) check --all --jobs 2
+	.ci/unchanged systems --record
 
 articles: build ## every experiment of the articles in full: hours, resumable, into docs/articles.md
 	scripts/articles
@@ -42,7 +43,7 @@ test-all: ## the longer proofs as well
 
 test-engines: ## what needs the Docker engine and the cluster of the environment; records that it passed
 	scripts/test --engines
-	.ci/engines --record
+	.ci/unchanged engines --record
 
 conformance: ## real servers, every kind of response (part of test-all)
 	$(CARGO) test --locked -p faceoff --test suite -- --ignored conformance::

@@ -89,6 +89,7 @@ const NEEDS: &[Need] = &[
     Need { name: "feature png", missing: || feature(cfg!(feature = "png")), hint: FULL },
     Need { name: "feature serve", missing: || feature(cfg!(feature = "serve")), hint: FULL },
     Need { name: "a build without agent", missing: || without(cfg!(feature = "agent")), hint: LEAN },
+    Need { name: "a build without generate", missing: || without(cfg!(feature = "generate")), hint: LEAN },
     Need { name: "a build without openapi-yaml", missing: || without(cfg!(feature = "openapi-yaml")), hint: LEAN },
     Need { name: "a build without parquet", missing: || without(cfg!(feature = "parquet")), hint: LEAN },
     Need { name: "a build without png", missing: || without(cfg!(feature = "png")), hint: LEAN },

@@ -36,6 +36,12 @@ fn agent_is_named() {
 }
 
 #[test]
+#[cfg_attr(feature = "generate", ignore = "needs a build without generate")]
+fn generate_is_named() {
+    names("generate", &["generate", "."], "cannot write completions and manual pages");
+}
+
+#[test]
 #[cfg_attr(feature = "openapi-yaml", ignore = "needs a build without openapi-yaml")]
 fn yaml_is_named_where_it_is_a_description_and_nowhere_else() {
     names("openapi-yaml", &["import", "api.yaml"], "cannot read YAML");
