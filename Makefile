@@ -51,7 +51,7 @@ conformance: ## real servers, every kind of response (part of test-all)
 lint: ## formatting and lints of every language
 	scripts/lint
 
-release: ## what users install without a compiler, in target/release-files
+release: ## the files that users install without a compiler, in target/release-files
 	scripts/release
 
 reference: ## docs/reference, from the code
