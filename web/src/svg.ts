@@ -1,5 +1,5 @@
 /**
- * A chart as a picture of its own: its drawings, its words and what stands on its canvases, in the
+ * A chart as a picture of its own: its drawings, its words and the content of its canvases, in the
  * colours that they have now.
  */
 

@@ -30,7 +30,7 @@ const RATIO_TICKS: [reach: number, ticks: number[]][] = [
 ];
 
 /**
- * A log axis around 1 that holds all of `values`, up to a thousandfold, or is so many times nearer;
+ * A log axis around 1 that holds all of `values`, up to a thousandfold, or nearer by that factor;
  * what lies beyond is held at the edge.
  */
 export function ratioScale(values: readonly (number | null)[], times = 1): RatioScale {

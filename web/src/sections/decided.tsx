@@ -10,7 +10,7 @@ import { CopyTable, DataTable, Facts, Scroll, Section } from "../parts";
 type Props = Pick<Page, "claims" | "stopping" | "noise" | "instrument" | "contenders">;
 
 /**
- * What stands behind the verdicts: the looks, the correction for many claims, the noise, the
+ * The statistics behind the verdicts: the looks, the correction for many claims, the noise, the
  * instrument's own error.
  */
 export function DecidedSection({ claims, stopping, noise, instrument, contenders }: Props) {

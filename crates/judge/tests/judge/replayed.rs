@@ -7,7 +7,7 @@ use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict};
 use model::metric::Metric;
 use model::record::{Counts, Event, Measurement, Record, Session, Usage};
 
-/// Six blocks of two contenders whose requests take so many microseconds of CPU time.
+/// Six blocks of two contenders whose requests take the given microseconds of CPU time.
 fn record([first, second]: [(&str, f64); 2], claims: Vec<Claim>) -> Record {
     let of = |us: f64, noise: f64| {
         let mut measured = measurement(1, histogram((0..400).map(|i| MS + i)));

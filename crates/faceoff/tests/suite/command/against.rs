@@ -25,7 +25,7 @@ fn what_is_here_is_measured_beside_what_is_committed() {
     assert!(then.facts["revision"].ends_with(", The | first"), "{:?}", then.facts);
     assert!(now.facts["revision"].ends_with("with changes that are not committed"), "{:?}", now.facts);
     assert_eq!(record.header.experiment.claims.len(), 1);
-    // What is judged of such figures: `crates/judge/tests/judge/replayed.rs`; what is said of it: `export/text.rs`.
+    // What is judged of such figures: `crates/judge/tests/judge/replayed.rs`; the text about it: `export/text.rs`.
     let cpu = |name: &str| least_cpu_us(&record, name, "open");
     assert!(cpu("api") >= 400.0 && cpu("api") > 1.5 * cpu(&then.name.to_string()), "each was measured");
     let summary = std::fs::read_to_string(folder.path().join("s.md")).unwrap();

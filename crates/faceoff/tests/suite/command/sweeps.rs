@@ -138,7 +138,7 @@ fn factors_are_crossed_and_each_is_told_apart_from_the_others() {
     assert!(judgement.verdicts.is_empty());
     let cpu = judgement.effects.iter().find(|e| e.metric == model::metric::Metric::CpuPerRequest).unwrap();
     assert_eq!(cpu.used + cpu.excluded, 12, "each start was used, or is known to be spoilt: {cpu:#?}");
-    // What is judged of such figures: `crates/judge/tests/judge/effects.rs`; what is said of it: `export/text.rs`.
+    // What is judged of such figures: `crates/judge/tests/judge/effects.rs`; the text about it: `export/text.rs`.
     let record = folder.record("r");
     for (with, without) in [("a:work", "a"), ("a:work+log", "a:log")] {
         let (with, without) = (least_cpu_us(&record, with, "closed"), least_cpu_us(&record, without, "closed"));

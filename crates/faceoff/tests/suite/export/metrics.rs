@@ -61,7 +61,7 @@ struct Point {
     at_ms: i64,
 }
 
-/// What is sent to Prometheus is what stands in OpenMetrics text, which is returned as it was read.
+/// Checks that Prometheus is sent the content of the OpenMetrics text, and returns that text as read.
 #[track_caller]
 pub fn is_sent_alike(source: &Source<'_>) -> Vec<Told> {
     let body = snap::raw::Decoder::new().decompress_vec(&export::remote_write(source).unwrap()).unwrap();
