@@ -6,7 +6,7 @@ FEATURES ?=
 FACEOFF = target/release/faceoff
 
 .PHONY: build page demo systems check articles quick test test-all test-engines conformance lint
-.PHONY: release reference bench reality capacity clean
+.PHONY: release release-gateway reference bench reality capacity clean
 
 build: ## the command, in target/release/faceoff
 	$(CARGO) build --release --locked -p faceoff $(if $(FEATURES),--features $(FEATURES))
@@ -28,7 +28,7 @@ check: build ## check that every system, in every variant, gives correct respons
 	$(FACEOFF) check --all --jobs 2
 	.ci/unchanged systems --record
 
-articles: build ## every experiment of the articles in full: hours, resumable, into docs/articles.md
+articles: build ## every experiment of the articles in full: hours, resumable, into results/
 	scripts/articles
 
 quick: ## formatting, lints and unit tests, for the loop before a commit
@@ -54,8 +54,13 @@ lint: ## formatting and lints of every language
 release: ## the files that users install without a compiler, in target/release-files
 	scripts/release
 
-reference: ## docs/reference, from the code
+release-gateway: ## the files of a gateway release, in target/release-gateway
+	scripts/release-gateway
+
+reference: ## docs/reference and the type of the report's data, from the code
 	FACEOFF_WRITE_REFERENCE=1 $(CARGO) test --locked -p faceoff --bin faceoff reference::
+	FACEOFF_WRITE_REFERENCE=1 $(CARGO) test --locked -p report --lib typescript::
+	FACEOFF_WRITE_REFERENCE=1 $(CARGO) test --locked -p faceoff --test suite -- committed_schemas
 
 bench: build ## our load generator next to its peers; FIGURES="closed --quick" for some of it
 	$(CARGO) build --release --locked -p bench -p control

@@ -7,7 +7,7 @@ import { defineConfig } from "vitest/config";
 const MARKER = `<script type="application/json" id="page-data">null</script>`;
 
 /**
- * Runs after everything stands in one file. The page may run the script and the style it was built
+ * Runs after everything is in one file. The page may run the script and the style it was built
  * with, known by their digests, and reach nothing else; trusted types make any use of innerHTML an
  * error.
  */

@@ -1,20 +1,26 @@
-//! Our load generator beside its peers, on one machine and in one run: see bench/README.md.
+//! Compares faceoff's load generator with others, on one machine and in one run. See
+//! bench/README.md.
+//!
+//! `figures.rs` has a function for each figure, `tools.rs` the programs that are compared, and
+//! `simulation/` the rule of verdicts against known truth.
 
 mod figures;
 mod machine;
 mod report;
+mod runs;
 mod simulation;
 mod stall;
 mod tools;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use figures::{Bench, Effort, Name};
+use figures::{Name, measure};
 use machine::Machine;
 use report::{Figure, summary};
+use runs::{Bench, Effort};
 use serde_json::json;
 use std::process::ExitCode;
 
-/// faceoff's load generator beside its peers, interleaved, as ratios with 95 % intervals
+/// Compares faceoff's load generator with others, interleaved, as ratios with 95 % intervals
 #[derive(Parser)]
 #[command(name = "bench", max_term_width = 100, args_conflicts_with_subcommands = true)]
 struct Options {
@@ -22,16 +28,16 @@ struct Options {
     command: Option<Command>,
     /// What to measure [default: all]
     figures: Vec<Name>,
-    /// Short and few repeats: shows that everything runs, and roughly where it stands
+    /// Measure briefly and repeat less: shows that everything runs, with rough figures
     #[arg(long)]
     quick: bool,
-    /// How often each comparison is repeated [default: 5, with --quick 3]
+    /// Repeats of each comparison [default: 5, with --quick 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeats: Option<u32>,
-    /// After how long memory is looked at again, in seconds [default: 60, with --quick 10]
+    /// When memory is measured again, in seconds [default: 60, with --quick 10]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     long: Option<u64>,
-    /// Fixes the order in which programs run
+    /// Seed of the order in which programs run
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Print every value as JSON
@@ -41,7 +47,7 @@ struct Options {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Holds the rule of verdicts against simulated experiments whose truth is known
+    /// Check the rule of verdicts on simulated experiments with a known truth
     Simulate(simulation::Options),
 }
 
@@ -70,7 +76,11 @@ impl Options {
             long_s: 10,
         };
         let effort = if self.quick { quick } else { full };
-        Effort { repeats: self.repeats.unwrap_or(effort.repeats), long_s: self.long.unwrap_or(effort.long_s), ..effort }
+        Effort {
+            repeats: self.repeats.unwrap_or(effort.repeats),
+            long_s: self.long.unwrap_or(effort.long_s),
+            ..effort
+        }
     }
 }
 
@@ -95,7 +105,7 @@ fn main() -> ExitCode {
     let mut measured: Vec<Figure> = Vec::new();
     let mut failed = Vec::new();
     for name in names {
-        match bench.measure(*name) {
+        match measure(&bench, *name) {
             Ok(figures) => {
                 if !options.json {
                     figures.iter().for_each(|figure| print!("{}", figure.to_text()));
@@ -117,5 +127,9 @@ fn main() -> ExitCode {
     } else {
         println!("{}\n{}", summary(&measured), machine.to_text());
     }
-    if failed.is_empty() && !measured.iter().any(Figure::failed) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if failed.is_empty() && !measured.iter().any(Figure::failed) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

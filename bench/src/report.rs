@@ -1,23 +1,23 @@
-//! Figures, as text and as JSON.
+//! Figures with ratios, bounds and verdicts, as text and as JSON.
 
 use serde_json::{Value, json};
 use stats::{Interval, PairedRatio, median};
 
-/// How sure intervals are.
+/// Confidence of intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// One thing that was measured, of every program that takes part.
+/// One comparison of several programs.
 #[derive(Debug)]
 pub struct Figure {
-    /// The word on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What is compared.
+    /// A description of the comparison.
     pub about: String,
     /// A row for each program or quantity.
     pub rows: Vec<Row>,
 }
 
-/// What was measured of one program, or one quantity of it.
+/// The values of one program, or of one quantity of it.
 #[derive(Debug)]
 pub struct Row {
     /// The program or the quantity.
@@ -26,20 +26,20 @@ pub struct Row {
     pub values: Vec<f64>,
     /// The unit of the values.
     pub unit: &'static str,
-    /// Ours divided by this one's, repeat by repeat.
+    /// Our values divided by these, repeat by repeat.
     pub ratio: Option<PairedRatio>,
-    /// What is to be kept.
+    /// The bound to meet.
     pub bound: Option<Bound>,
     /// Why there are no values.
     pub absent: Option<Absent>,
 }
 
-/// What something is to be at most.
+/// The largest allowed value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
-    /// The ratio of ours to it.
+    /// Of the ratio of ours to it.
     Ratio(f64),
-    /// The median of its values.
+    /// Of the median of its values.
     Median(f64),
 }
 
@@ -48,25 +48,25 @@ pub enum Bound {
 pub enum Absent {
     /// It is not installed; how to get it.
     Missing(&'static str),
-    /// It failed; what it said.
+    /// It failed, with this message.
     Failed(String),
 }
 
-/// What became of a bound.
+/// Whether a bound is met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Kept.
+    /// It is met.
     Met,
-    /// Not kept.
+    /// It is not met.
     NotMet,
-    /// There is nothing to compare with.
+    /// There is no peer to compare with.
     Open,
-    /// There is none: the row is there to be seen.
+    /// The row has no bound.
     Shown,
 }
 
 impl Verdict {
-    /// As it is printed.
+    /// Its name in the output.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Met => "met",
@@ -78,28 +78,47 @@ impl Verdict {
 }
 
 impl Row {
-    /// Values to be seen.
+    /// Makes a row without a bound.
     pub fn shown(subject: impl Into<String>, values: Vec<f64>, unit: &'static str) -> Row {
         Row { subject: subject.into(), values, unit, ratio: None, bound: None, absent: None }
     }
 
-    /// Values whose median has a bound.
-    pub fn bounded(subject: impl Into<String>, values: Vec<f64>, unit: &'static str, bound: f64) -> Row {
+    /// Makes a row whose median has a bound.
+    pub fn bounded(
+        subject: impl Into<String>,
+        values: Vec<f64>,
+        unit: &'static str,
+        bound: f64,
+    ) -> Row {
         Row { bound: Some(Bound::Median(bound)), ..Row::shown(subject, values, unit) }
     }
 
-    /// A program whose values ours are divided by.
-    pub fn against(subject: impl Into<String>, ours: &[f64], values: Vec<f64>, unit: &'static str, bound: Option<f64>) -> Row {
+    /// Makes a row of a program with which ours is compared.
+    pub fn against(
+        subject: impl Into<String>,
+        ours: &[f64],
+        values: Vec<f64>,
+        unit: &'static str,
+        bound: Option<f64>,
+    ) -> Row {
         let pairs: Vec<(f64, f64)> = ours.iter().copied().zip(values.iter().copied()).collect();
-        Row { ratio: ratio(&pairs), bound: bound.map(Bound::Ratio), ..Row::shown(subject, values, unit) }
+        Row {
+            ratio: ratio(&pairs),
+            bound: bound.map(Bound::Ratio),
+            ..Row::shown(subject, values, unit)
+        }
     }
 
-    /// A program without values.
+    /// Makes a row of a program without values.
     pub fn absent(subject: impl Into<String>, why: Absent, bound: Option<f64>) -> Row {
-        Row { bound: bound.map(Bound::Ratio), absent: Some(why), ..Row::shown(subject, Vec::new(), "") }
+        Row {
+            bound: bound.map(Bound::Ratio),
+            absent: Some(why),
+            ..Row::shown(subject, Vec::new(), "")
+        }
     }
 
-    /// What became of its bound: decided by the middle, with the interval beside it.
+    /// Decides whether the bound is met. The estimate decides; the interval is only shown.
     pub fn verdict(&self) -> Verdict {
         let (measured, bound) = match self.bound {
             None => return Verdict::Shown,
@@ -113,7 +132,7 @@ impl Row {
         }
     }
 
-    /// Whether it was there and failed.
+    /// Returns whether the program ran and failed.
     pub fn failed(&self) -> bool {
         matches!(self.absent, Some(Absent::Failed(_)))
     }
@@ -122,17 +141,28 @@ impl Row {
         let mut parts = Vec::new();
         match &self.absent {
             Some(Absent::Missing(hint)) => parts.push(format!("{:>11}  {hint}", "missing")),
-            Some(Absent::Failed(why)) => parts.push(format!("{:>11}  {}", "failed", why.lines().next().unwrap_or_default())),
-            None => parts.extend(median(&self.values).map(|middle| format!("{:>11} {}", show(middle), self.unit))),
+            Some(Absent::Failed(why)) => {
+                parts.push(format!("{:>11}  {}", "failed", why.lines().next().unwrap_or_default()))
+            }
+            None => parts.extend(
+                median(&self.values).map(|middle| format!("{:>11} {}", show(middle), self.unit)),
+            ),
         }
         match self.ratio {
             Some(PairedRatio { ratio, interval, .. }) if self.values.len() > 1 => {
-                parts.push(format!("ours is {ratio:.3} [{:.3}, {:.3}] of it", interval.low, interval.high));
+                parts.push(format!(
+                    "ours is {ratio:.3} [{:.3}, {:.3}] of it",
+                    interval.low, interval.high
+                ));
             }
             Some(PairedRatio { ratio, .. }) => parts.push(format!("ours is {ratio:.3} of it")),
             None if self.values.len() > 1 => {
-                let (least, greatest) =
-                    self.values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
+                let (least, greatest) = self
+                    .values
+                    .iter()
+                    .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
+                        (low.min(*v), high.max(*v))
+                    });
                 parts.push(format!("({} to {})", show(least), show(greatest)));
             }
             None => {}
@@ -160,18 +190,22 @@ impl Row {
     }
 }
 
-/// A single pair has a ratio, too, and no interval.
+/// Returns the ratio of pairs. A single pair has a ratio without an interval.
 fn ratio(pairs: &[(f64, f64)]) -> Option<PairedRatio> {
     match pairs {
         [(ours, theirs)] if *theirs > 0.0 => {
             let ratio = ours / theirs;
-            Some(PairedRatio { ratio, interval: Interval { low: ratio, high: ratio }, log_deviation: 0.0 })
+            Some(PairedRatio {
+                ratio,
+                interval: Interval { low: ratio, high: ratio },
+                log_deviation: 0.0,
+            })
         }
         pairs => stats::paired_ratio(pairs, CONFIDENCE),
     }
 }
 
-/// Three digits, or the whole number.
+/// Shows three digits, or the whole number.
 fn show(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 || size == 0.0 => format!("{value:.0}"),
@@ -181,28 +215,30 @@ fn show(value: f64) -> String {
 }
 
 impl Figure {
-    /// For people.
+    /// Formats the figure for people.
     pub fn to_text(&self) -> String {
         let rows: String = self.rows.iter().map(Row::to_text).collect();
         format!("{}: {}\n{rows}\n", self.name, self.about)
     }
 
-    /// Whether a program of it failed.
+    /// Returns whether one of its programs failed.
     pub fn failed(&self) -> bool {
         self.rows.iter().any(Row::failed)
     }
 
-    /// For programs.
+    /// Formats the figure for programs.
     pub fn to_json(&self) -> Value {
         json!({ "figure": self.name, "about": self.about, "rows": self.rows.iter().map(Row::to_json).collect::<Vec<_>>() })
     }
 }
 
-/// How many bounds were met, in one line.
+/// Says in one line how many bounds are met.
 pub fn summary(figures: &[Figure]) -> String {
-    let verdicts: Vec<Verdict> = figures.iter().flat_map(|figure| &figure.rows).map(Row::verdict).collect();
+    let verdicts: Vec<Verdict> =
+        figures.iter().flat_map(|figure| &figure.rows).map(Row::verdict).collect();
     let count = |verdict| verdicts.iter().filter(|v| **v == verdict).count();
-    let (met, not_met, missing) = (count(Verdict::Met), count(Verdict::NotMet), count(Verdict::Open));
+    let (met, not_met, missing) =
+        (count(Verdict::Met), count(Verdict::NotMet), count(Verdict::Open));
     let peers = if missing > 0 { format!(", {missing} without a peer") } else { String::new() };
     format!("{met} of {} bounds met{peers}", met + not_met + missing)
 }
@@ -212,35 +248,55 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ratio_has_its_interval_and_its_verdict() {
+    fn ratio_has_an_interval_and_a_verdict() {
         let row = Row::against("wrk", &[8.0, 9.0, 8.5], vec![10.0, 11.0, 10.0], "us", Some(0.92));
         let text = row.to_text();
-        assert!(text.contains("ours is 0.822 [0.7") && text.ends_with("of it  at most 0.92: met\n"), "{text}");
-        assert_eq!(Row::against("wrk", &[10.0, 10.0], vec![10.0, 10.0], "us", Some(0.92)).verdict(), Verdict::NotMet);
-        // What has no ratio has no verdict: its own values are not what the bound is about.
-        assert_eq!(Row::against("spin", &[f64::NAN, 1.0], vec![1.0, 1.0], "us", Some(1.15)).verdict(), Verdict::Open);
-        assert_eq!(Row::against("ab", &[10.0, 10.0], vec![10.0, 10.0], "us", None).verdict(), Verdict::Shown);
+        assert!(
+            text.contains("ours is 0.822 [0.7") && text.ends_with("of it  at most 0.92: met\n"),
+            "{text}"
+        );
+        assert_eq!(
+            Row::against("wrk", &[10.0, 10.0], vec![10.0, 10.0], "us", Some(0.92)).verdict(),
+            Verdict::NotMet
+        );
+        // A row without a ratio has no verdict: the bound is not about its values.
+        assert_eq!(
+            Row::against("spin", &[f64::NAN, 1.0], vec![1.0, 1.0], "us", Some(1.15)).verdict(),
+            Verdict::Open
+        );
+        assert_eq!(
+            Row::against("ab", &[10.0, 10.0], vec![10.0, 10.0], "us", None).verdict(),
+            Verdict::Shown
+        );
     }
 
     #[test]
-    fn one_repeat_has_no_interval() {
+    fn single_repeat_has_no_interval() {
         let row = Row::against("wrk", &[9.0], vec![10.0], "us", Some(0.92));
         assert!(row.to_text().contains("ours is 0.900 of it"), "{}", row.to_text());
         assert_eq!(row.to_json()["ratio_interval"], Value::Null);
     }
 
     #[test]
-    fn without_a_ratio_the_median_is_bounded() {
+    fn bound_without_a_ratio_limits_the_median() {
         assert_eq!(Row::bounded("lag", vec![40.0, 90.0, 30.0], "us", 50.0).verdict(), Verdict::Met);
         assert_eq!(Row::bounded("lag", vec![51.0], "us", 50.0).verdict(), Verdict::NotMet);
         assert_eq!(Row::bounded("failures", vec![0.0], "", 0.0).verdict(), Verdict::Met);
     }
 
     #[test]
-    fn what_is_missing_is_said_with_how_to_get_it() {
+    fn missing_program_is_shown_with_how_to_get_it() {
         let row = Row::absent("oha", Absent::Missing("cargo install oha --locked"), Some(0.8));
-        assert!(row.to_text().contains("cargo install oha --locked  at most 0.8: peer missing"), "{}", row.to_text());
-        let figure = Figure { name: "http2", about: "x".into(), rows: vec![row, Row::bounded("lag", vec![1.0], "us", 2.0)] };
+        assert!(
+            row.to_text().contains("cargo install oha --locked  at most 0.8: peer missing"),
+            "{}",
+            row.to_text()
+        );
+        let figure = Figure {
+            name: "http2",
+            about: "x".into(),
+            rows: vec![row, Row::bounded("lag", vec![1.0], "us", 2.0)],
+        };
         assert_eq!(summary(&[figure]), "1 of 2 bounds met, 1 without a peer");
     }
 }

@@ -1,14 +1,15 @@
-//! The programs that are compared: how each is asked for the same load, and how its own output is read.
+//! The programs that are compared: the command line of each for the same load, and how its output
+//! is read. Start with [`Tool::command`] and [`Tool::read_output`].
 
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The answer of every server here, and what faceoff compares each answer with.
+/// The body of every response here, with which faceoff compares each body.
 pub const BODY: &str = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuv";
 
-/// wrk2 calibrates for 10 s and reports only what comes after.
+/// wrk2 calibrates for 10 s and reports only what follows.
 const WRK2_SECONDS: u64 = 13;
 
 /// A load generator.
@@ -34,7 +35,7 @@ pub enum Tool {
     Ab,
 }
 
-/// What a tool is asked to do.
+/// The load that a tool makes.
 #[derive(Clone, Copy, Debug)]
 pub struct Load<'a> {
     /// `http` or `https`.
@@ -43,25 +44,25 @@ pub struct Load<'a> {
     pub address: SocketAddr,
     /// For how long.
     pub seconds: u64,
-    /// How.
+    /// How requests are made.
     pub kind: Kind,
 }
 
 /// How requests are made.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// HTTP/1.1, as fast as answered.
+    /// HTTP/1.1, as fast as the server answers.
     Closed {
         /// Connections, kept.
         connections: u32,
-        /// Requests under way on each.
+        /// Requests in flight on each.
         depth: u32,
     },
-    /// HTTP/2, as fast as answered.
+    /// HTTP/2, as fast as the server answers.
     Http2 {
         /// Connections.
         connections: u32,
-        /// Streams under way on each.
+        /// Streams open on each.
         streams: u32,
     },
     /// HTTP/1.1 at a rate.
@@ -71,13 +72,13 @@ pub enum Kind {
     },
 }
 
-/// Connections of those peers that cannot open one when they need it, at a rate.
+/// Connections at a rate, for peers that cannot open one when they need it.
 const RATE_CONNECTIONS: u32 = 16;
 
 /// The files that tools are given.
 #[derive(Debug)]
 pub struct Files {
-    /// For faceoff: the request and the whole right answer.
+    /// For faceoff: the request and its complete correct response.
     pub workload: PathBuf,
     /// For wrk: a pipeline of [`DEPTH`].
     pub pipeline: PathBuf,
@@ -85,17 +86,17 @@ pub struct Files {
     pub k6: PathBuf,
 }
 
-/// How deep pipelines are here.
+/// Requests in flight on each connection of a pipeline.
 pub const DEPTH: u32 = 16;
 
-/// faceoff's workload; the name is that of its file.
+/// Returns faceoff's workload. Its name is that of its file.
 pub fn workload() -> String {
     format!(
         "name = \"answer\"\nsummary = \"GET 74 bytes\"\n\n[[step]]\npath = \"/\"\n[step.answer]\nstatus = 200\nheaders = {{ content-type = \"text/plain\" }}\nbody = \"{BODY}\"\n"
     )
 }
 
-/// wrk's script of a pipeline.
+/// Returns wrk's script for a pipeline.
 pub fn pipeline_script() -> String {
     format!(
         "init = function()\n  local one = {{}}\n  for i = 1, {DEPTH} do one[i] = wrk.format() end\n  all = table.concat(one)\nend\nrequest = function() return all end\n"
@@ -113,7 +114,7 @@ export default function () { http.get(__ENV.URL); }
 export function handleSummary(data) { return { stdout: JSON.stringify(data.metrics || data) }; }
 "#;
 
-/// What a tool says that it did.
+/// What a tool reports about its load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counted {
     /// Requests that were answered.
@@ -125,7 +126,7 @@ pub struct Counted {
 }
 
 impl Tool {
-    /// The name of the program.
+    /// Returns the name of the program.
     pub fn name(self) -> &'static str {
         match self {
             Tool::Faceoff => "faceoff",
@@ -140,7 +141,7 @@ impl Tool {
         }
     }
 
-    /// How to get it.
+    /// Says how to install it.
     pub fn hint(self) -> &'static str {
         match self {
             Tool::Faceoff => "cargo build --release -p faceoff",
@@ -154,17 +155,17 @@ impl Tool {
         }
     }
 
-    /// Whether it is built from this repository, and stands beside this program.
+    /// Returns whether it is built from this repository, into the folder of this program.
     pub fn is_ours(self) -> bool {
         matches!(self, Tool::Faceoff | Tool::Bare | Tool::Spin)
     }
 
-    /// How long it takes for a load, in seconds.
+    /// Returns how long it takes for a load, in seconds.
     pub fn seconds(self, load: &Load<'_>) -> u64 {
         if self == Tool::Wrk2 { load.seconds.max(WRK2_SECONDS) } else { load.seconds }
     }
 
-    /// Its command line for a load; `None` where it cannot do that.
+    /// Returns the command line for a load. Returns `None` if the tool cannot make that load.
     pub fn command(self, program: &Path, load: &Load<'_>, files: &Files) -> Option<Command> {
         let Load { scheme, address, kind, .. } = load;
         let url = format!("{scheme}://{address}/");
@@ -172,15 +173,14 @@ impl Tool {
         let mut command = Command::new(program);
         let words = match (self, *kind) {
             (Tool::Faceoff, kind) => {
-                command.args(["load", "--format", "json", "--insecure", "--workload"]).arg(&files.workload);
-                match kind {
-                    Kind::Closed { connections, depth: 1 } => format!("-d {seconds}s -c {connections} {url}"),
-                    Kind::Closed { connections, depth } => format!("-d {seconds}s -c {connections} --pipeline {depth} {url}"),
-                    Kind::Http2 { connections, streams } => format!("-d {seconds}s --http2 -c {connections} --streams {streams} {url}"),
-                    Kind::Rate { per_s } => format!("-d {seconds}s -R {per_s} {url}"),
-                }
+                command
+                    .args(["load", "--format", "json", "--insecure", "--workload"])
+                    .arg(&files.workload);
+                format!("-d {seconds}s {} {url}", faceoff_options(kind))
             }
-            (Tool::Bare, Kind::Closed { connections, depth }) => format!("-d {seconds} -c {connections} --depth {depth} {address}"),
+            (Tool::Bare, Kind::Closed { connections, depth }) => {
+                format!("-d {seconds} -c {connections} --depth {depth} {address}")
+            }
             (Tool::Spin, Kind::Rate { per_s }) => format!("-d {seconds} -R {per_s} {address}"),
             (Tool::Wrk, Kind::Closed { connections, depth }) => {
                 if depth > 1 {
@@ -188,41 +188,41 @@ impl Tool {
                 }
                 format!("--latency -t1 -c{connections} -d{seconds}s {url}")
             }
-            (Tool::Wrk2, Kind::Rate { per_s }) => format!("--latency -t1 -c{RATE_CONNECTIONS} -d{seconds}s -R{per_s} {url}"),
-            (Tool::H2load, Kind::Closed { connections, depth }) => format!("--h1 -t1 -c{connections} -m{depth} -D{seconds} {url}"),
-            (Tool::H2load, Kind::Http2 { connections, streams }) => format!("-t1 -c{connections} -m{streams} -D{seconds} {url}"),
-            (Tool::Ab, Kind::Closed { connections, depth: 1 }) => format!("-q -k -c{connections} -t{seconds} -n10000000 {url}"),
+            (Tool::Wrk2, Kind::Rate { per_s }) => {
+                format!("--latency -t1 -c{RATE_CONNECTIONS} -d{seconds}s -R{per_s} {url}")
+            }
+            (Tool::H2load, Kind::Closed { connections, depth }) => {
+                format!("--h1 -t1 -c{connections} -m{depth} -D{seconds} {url}")
+            }
+            (Tool::H2load, Kind::Http2 { connections, streams }) => {
+                format!("-t1 -c{connections} -m{streams} -D{seconds} {url}")
+            }
+            (Tool::Ab, Kind::Closed { connections, depth: 1 }) => {
+                format!("-q -k -c{connections} -t{seconds} -n10000000 {url}")
+            }
             (Tool::Oha, kind) => {
-                let how = match kind {
-                    Kind::Closed { connections, depth: 1 } => format!("-c {connections}"),
-                    Kind::Closed { .. } => return None,
-                    Kind::Http2 { connections, streams } => format!("--http2 -c {connections} -p {streams}"),
-                    Kind::Rate { per_s } => format!("-c {RATE_CONNECTIONS} -q {per_s} --latency-correction"),
-                };
-                format!("--no-tui --insecure --output-format json -z {seconds}s {how} {url}")
+                let options = oha_options(kind)?;
+                format!("--no-tui --insecure --output-format json -z {seconds}s {options} {url}")
             }
             (Tool::K6, kind) => {
-                let (rate, users) = match kind {
-                    Kind::Closed { connections, depth: 1 } => (0, connections),
-                    Kind::Rate { per_s } => (per_s, RATE_CONNECTIONS),
-                    _ => return None,
-                };
-                command.env("URL", &url).env("RATE", rate.to_string()).env("VUS", users.to_string()).env("DURATION", format!("{seconds}s"));
+                command.envs(k6_environment(kind, &url, seconds)?);
                 command.args(["run", "--quiet", "--no-usage-report"]).arg(&files.k6);
                 String::new()
             }
-            // What h2load keeps at a rate is bursts.
-            (Tool::Bare | Tool::Spin | Tool::Wrk | Tool::Wrk2 | Tool::H2load | Tool::Ab, _) => return None,
+            // At a rate, h2load sends bursts.
+            (Tool::Bare | Tool::Spin | Tool::Wrk | Tool::Wrk2 | Tool::H2load | Tool::Ab, _) => {
+                return None;
+            }
         };
         command.args(words.split_whitespace());
         Some(command)
     }
 
-    /// What its output says.
+    /// Reads its output.
     ///
     /// # Errors
-    /// When that cannot be understood.
-    pub fn read(self, output: &str) -> Result<Counted, String> {
+    /// If the output is not understood.
+    pub fn read_output(self, output: &str) -> Result<Counted, String> {
         let counted = match self {
             Tool::Faceoff => read_faceoff(output),
             Tool::Bare | Tool::Spin => read_plain(output),
@@ -233,14 +233,52 @@ impl Tool {
             Tool::Ab => read_ab(output),
         };
         counted.ok_or_else(|| {
-            format!("the output of {} is not understood\nhint: another version of it may print otherwise:\n{output}", self.name())
+            format!("the output of {} is not understood\nhint: another version may print another format:\n{output}", self.name())
         })
     }
 }
 
-/// How many requests of faceoff's JSON did not end as they should; those under way at the end are none of them.
+fn faceoff_options(kind: Kind) -> String {
+    match kind {
+        Kind::Closed { connections, depth: 1 } => format!("-c {connections}"),
+        Kind::Closed { connections, depth } => format!("-c {connections} --pipeline {depth}"),
+        Kind::Http2 { connections, streams } => {
+            format!("--http2 -c {connections} --streams {streams}")
+        }
+        Kind::Rate { per_s } => format!("-R {per_s}"),
+    }
+}
+
+fn oha_options(kind: Kind) -> Option<String> {
+    Some(match kind {
+        Kind::Closed { connections, depth: 1 } => format!("-c {connections}"),
+        Kind::Closed { .. } => return None,
+        Kind::Http2 { connections, streams } => format!("--http2 -c {connections} -p {streams}"),
+        Kind::Rate { per_s } => format!("-c {RATE_CONNECTIONS} -q {per_s} --latency-correction"),
+    })
+}
+
+/// Returns the environment variables from which k6's script takes its load.
+fn k6_environment(kind: Kind, url: &str, seconds: u64) -> Option<[(&'static str, String); 4]> {
+    let (rate, users) = match kind {
+        Kind::Closed { connections, depth: 1 } => (0, connections),
+        Kind::Rate { per_s } => (per_s, RATE_CONNECTIONS),
+        _ => return None,
+    };
+    Some([
+        ("URL", url.to_owned()),
+        ("RATE", rate.to_string()),
+        ("VUS", users.to_string()),
+        ("DURATION", format!("{seconds}s")),
+    ])
+}
+
+/// Counts the failed requests in faceoff's JSON. Requests in flight at the end are no failures.
 pub fn failures(output: &Value) -> Option<u64> {
-    ["unsent", "wrong", "declined", "refused", "broken", "timed_out"].iter().map(|kind| output["counts"][kind].as_u64()).sum()
+    ["unsent", "wrong", "declined", "refused", "broken", "timed_out"]
+        .iter()
+        .map(|kind| output["counts"][kind].as_u64())
+        .sum()
 }
 
 fn read_faceoff(output: &str) -> Option<Counted> {
@@ -254,7 +292,11 @@ fn read_faceoff(output: &str) -> Option<Counted> {
 
 fn read_plain(output: &str) -> Option<Counted> {
     let output: Value = serde_json::from_str(output).ok()?;
-    Some(Counted { requests: output["requests"].as_u64()?, failed: 0, p50_us: output["latency_us"]["p50"].as_f64() })
+    Some(Counted {
+        requests: output["requests"].as_u64()?,
+        failed: 0,
+        p50_us: output["latency_us"]["p50"].as_f64(),
+    })
 }
 
 fn read_wrk(output: &str) -> Option<Counted> {
@@ -272,61 +314,97 @@ fn read_wrk(output: &str) -> Option<Counted> {
     Some(Counted { requests, failed: statuses + errors, p50_us: wrk_quantile_us(output, "50") })
 }
 
-/// A quantile of the table that wrk and wrk2 print with `--latency`, in microseconds: `50%  34.00us`, `50.000%  1.02ms`.
+/// Reads a quantile of the table that wrk and wrk2 print with `--latency`, in microseconds: `50%
+/// 34.00us`, `50.000%  1.02ms`.
 pub fn wrk_quantile_us(output: &str, percent: &str) -> Option<f64> {
     output.lines().find_map(|line| {
         let (name, value) = line.trim().split_once('%')?;
-        let is_it = name.strip_prefix(percent).is_some_and(|rest| rest.is_empty() || rest == ".000");
+        let is_it =
+            name.strip_prefix(percent).is_some_and(|rest| rest.is_empty() || rest == ".000");
         is_it.then(|| wrk_time_us(value.trim()))?
     })
 }
 
 fn wrk_time_us(text: &str) -> Option<f64> {
     let units = [("us", 1.0), ("ms", 1e3), ("s", 1e6), ("m", 60e6), ("h", 3600e6)];
-    let (number, scale) = units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)))?;
+    let (number, scale) =
+        units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)))?;
     Some(number.parse::<f64>().ok()? * scale)
 }
 
 fn read_h2load(output: &str) -> Option<Counted> {
     let line = output.lines().find_map(|line| line.strip_prefix("requests: "))?;
-    let count = |kind: &str| line.split(", ").find_map(|part| part.strip_suffix(kind)?.trim().parse::<u64>().ok());
+    let count = |kind: &str| {
+        line.split(", ").find_map(|part| part.strip_suffix(kind)?.trim().parse::<u64>().ok())
+    };
     // Versions before 1.69 print no median.
-    let row = model::outputs::read("h2load", output.as_bytes()).ok()?.rows.into_iter().next()?;
+    let row = interop::outputs::read_outputs("h2load", output.as_bytes())
+        .ok()?
+        .into_iter()
+        .next()?
+        .rows
+        .into_iter()
+        .next()?;
     let median = row.latency.quantiles.iter().find(|(percent, _)| *percent == 50.0);
-    Some(Counted { requests: count("succeeded")?, failed: count("failed")?, p50_us: median.map(|(_, figure)| figure.value() * 1e6) })
+    Some(Counted {
+        requests: count("succeeded")?,
+        failed: count("failed")?,
+        p50_us: median.map(|(_, figure)| figure.value() * 1e6),
+    })
 }
 
 fn read_ab(output: &str) -> Option<Counted> {
-    let count = |name: &str| output.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
-    // Printed only where there are any.
+    let count = |name: &str| {
+        output.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
+    };
+    // Printed only if there are any.
     let statuses = count("Non-2xx responses:").unwrap_or(0);
-    Some(Counted { requests: count("Complete requests:")?, failed: count("Failed requests:")? + statuses, p50_us: None })
+    Some(Counted {
+        requests: count("Complete requests:")?,
+        failed: count("Failed requests:")? + statuses,
+        p50_us: None,
+    })
 }
 
 fn read_oha(output: &str) -> Option<Counted> {
     let output: Value = serde_json::from_str(output).ok()?;
     let statuses = output["statusCodeDistribution"].as_object()?;
     let requests = statuses.get("200").and_then(Value::as_u64).unwrap_or(0);
-    let other: u64 = statuses.iter().filter(|(status, _)| *status != "200").filter_map(|(_, count)| count.as_u64()).sum();
+    let other: u64 = statuses
+        .iter()
+        .filter(|(status, _)| *status != "200")
+        .filter_map(|(_, count)| count.as_u64())
+        .sum();
     let errors = output["errorDistribution"].as_object()?;
-    // What is under way at the end is no failure of the server.
-    let errors: u64 = errors.iter().filter(|(kind, _)| !kind.contains("deadline")).filter_map(|(_, count)| count.as_u64()).sum();
-    Some(Counted { requests, failed: other + errors, p50_us: output["latencyPercentiles"]["p50"].as_f64().map(|seconds| seconds * 1e6) })
+    // Requests in flight at the end are no failures.
+    let errors: u64 = errors
+        .iter()
+        .filter(|(kind, _)| !kind.contains("deadline"))
+        .filter_map(|(_, count)| count.as_u64())
+        .sum();
+    Some(Counted {
+        requests,
+        failed: other + errors,
+        p50_us: output["latencyPercentiles"]["p50"].as_f64().map(|seconds| seconds * 1e6),
+    })
 }
 
 fn read_k6(output: &str) -> Option<Counted> {
     let summary: Value = serde_json::from_str(output).ok()?;
-    // A list where K6_NEW_MACHINE_READABLE_SUMMARY is set, else by name.
+    // A list if K6_NEW_MACHINE_READABLE_SUMMARY is set, else by name.
     let list = summary["results"]["metrics"].as_array();
     let values = |name: &str| match list {
-        Some(list) => list.iter().find(|metric| metric["name"] == name).map_or(&Value::Null, |metric| &metric["values"]),
+        Some(list) => list
+            .iter()
+            .find(|metric| metric["name"] == name)
+            .map_or(&Value::Null, |metric| &metric["values"]),
         None => &summary[name]["values"],
     };
     let failed = values("http_req_failed");
     Some(Counted {
         // A float in the list.
         requests: values("http_reqs")["count"].as_f64()? as u64,
-        // A rate of "failed": it passes, or matches, where a request did fail.
+        // A rate of "failed": "passes" or "matches" counts the requests that did fail.
         failed: failed["passes"].as_u64().or_else(|| failed["matches"].as_u64())?,
         p50_us: values("http_req_duration")["med"].as_f64().map(|ms| ms * 1e3),
     })
@@ -337,21 +415,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_output_is_read() {
-        // To a tenth of a microsecond, since seconds and milliseconds have been multiplied.
+    fn output_of_each_tool_is_read() {
+        // Rounded to a tenth of a microsecond, because seconds and milliseconds were multiplied.
         let read = |tool: Tool, output| {
-            let counted = tool.read(output).unwrap();
+            let counted = tool.read_output(output).unwrap();
             (counted.requests, counted.failed, counted.p50_us.map(|us| (us * 10.0).round() / 10.0))
         };
         assert_eq!(read(Tool::Wrk, include_str!("../samples/wrk.txt")), (165_877, 0, Some(34.0)));
-        assert_eq!(read(Tool::Wrk, include_str!("../samples/wrk-errors.txt")), (45_270, 45_270 + 45, Some(48.0)));
-        assert_eq!(read(Tool::Wrk2, include_str!("../samples/wrk2.txt")), (60_017, 0, Some(6_670.0)));
+        assert_eq!(
+            read(Tool::Wrk, include_str!("../samples/wrk-errors.txt")),
+            (45_270, 45_270 + 45, Some(48.0))
+        );
+        assert_eq!(
+            read(Tool::Wrk2, include_str!("../samples/wrk2.txt")),
+            (60_017, 0, Some(6_670.0))
+        );
         assert_eq!(read(Tool::H2load, include_str!("../samples/h2load.txt")), (119_107, 0, None));
         assert_eq!(read(Tool::Ab, include_str!("../samples/ab.txt")), (167_082, 0, None));
         assert_eq!(read(Tool::Oha, include_str!("../samples/oha.json")), (36_751, 73, Some(326.4)));
         assert_eq!(read(Tool::K6, include_str!("../samples/k6.json")), (1_003, 0, Some(121.5)));
         assert_eq!(read(Tool::Bare, r#"{"requests":7,"seconds":1.0,"cpu_s":0.5}"#), (7, 0, None));
-        assert_eq!(read(Tool::Spin, r#"{"requests":7,"latency_us":{"p50":27.5}}"#), (7, 0, Some(27.5)));
+        assert_eq!(
+            read(Tool::Spin, r#"{"requests":7,"latency_us":{"p50":27.5}}"#),
+            (7, 0, Some(27.5))
+        );
     }
 
     const H2LOAD: &str = "finished in 5.00s, 40012.60 req/s, 6.11MB/s
@@ -368,44 +455,64 @@ TTFB        :     1.10ms      9.70ms      4.80ms      8.90ms      9.60ms      4.
         "version":"1.0.0"}"#;
 
     #[test]
-    fn outputs_of_newer_versions_are_read() {
+    fn output_of_newer_versions_is_read() {
         let counted = |requests, failed, us| Ok(Counted { requests, failed, p50_us: Some(us) });
-        assert_eq!(Tool::H2load.read(H2LOAD), counted(200_050, 13, 5_880.0));
-        assert_eq!(Tool::K6.read(K6), counted(4_000, 10, 3_900.0));
+        assert_eq!(Tool::H2load.read_output(H2LOAD), counted(200_050, 13, 5_880.0));
+        assert_eq!(Tool::K6.read_output(K6), counted(4_000, 10, 3_900.0));
     }
 
     #[test]
-    fn faceoff_fails_with_whatever_is_not_correct() {
-        let counts =
-            r#"{"scheduled":20,"unsent":1,"correct":9,"wrong":2,"declined":0,"refused":3,"broken":0,"timed_out":1,"unfinished":4}"#;
+    fn requests_of_faceoff_that_are_not_correct_are_failures() {
+        let counts = r#"{"scheduled":20,"unsent":1,"correct":9,"wrong":2,"declined":0,"refused":3,"broken":0,"timed_out":1,"unfinished":4}"#;
         assert_eq!(
-            Tool::Faceoff.read(&format!(r#"{{"counts":{counts},"latency_us":null}}"#)),
+            Tool::Faceoff.read_output(&format!(r#"{{"counts":{counts},"latency_us":null}}"#)),
             Ok(Counted { requests: 9, failed: 7, p50_us: None })
         );
-        assert!(Tool::Faceoff.read(r#"{"counts":{"correct":9}}"#).is_err());
+        assert!(Tool::Faceoff.read_output(r#"{"counts":{"correct":9}}"#).is_err());
     }
 
     #[test]
-    fn what_is_not_understood_is_said() {
-        for tool in [Tool::Faceoff, Tool::Bare, Tool::Wrk, Tool::Wrk2, Tool::H2load, Tool::Oha, Tool::K6, Tool::Ab] {
-            for output in ["", "{}", "requests: , succeeded", " requests in ", "Complete requests: many"] {
-                assert!(tool.read(output).unwrap_err().contains("hint: "), "{tool:?} {output}");
+    fn unknown_output_is_an_error_with_a_hint() {
+        for tool in [
+            Tool::Faceoff,
+            Tool::Bare,
+            Tool::Wrk,
+            Tool::Wrk2,
+            Tool::H2load,
+            Tool::Oha,
+            Tool::K6,
+            Tool::Ab,
+        ] {
+            for output in
+                ["", "{}", "requests: , succeeded", " requests in ", "Complete requests: many"]
+            {
+                assert!(
+                    tool.read_output(output).unwrap_err().contains("hint: "),
+                    "{tool:?} {output}"
+                );
             }
         }
     }
 
     #[test]
-    fn times_of_wrk_have_units() {
+    fn times_of_wrk_are_read_with_their_units() {
         let table = "  Latency Distribution\n     50%  980.00us\n     90%    1.28ms\n     99%    2.00s \n  99.000%    1.00m\n";
         let us = |percent| wrk_quantile_us(table, percent);
-        assert_eq!((us("50"), us("90"), us("99"), us("9")), (Some(980.0), Some(1_280.0), Some(2e6), None));
+        assert_eq!(
+            (us("50"), us("90"), us("99"), us("9")),
+            (Some(980.0), Some(1_280.0), Some(2e6), None)
+        );
         assert_eq!(wrk_time_us("1.50m"), Some(90e6));
         assert_eq!(wrk_time_us("fast"), None);
     }
 
     #[test]
-    fn every_tool_says_what_it_can_do() {
-        let files = Files { workload: "answer.toml".into(), pipeline: "pipeline.lua".into(), k6: "load.js".into() };
+    fn tools_have_a_command_only_for_loads_they_can_make() {
+        let files = Files {
+            workload: "answer.toml".into(),
+            pipeline: "pipeline.lua".into(),
+            k6: "load.js".into(),
+        };
         let kinds = [
             Kind::Closed { connections: 64, depth: 1 },
             Kind::Closed { connections: 64, depth: DEPTH },
@@ -414,15 +521,29 @@ TTFB        :     1.10ms      9.70ms      4.80ms      8.90ms      9.60ms      4.
         ];
         let can = |tool: Tool| {
             kinds.map(|kind| {
-                let load = Load { scheme: "http", address: "127.0.0.1:80".parse().unwrap(), seconds: 3, kind };
+                let load = Load {
+                    scheme: "http",
+                    address: "127.0.0.1:80".parse().unwrap(),
+                    seconds: 3,
+                    kind,
+                };
                 tool.command(Path::new("tool"), &load, &files).is_some()
             })
         };
         assert_eq!(can(Tool::Faceoff), [true; 4]);
-        assert_eq!((can(Tool::Bare), can(Tool::Wrk)), ([true, true, false, false], [true, true, false, false]));
-        assert_eq!((can(Tool::Spin), can(Tool::Wrk2)), ([false, false, false, true], [false, false, false, true]));
+        assert_eq!(
+            (can(Tool::Bare), can(Tool::Wrk)),
+            ([true, true, false, false], [true, true, false, false])
+        );
+        assert_eq!(
+            (can(Tool::Spin), can(Tool::Wrk2)),
+            ([false, false, false, true], [false, false, false, true])
+        );
         assert_eq!(can(Tool::H2load), [true, true, true, false]);
-        assert_eq!((can(Tool::Oha), can(Tool::K6)), ([true, false, true, true], [true, false, false, true]));
+        assert_eq!(
+            (can(Tool::Oha), can(Tool::K6)),
+            ([true, false, true, true], [true, false, false, true])
+        );
         assert_eq!(can(Tool::Ab), [true, false, false, false]);
     }
 }

@@ -1,4 +1,6 @@
-// A server on Go's net/http with every kind of answer that the load generator must read rightly.
+// A server on Go's net/http with every kind of response that the load generator must read.
+//
+// Each route of README.md is one handler in routes.
 package main
 
 import (
@@ -51,7 +53,7 @@ func routes() http.Handler {
 			return
 		}
 		if r.ProtoMajor == 1 {
-			// net/http takes this for "until the connection closes" and does not send it.
+			// To net/http this means "until the connection closes". It does not send the header.
 			w.Header().Set("Transfer-Encoding", "identity")
 		}
 		pieces(w, body)
@@ -63,7 +65,7 @@ func routes() http.Handler {
 			return
 		}
 		if status == http.StatusNotModified {
-			// What a GET would have had: no body follows.
+			// The length that a GET would have. No body follows.
 			w.Header().Set("Content-Length", "1000")
 		}
 		w.WriteHeader(status)
@@ -109,7 +111,7 @@ func pattern(n int) []byte {
 	return bytes.Repeat([]byte("abcdefghijklmnopqrstuvwxyz"), n/26+1)[:n]
 }
 
-// pieces sends a body in up to four parts, each at once.
+// pieces sends a body in up to four parts and flushes each.
 func pieces(w http.ResponseWriter, body []byte) {
 	flusher := http.NewResponseController(w)
 	flusher.Flush()

@@ -1,4 +1,4 @@
-// A server on Node's http and http2 with every kind of answer that the load generator must read rightly.
+// A server on Node's http and http2 with every kind of response that the load generator must read.
 'use strict';
 const fs = require('node:fs');
 const http = require('node:http');
@@ -11,7 +11,7 @@ const { values } = parseArgs({
 
 const pattern = (n) => Buffer.alloc(n, 'abcdefghijklmnopqrstuvwxyz');
 
-/** Sends a body in up to four parts, each in a turn of its own. */
+/** Sends a body in up to four parts, each after the one before is written. */
 function pieces(response, body, finish = () => {}) {
   response.flushHeaders();
   const size = (body.length >> 2) + 1;
@@ -25,7 +25,7 @@ function pieces(response, body, finish = () => {}) {
   })(0);
 }
 
-/** GOAWAY, once the answer is out: in the middle of it, other streams under way, Node 20 crashes. */
+/** Sends GOAWAY after the response. During it, with other streams open, Node 20 crashes. */
 function goAway(response) {
   const { session } = response.stream;
   response.on('close', () => session.close());
@@ -41,14 +41,14 @@ const routes = {
   chunked: (request, response, n) => pieces(response, pattern(n)),
   close(request, response, n) {
     if (request.httpVersionMajor === 1) {
-      // Without either header a body lasts until the connection closes.
+      // Without either header, the body lasts until the connection closes.
       response.removeHeader('Content-Length');
       response.removeHeader('Transfer-Encoding');
     }
     pieces(response, pattern(n));
   },
   status(request, response, n) {
-    // 304: the length that a GET would have had; no body follows.
+    // 304 has the length that a GET would have. No body follows.
     response.writeHead(n, n === 304 ? { 'Content-Length': 1000 } : {});
     response.end();
   },

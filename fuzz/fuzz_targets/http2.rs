@@ -1,3 +1,5 @@
+//! Fuzzes HTTP/2 connections. The property is in `crates/load/src/fuzzing.rs`.
+
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| load::fuzzing::http2(data));

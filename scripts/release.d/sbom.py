@@ -105,7 +105,7 @@ def rust(target):
 
 
 def npm():
-    """Components of the report page: what package-lock.json has besides tools."""
+    """Components of the report page: what package-lock.json has, without tools."""
     with open("web/package-lock.json") as file:
         packages = json.load(file)["packages"]
     shown = {

@@ -1,3 +1,4 @@
+/** The report: navigation and sections. Start with `Record`. */
 import { useMemo, useState } from "preact/hooks";
 import { Looks, looks } from "./identity";
 import type { Page } from "./page";
@@ -10,6 +11,7 @@ import { CapacitySection } from "./sections/capacity";
 import { CurvesSection } from "./sections/curves";
 import { DecidedSection } from "./sections/decided";
 import { EffectsSection } from "./sections/effects";
+import { ExternalGeneratorsSection } from "./sections/external_generators";
 import { LatencySection } from "./sections/latency";
 import { SummarySection } from "./sections/summary";
 import { SymptomsSection } from "./sections/symptoms";
@@ -17,21 +19,23 @@ import { TimeSection } from "./sections/time";
 import { TrialsSection } from "./sections/trials";
 import { VerdictsSection } from "./sections/verdicts";
 import { WarmUpSection } from "./sections/warmup";
-import { WitnessesSection } from "./sections/witnesses";
 import { Shown } from "./shown";
 import { useTheme } from "./theme";
+import { AxisTicks } from "./ticks";
 
-/** The sections of a page; curves and the article's tables only where there are some. */
+/** The sections of a report; some exist only if the record has their data. */
 const places = (page: Page): [id: string, text: string][] => [
   ["answer", "Answer"],
-  ["believe", "Believe it?"],
+  ["believe", "Reliable?"],
   ...(page.effects.length > 0 ? [["effects", "Effects"] as [string, string]] : []),
   ...(page.verdicts.length > 0 || page.effects.length === 0
     ? [["verdicts", "Verdicts"] as [string, string]]
     : []),
-  ["symptoms", "Symptoms"],
+  ...(page.symptoms.length > 0 ? [["symptoms", "Symptoms"] as [string, string]] : []),
   ...(page.capacities.length > 0 ? [["capacity", "Capacity"] as [string, string]] : []),
-  ...(page.witnesses.length > 0 ? [["generators", "Generators"] as [string, string]] : []),
+  ...(page.external_generators.length > 0
+    ? [["generators", "Generators"] as [string, string]]
+    : []),
   ...(page.sweeps.length > 0 ? [["curves", "Curves"] as [string, string]] : []),
   ["latency", "Latency"],
   ["summary", "Table"],
@@ -90,41 +94,47 @@ function Record({ page, theme }: { page: Page; theme: string }) {
   document.title = `${page.question} – faceoff`;
   return (
     <Looks.Provider value={identities}>
-      <Shown>
-        <main id="record" tabIndex={-1}>
-          <AnswerSection page={page} />
-          <BelieveSection believe={page.believe} checks={page.checks} notes={page.notes} />
-          <EffectsSection effects={page.effects} />
-          {(page.verdicts.length > 0 || page.effects.length === 0) && (
-            <VerdictsSection verdicts={page.verdicts} {...choice} />
-          )}
-          <SymptomsSection symptoms={page.symptoms} />
-          <CapacitySection capacities={page.capacities} />
-          <WitnessesSection witnesses={page.witnesses} />
-          <CurvesSection sweeps={page.sweeps} />
-          <LatencySection curves={page.curves} {...choice} />
-          <SummarySection table={page.table} cells={page.cells} published={page.published} />
-          {page.audit && (
-            <AuditSection audit={page.audit} table={page.table} curves={page.curves} />
-          )}
-          <TimeSection
-            trials={page.trials}
-            contenders={page.contenders}
-            theme={theme}
-            {...choice}
-          />
-          <WarmUpSection warmups={page.warmups} trials={page.trials} contenders={page.contenders} />
-          <TrialsSection
-            trials={page.trials}
-            faults={page.faults}
-            fault_counts={page.fault_counts}
-            skipped={page.skipped}
-          />
-          <DecidedSection {...page} />
-          <ContendersSection contenders={page.contenders} />
-          <MethodSection page={page} />
-        </main>
-      </Shown>
+      <AxisTicks.Provider value={page.ticks}>
+        <Shown>
+          <main id="record" tabIndex={-1}>
+            <AnswerSection page={page} />
+            <BelieveSection believe={page.believe} checks={page.checks} notes={page.notes} />
+            <EffectsSection effects={page.effects} />
+            {(page.verdicts.length > 0 || page.effects.length === 0) && (
+              <VerdictsSection verdicts={page.verdicts} {...choice} />
+            )}
+            <SymptomsSection symptoms={page.symptoms} />
+            <CapacitySection capacities={page.capacities} />
+            <ExternalGeneratorsSection external_generators={page.external_generators} />
+            <CurvesSection sweeps={page.sweeps} />
+            <LatencySection curves={page.curves} {...choice} />
+            <SummarySection table={page.table} cells={page.cells} published={page.published} />
+            {page.audit && (
+              <AuditSection audit={page.audit} table={page.table} curves={page.curves} />
+            )}
+            <TimeSection
+              trials={page.trials}
+              contenders={page.contenders}
+              theme={theme}
+              {...choice}
+            />
+            <WarmUpSection
+              warmups={page.warmups}
+              trials={page.trials}
+              contenders={page.contenders}
+            />
+            <TrialsSection
+              trials={page.trials}
+              faults={page.faults}
+              fault_counts={page.fault_counts}
+              skipped={page.skipped}
+            />
+            <DecidedSection {...page} />
+            <ContendersSection contenders={page.contenders} />
+            <MethodSection page={page} />
+          </main>
+        </Shown>
+      </AxisTicks.Provider>
       <footer>
         <bdi>{page.experiment}</bdi>, recorded <bdi>{page.made.recorded_at}</bdi> in{" "}
         <bdi>{page.made.record}</bdi>; faceoff <bdi>{page.made.version}</bdi>

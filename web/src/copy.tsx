@@ -1,17 +1,15 @@
+/** The button that copies a table or a chart. */
 import { useState } from "preact/hooks";
 
 interface Props {
-  /** what the button says */
+  /** the text of the button */
   text: string;
-  /** what of: said to those who do not see where it stands */
+  /** its subject, for screen readers */
   of: string;
   make: (button: HTMLElement) => string;
 }
 
-/**
- * Copies what is made when it is pressed; where the browser does not allow that, shows it to be
- * selected by hand.
- */
+/** Copies a text; if the browser does not allow that, it shows the text to be copied by hand. */
 export function Copy({ text, of, make }: Props) {
   const [state, setState] = useState<"idle" | "copied" | { text: string }>("idle");
   const copy = async (button: HTMLElement) => {

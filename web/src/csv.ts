@@ -1,7 +1,7 @@
-/** What a table holds: numbers are shown with three digits and copied with all. */
+/** A value of a table: numbers are shown with three digits and copied with all. */
 export type Value = string | number | null | undefined;
 
-/** RFC 4180: rows end with CR LF; what has a comma, a quote or a line break is quoted. */
+/** Writes CSV (RFC 4180). Rows end with CR LF; commas, quotes and line breaks are quoted. */
 export function asCsv(columns: readonly string[], rows: readonly (readonly Value[])[]): string {
   return [columns, ...rows].map((row) => `${row.map(field).join(",")}\r\n`).join("");
 }
@@ -14,8 +14,8 @@ function field(value: Value): string {
 }
 
 /**
- * Without the spaces and signs that only please the eye; a name that a spreadsheet would take for a
- * formula stays a name.
+ * Removes typographic spaces and signs, and quotes names that a spreadsheet would take for a
+ * formula.
  */
 function plain(text: string): string {
   const bare = text

@@ -1,6 +1,4 @@
-/**
- * Numbers as they are read: three significant digits, thin spaces between thousands, the unit last.
- */
+/** Numbers for readers: three significant digits, thin spaces between thousands, the unit last. */
 
 const THIN = "\u202f";
 export const NONE = "–";
@@ -43,7 +41,7 @@ export function duration(ms: number | null): string {
   return ms !== null && Math.abs(ms) >= 1000 ? withUnit(ms / 1000, "s") : withUnit(ms, "ms");
 }
 
-/** When a contender was ready, over its starts; one that ran already was not started. */
+/** The start-up time of a contender; unknown if it was already running. */
 export function startUp({
   ready_ms: ready,
   reached,
@@ -52,7 +50,7 @@ export function startUp({
   reached?: boolean;
 }): string {
   if (ready) return `${duration(ready.median)} (${duration(ready.min)} to ${duration(ready.max)})`;
-  return reached ? "not known: it ran already" : "never ready";
+  return reached ? "unknown: it was already running" : "never ready";
 }
 
 /** A size given in bytes, in powers of 1000. */
@@ -72,7 +70,7 @@ export function interval(ratio: number | null, low: number | null, high: number 
 export const percent = (share: number): string =>
   withUnit(Number((share * 100).toPrecision(9)), "%");
 
-/** A confidence such as 0.9987: "99.87 %", as many digits as tell it from certainty. */
+/** A confidence such as 0.9987 as "99.87 %", with enough digits to differ from 100 %. */
 export function confidence(share: number): string {
   const error = (1 - share) * 100;
   if (Number.isNaN(error)) return NONE;
@@ -87,17 +85,17 @@ export function probability(p: number | null): string {
   return p < 1e-4 ? "< 0.0001" : String(Number(p.toPrecision(2)));
 }
 
-/** A sentence out of the record whose numbers stay on the line of their units. */
+/** Keeps the numbers of a sentence next to their units. */
 export const unbroken = (sentence: string): string =>
   sentence.replace(/(\d) (?=(%|×|ms|µs|s|MB|\/s)(?![\p{L}\d]))/gu, "$1\u00a0");
 
-/** At most `length` characters, for places that cannot wrap. */
+/** Cuts a text to `length` characters, for places that cannot wrap. */
 export function short(text: string, length = 26): string {
   const characters = [...text];
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join("")}…`;
 }
 
-/** An address that a link may carry, else null: what a record says is not trusted. */
+/** An address of the web, else null: addresses of a record are not trusted. */
 export function webAddress(url: string | null): string | null {
   return url !== null && /^https?:\/\//i.test(url) ? url : null;
 }

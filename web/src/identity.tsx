@@ -1,8 +1,9 @@
+/** The look of each contender: colour, mark and dash, and its name next to them. */
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Contender } from "./page";
 
-/** How a contender looks in every chart: a colour, a mark and, where colours run out, a dash. */
+/** The look of a contender in every chart: colour, mark and, beyond seven contenders, a dash. */
 export interface Look {
   colour: string;
   mark: number;
@@ -14,7 +15,7 @@ const COLOURS = 7;
 const MARKS = 6;
 const DASHES = ["", "7 3", "2 3", "9 3 2 3"];
 
-/** The baseline is drawn in ink; the others take the colours in turn. */
+/** Gives the baseline the colour of text, and the others the colours in their order. */
 export function looks(contenders: readonly Contender[]): Map<string, Look> {
   const result = new Map<string, Look>();
   let place = 0;
@@ -40,7 +41,7 @@ export const useLook = () => {
   return (name: string): Look => all.get(name) ?? UNKNOWN;
 };
 
-/** Each fits a circle of radius 5 around the origin. */
+/** Marks, each of which fits a circle of radius 5 around the origin. */
 const SHAPES = [
   "M-4.5,0a4.5,4.5 0 1,0 9,0a4.5,4.5 0 1,0 -9,0z",
   "M-4,-4h8v8h-8z",
@@ -86,7 +87,7 @@ export function Swatch({ name }: { name: string }) {
   );
 }
 
-/** A name out of the record: text only, and its direction of writing stays its own. */
+/** A name of the record, as text with its own direction of writing. */
 export function Name({ name }: { name: string }) {
   const { baseline } = useLook()(name);
   return (

@@ -1,35 +1,70 @@
+/** Parts that several sections share: sections, tables, choices, and lists of facts. */
 import type { ComponentChildren } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Copy } from "./copy";
 import { asCsv, type Value } from "./csv";
-import { sig } from "./format";
+import { sig, unbroken } from "./format";
 import type { Cell, Fact } from "./page";
 import { asSvg } from "./svg";
 
+/** A section of the report. A folded one opens on demand, and if a link leads to it. */
 export function Section({
   id,
   title,
   lead,
+  folded = false,
   children,
 }: {
   id: string;
   title: string;
   lead?: ComponentChildren;
+  folded?: boolean;
   children: ComponentChildren;
 }) {
-  return (
-    <section id={id} aria-labelledby={`${id}-title`}>
-      <h2 id={`${id}-title`}>{title}</h2>
+  const details = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const open = () => {
+      if (details.current && location.hash === `#${id}`) details.current.open = true;
+    };
+    open();
+    addEventListener("hashchange", open);
+    return () => removeEventListener("hashchange", open);
+  }, [id]);
+  const heading = <h2 id={`${id}-title`}>{title}</h2>;
+  const inside = (
+    <>
       {lead && <p class="lead">{lead}</p>}
       {children}
+    </>
+  );
+  return (
+    <section id={id} aria-labelledby={`${id}-title`}>
+      {folded ? (
+        <details class="fold" ref={details}>
+          <summary>{heading}</summary>
+          {inside}
+        </details>
+      ) : (
+        <>
+          {heading}
+          {inside}
+        </>
+      )}
     </section>
   );
 }
 
-/** A table that scrolls in its own box, reachable by keyboard. */
+/** A sentence of the record. Text between backticks is code; numbers stay next to their units. */
+export function prose(sentence: string): ComponentChildren {
+  const parts = unbroken(sentence).split("`");
+  if (parts.length % 2 === 0) return unbroken(sentence);
+  return parts.map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part));
+}
+
+/** A box in which a table scrolls, also by keyboard. */
 export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: only what has the focus scrolls by keys
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: only a focused box scrolls by keys
     <div class="scroll" role="region" aria-label={label} tabIndex={0}>
       {children}
     </div>
@@ -42,16 +77,13 @@ export interface TableProps {
   columns: string[];
   rows: () => Value[][];
   texts?: number;
-  /** no chart stands above it */
+  /** whether it has no chart above it */
   alone?: boolean;
 }
 
 const MOST_ROWS = 3000;
 
-/**
- * What a chart shows, as a table, and both to be copied; made when it is asked for, for it may be
- * long.
- */
+/** The values of a chart as a table that can be copied. It is made on demand, as it may be long. */
 export function DataTable({ title, columns, rows, texts = 1, alone = false }: TableProps) {
   const [open, setOpen] = useState(false);
   return (
@@ -68,7 +100,7 @@ export function DataTable({ title, columns, rows, texts = 1, alone = false }: Ta
   );
 }
 
-/** For a table that stands open: its numbers with all their digits. */
+/** A button that copies a visible table with all digits of its numbers. */
 export function CopyTable({
   title,
   columns,
@@ -81,7 +113,7 @@ export function CopyTable({
   );
 }
 
-/** The chart under which a button stands. */
+/** The chart above a button, as SVG. */
 function pictureOf(button: HTMLElement): string {
   const chart = button.closest("figure, [data-chart]");
   return chart ? asSvg(chart) : "";
@@ -137,7 +169,7 @@ interface PickProps {
 const MOST_BUTTONS = 10;
 const MOST_CHARACTERS = 200;
 
-/** One of a few: radio buttons side by side; one of many: a list. */
+/** A choice: radio buttons for a few options, a list for many. */
 export function Pick({ label, options, value, onPick }: PickProps) {
   const id = useId();
   const wide = options.reduce((all, o) => all + o.text.length, 0) > MOST_CHARACTERS;
@@ -184,7 +216,7 @@ export interface CellChoice {
   setCell: (name: string) => void;
 }
 
-/** The cell is chosen once for the whole page; every section that needs it shows the choice. */
+/** The choice of a cell, which all sections share. */
 export function CellPicker({ cells, cell, setCell }: CellChoice) {
   if (!cell) return <p class="empty">The record has no cell.</p>;
   return (
@@ -203,9 +235,8 @@ export function CellPicker({ cells, cell, setCell }: CellChoice) {
 }
 
 /**
- * The choice for a section that has something to show for the cells `named` only: when another is
- * chosen (the one of the start-up verdicts has no load), it shows the first of its own, and its
- * picker says so.
+ * The choice for a section that only has the cells `named`. If another is chosen (the cell of
+ * start-up has no load), it shows the first of its own cells.
  */
 export function among(choice: CellChoice, named: Iterable<string>): CellChoice {
   const names = new Set(named);
@@ -215,11 +246,11 @@ export function among(choice: CellChoice, named: Iterable<string>): CellChoice {
     : { ...choice, cells, cell: cells.find((c) => c.name === choice.cell?.name) ?? cells[0] };
 }
 
-/** What the latency of a cell is counted from. */
+/** The name of a cell's times, which depends on the instant they count from. */
 export const latencyWord = (cell: Cell | undefined): string =>
   cell?.scheduled === false ? "Service time" : "Latency";
 
-/** Names and values, as they were written. */
+/** A list of names and values. */
 export function Facts({ facts }: { facts: Fact[] }) {
   if (facts.length === 0) return <p class="empty">Nothing was recorded.</p>;
   return (

@@ -2,25 +2,24 @@ import type { Page } from "./page";
 
 export type Reading = { page: Page } | { problem: string };
 
-/** The record that stands in the page, or a sentence on why there is none. */
+/** Reads the data of the report, or returns why that is not possible. */
 export function read(text: string): Reading {
   let data: unknown;
   try {
     data = JSON.parse(text);
   } catch {
     return {
-      problem:
-        "The record in this page cannot be read: it is not whole. Make the page again with faceoff report.",
+      problem: "The data of this report is incomplete. Run faceoff report to write it again.",
     };
   }
   if (data === null)
     return {
-      problem: "This page holds no record. Run faceoff report on a record to make one that does.",
+      problem: "This report has no record. Run faceoff report on a record to write one.",
     };
   const schema = (data as Partial<Page>).schema;
   if (schema !== "faceoff.page.v1")
     return {
-      problem: `This page was made to show faceoff.page.v1 and cannot show ${String(schema)}. Make the page again with faceoff report.`,
+      problem: `This report can show faceoff.page.v1, but its data is ${String(schema)}. Run faceoff report to write it again.`,
     };
   return { page: data as Page };
 }

@@ -1,8 +1,9 @@
+/** Which contenders are hidden or highlighted, in all charts at once. */
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useMemo, useState } from "preact/hooks";
 import { Name } from "./identity";
 
-/** Which contenders the charts leave out: chosen at any of them, kept to by all. */
+/** The hidden contenders, which every chart leaves out. */
 interface Choice {
   hidden: ReadonlySet<string>;
   toggle: (name: string) => void;
@@ -17,7 +18,7 @@ const Chosen = createContext<Choice>({
   hide: () => {},
   showAll: () => {},
 });
-/** Apart from the choice, for it changes with every move of the pointer. */
+/** Separate from the choice, as it changes with every move of the pointer. */
 const Pointed = createContext<{ strong: string | null; point: (name: string | null) => void }>({
   strong: null,
   point: () => {},
@@ -51,10 +52,10 @@ export function Shown({ children }: { children: ComponentChildren }) {
 }
 
 export const useHidden = (): ReadonlySet<string> => useContext(Chosen).hidden;
-/** The contender that stands out, if one is pointed at. */
+/** The highlighted contender, if the pointer is on one. */
 export const useStrong = (): string | null => useContext(Pointed).strong;
 
-/** A button a contender; a hidden one is hidden in every chart of the page. */
+/** One button for each contender, which hides it in every chart of the report. */
 export function Legend({
   names,
   note,

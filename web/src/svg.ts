@@ -1,9 +1,9 @@
 /**
- * A chart as a picture of its own: its drawings, its words and the content of its canvases, in the
- * colours that they have now.
+ * A chart as an SVG file: its drawings, its texts and the content of its canvases, in their current
+ * colours. Start with `asSvg`.
  */
 
-/** What is drawn on a canvas, as elements of an SVG in pixels from its corner. */
+/** The drawing of each canvas as elements of an SVG, in pixels from its corner. */
 export const drawings = new WeakMap<HTMLCanvasElement, () => string>();
 
 const ROOM = 12;
@@ -22,7 +22,7 @@ const LOOKS = [
   "vector-effect",
   "shape-rendering",
 ];
-/** What a picture has no use for: other forms of it, choices, and what is off. */
+/** Elements that do not belong into a picture: tables, controls, and hidden contenders. */
 const LEFT_OUT =
   "details, .beneath, .picks, .cell-picker, .values, textarea, select, .legend-all, .zoom, [aria-pressed='false']";
 
@@ -64,7 +64,7 @@ export function asSvg(chart: Element): string {
   );
 }
 
-/** Gives a copy as attributes what the original has from the style sheet. */
+/** Copies the styles of an element into the attributes of its copy. */
 function dress(original: Element, copy: Element) {
   const style = getComputedStyle(original);
   if (style.display === "none") return copy.remove();
@@ -78,7 +78,7 @@ function dress(original: Element, copy: Element) {
   for (const [i, child] of [...original.children].entries()) dress(child, copies[i]!);
 }
 
-/** A text as the lines that it was broken into. */
+/** A text with the line breaks that it has on screen. */
 function lines(text: Text, box: DOMRect): string[] {
   const found: { x: number; y: number; words: string[] }[] = [];
   const range = document.createRange();

@@ -1,8 +1,9 @@
+/** The light or dark theme of the report. */
 import { useEffect, useState } from "preact/hooks";
 
 export type Theme = "light" | "dark";
 
-/** The reader's system decides until the reader does; paper is always light. */
+/** The theme of the reader's system until the reader chooses one; paper is always light. */
 export function useTheme(): [theme: Theme, flip: () => void] {
   const [system, setSystem] = useState<Theme>(() =>
     matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
@@ -27,7 +28,7 @@ export function useTheme(): [theme: Theme, flip: () => void] {
     };
   }, []);
 
-  // set before the charts below read their colours, hence not in an effect
+  // not in an effect, as charts below read their colours before effects run
   document.documentElement.dataset.theme = theme;
   return [theme, () => setChosen(theme === "dark" ? "light" : "dark")];
 }

@@ -6,14 +6,12 @@ import { buildInto } from "../scripts/build.mjs";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** The folder with the page, built from the sources as they are now. */
+    /** The folder with the report, built from the current sources. */
     page: string;
   }
 }
 
-/**
- * Builds the page once for all tests, outside of the repository: only `npm run build` writes there.
- */
+/** Builds the report once for all tests, outside of the repository. */
 export default function setup(project: TestProject) {
   const folder = mkdtempSync(join(tmpdir(), "faceoff-page-"));
   buildInto(folder);

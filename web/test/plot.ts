@@ -1,4 +1,4 @@
-/** In place of uPlot, which draws on a canvas, and a canvas is the browser's. */
+/** Replaces uPlot, which needs the canvas of a browser. */
 export default class {
   static made = 0;
   static destroyed = 0;

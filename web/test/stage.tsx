@@ -1,10 +1,11 @@
+/** Renders reports in a document for tests. */
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach } from "vitest";
 import { App } from "../src/app";
 import type { Page } from "../src/page";
 
-/** A document in which each test shows a page of its own. */
+/** A document in which each test shows its report. */
 export function stage() {
   const root = document.createElement("div");
   beforeEach(() => void document.body.appendChild(root));

@@ -1,8 +1,10 @@
-//! The physical limit: an epoll loop that counts bytes. It sends fixed requests and takes each answer for whole
-//! once as many bytes have come as the first one had. Nothing is parsed, compared or timed.
+//! The physical limit of a load generator: an epoll loop that counts bytes.
+//!
+//! It sends fixed requests. A response is complete once as many bytes are there as the first one
+//! had. Nothing is parsed, compared or timed.
 
 use clap::Parser;
-use client::{answer_length, connect, cpu_s, learn_length, now_ns, request};
+use client::{connect, cpu_s, learn_length, now_ns, request, response_length};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
 use rustix::io::Errno;
@@ -11,18 +13,18 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::process::ExitCode;
 
-/// An epoll loop that counts answers by their length; prints requests and CPU time as JSON
+/// An epoll loop that counts responses by their length; prints requests and CPU time as JSON
 #[derive(Parser)]
 struct Options {
-    /// Where requests go
+    /// The server's address
     address: SocketAddr,
-    /// What is asked for
+    /// The path of the requests
     #[arg(long, default_value = "/")]
     path: String,
     /// Connections
     #[arg(short, long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
-    /// Requests under way on each connection
+    /// Requests in flight on each connection
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     depth: u32,
     /// Seconds
@@ -30,7 +32,7 @@ struct Options {
     duration: u64,
 }
 
-/// One connection and how much of the present answer has come.
+/// A connection, and how much of the current response is there.
 struct Connection {
     stream: TcpStream,
     received: usize,
@@ -54,20 +56,34 @@ fn run(options: &Options) -> Result<String, String> {
     let length = learn_length(options.address, &one)?;
     let requests = one.repeat(options.depth as usize);
     let (start, cpu_start) = (now_ns(), cpu_s());
-    let answered = exchange(options, one.len(), &requests, length, start + options.duration * 1_000_000_000)
-        .map_err(|error| format!("{}: {error}; hint: does the server keep connections open?", options.address))?;
+    let answered =
+        exchange(options, one.len(), &requests, length, start + options.duration * 1_000_000_000)
+            .map_err(|error| {
+            format!("{}: {error}; hint: does the server keep connections open?", options.address)
+        })?;
     let seconds = (now_ns() - start) as f64 / 1e9;
     Ok(serde_json::json!({ "requests": answered, "seconds": seconds, "cpu_s": cpu_s() - cpu_start }).to_string())
 }
 
-/// Returns the number of answers received until `end`, an instant in nanoseconds.
-fn exchange(options: &Options, one: usize, requests: &[u8], length: usize, end: u64) -> io::Result<u64> {
+/// Returns the number of responses received until `end`, an instant in nanoseconds.
+fn exchange(
+    options: &Options,
+    one: usize,
+    requests: &[u8],
+    length: usize,
+    end: u64,
+) -> io::Result<u64> {
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut connections = Vec::new();
     for index in 0..options.connections {
         let stream = connect(options.address)?;
         stream.set_nonblocking(true)?;
-        epoll::add(&epoll, &stream, epoll::EventData::new_u64(index.into()), epoll::EventFlags::IN)?;
+        epoll::add(
+            &epoll,
+            &stream,
+            epoll::EventData::new_u64(index.into()),
+            epoll::EventFlags::IN,
+        )?;
         send_all(&stream, requests)?;
         connections.push(Connection { stream, received: 0 });
     }
@@ -85,15 +101,17 @@ fn exchange(options: &Options, one: usize, requests: &[u8], length: usize, end: 
                 Err(Errno::AGAIN | Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
             };
-            // One look at the very first bytes: a server of differing lengths would be miscounted.
-            if std::mem::take(&mut first) && answer_length(&piece[..received]).is_ok_and(|known| known.is_some_and(|known| known != length))
+            // Check the first bytes once: responses of differing lengths would be miscounted.
+            if std::mem::take(&mut first)
+                && response_length(&piece[..received])
+                    .is_ok_and(|known| known.is_some_and(|known| known != length))
             {
-                return Err(io::Error::other("answers differ in length"));
+                return Err(io::Error::other("responses differ in length"));
             }
             let whole = (connection.received + received) / length;
             connection.received = (connection.received + received) % length;
             if whole > options.depth as usize {
-                return Err(io::Error::other("more answers came than were asked for"));
+                return Err(io::Error::other("more responses than requests"));
             }
             answered += whole as u64;
             if whole > 0 {
@@ -104,7 +122,7 @@ fn exchange(options: &Options, one: usize, requests: &[u8], length: usize, end: 
     Ok(answered)
 }
 
-/// Sends all at once: what is under way on one connection fits any socket buffer.
+/// Sends all bytes at once: the requests in flight on one connection fit any socket buffer.
 fn send_all(stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
     match send(stream, bytes, SendFlags::NOSIGNAL)? {
         sent if sent == bytes.len() => Ok(()),

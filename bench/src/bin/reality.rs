@@ -1,16 +1,20 @@
-//! Verdicts against the truth, on this machine: the experiment `known-differences` over and over, each time with
-//! another seed. Exits with 1 when the truth is missed too often. Runs that are there already are not run again, so an interrupted proof goes on where it stopped.
+//! Verdicts against known truth, on this machine.
+//!
+//! It runs the experiment `known-differences` many times with different seeds. It exits with 1 if
+//! the truth is missed too often. Runs that exist are kept, so an interrupted proof continues where
+//! it stopped.
 
 use clap::Parser;
-use model::judgement::{Judgement, Verdict};
-use model::metric::Metric;
-use model::record::Record;
+use record::Record;
+use record::judgement::{Judgement, Verdict};
+use spec::metric::Metric;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const EXPERIMENT: &str = "known-differences";
-/// CPU time burnt for a request, in microseconds, by contender.
-const BURNT: [(&str, f64); 3] = [("control:cpu-210us", 210.0), ("control:cpu-220us", 220.0), ("control:cpu-300us", 300.0)];
+/// CPU time per request, in microseconds, by contender.
+const BURNT: [(&str, f64); 3] =
+    [("control:cpu-210us", 210.0), ("control:cpu-220us", 220.0), ("control:cpu-300us", 300.0)];
 const BASE_US: f64 = 200.0;
 
 /// Verdicts against known truth: the experiment `known-differences`, run with many seeds
@@ -20,7 +24,7 @@ struct Options {
     /// How many runs
     #[arg(long, default_value_t = 20)]
     runs: u32,
-    /// Where their records are, and go
+    /// The folder of their records
     #[arg(long, default_value = "records/reality")]
     out: PathBuf,
     /// The command
@@ -28,17 +32,19 @@ struct Options {
     faceoff: PathBuf,
 }
 
-/// What the runs came to.
+/// The results of the runs.
 #[derive(Default)]
 struct Tally {
-    /// The baseline against itself, at the experiment's margin: every verdict by ratio, and those of better or worse.
+    /// Verdicts by ratio on the baseline against itself, at the experiment's margin. The next field
+    /// lists those that are better or worse.
     twins: u32,
     false_verdicts: Vec<String>,
-    /// For each of [`BURNT`]: runs in which every cell's interval held the truth, and lay on its side of 1.
+    /// For each of [`BURNT`]: runs in which every cell's interval contained the truth and excluded
+    /// 1.
     found: [u32; BURNT.len()],
-    /// The same of the runs that were sound.
+    /// The same for sound runs.
     found_in_sound: [u32; BURNT.len()],
-    /// Relative errors of the ratios, each run, contender and cell.
+    /// Relative errors of the ratios, for each run, contender and cell.
     errors: Vec<f64>,
     /// Kinds of faults, with the number of runs that had them.
     faults: std::collections::BTreeMap<String, u32>,
@@ -85,36 +91,68 @@ fn run(options: &Options, seed: u32, folder: &Path) -> Result<(), String> {
         command.args([EXPERIMENT, "--seed", &seed.to_string(), "--out"]).arg(folder);
     }
     eprintln!("run {seed} of {}", options.runs);
-    let output = command.output().map_err(|e| format!("{}: {e}\nhint: make build", options.faceoff.display()))?;
+    let output = command
+        .output()
+        .map_err(|e| format!("{}: {e}\nhint: make build", options.faceoff.display()))?;
     match output.status.code() {
         Some(0 | 4) => Ok(()),
-        _ => Err(format!("run {seed} ended with {}\n{}", output.status, String::from_utf8_lossy(&output.stderr))),
+        _ => Err(format!(
+            "run {seed} ended with {}\n{}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        )),
     }
 }
 
 impl Tally {
     fn add_twins(&mut self, seed: u32, judgement: &Judgement) {
-        let twins: Vec<&Verdict> = judgement.verdicts.iter().filter(|v| v.contender.is_twin() && v.interval.is_some()).collect();
+        let twins: Vec<&Verdict> = judgement
+            .verdicts
+            .iter()
+            .filter(|v| v.contender.is_twin() && v.interval.is_some())
+            .collect();
         self.twins += twins.len() as u32;
         let differs = judgement.faults.iter().filter(|f| f.kind == "aa-differs");
-        self.false_verdicts.extend(differs.map(|f| format!("seed {seed}, {}: {}", f.place, f.evidence)));
+        self.false_verdicts
+            .extend(differs.map(|f| format!("seed {seed}, {}: {}", f.place, f.evidence)));
     }
 
     fn add(&mut self, judgement: &Judgement) {
         self.runs += 1;
         self.unsound += u32::from(judgement.unsound);
-        let kinds: std::collections::BTreeSet<&String> = judgement.faults.iter().map(|f| &f.kind).collect();
+        let kinds: std::collections::BTreeSet<&String> =
+            judgement.faults.iter().map(|f| &f.kind).collect();
         kinds.into_iter().for_each(|kind| *self.faults.entry(kind.clone()).or_default() += 1);
-        let named = |name: &str| judgement.verdicts.iter().filter(move |v| v.contender.to_string() == name).collect::<Vec<&Verdict>>();
-        self.compared += u32::from(judgement.verdicts.iter().any(|v| v.contender.is_twin() && v.ratio.is_some()));
-        let cpu = |name: &str| named(name).into_iter().filter(|v| v.metric == Metric::CpuPerRequest).collect::<Vec<_>>();
+        let named = |name: &str| {
+            judgement
+                .verdicts
+                .iter()
+                .filter(move |v| v.contender.to_string() == name)
+                .collect::<Vec<&Verdict>>()
+        };
+        self.compared += u32::from(
+            judgement.verdicts.iter().any(|v| v.contender.is_twin() && v.ratio.is_some()),
+        );
+        let cpu = |name: &str| {
+            named(name)
+                .into_iter()
+                .filter(|v| v.metric == Metric::CpuPerRequest)
+                .collect::<Vec<_>>()
+        };
         for (at, (name, burnt)) in BURNT.iter().enumerate() {
             let verdicts = cpu(name);
             let is_found = |v: &&Verdict| {
-                let (Some(interval), Some(ratio), Some(base)) = (v.interval, v.ratio, v.baseline_value) else { return (false, None) };
-                // What the server needs besides is alike for both (METHOD.md, Self-test).
+                let (Some(interval), Some(ratio), Some(base)) =
+                    (v.interval, v.ratio, v.baseline_value)
+                else {
+                    return (false, None);
+                };
+                // Both servers need the same additional CPU time (docs/guide/selftest.md).
                 let truth = (base + burnt - BASE_US) / base;
-                (interval.low <= truth && truth <= interval.high && interval.low > 1.0, Some(ratio / truth - 1.0))
+                (
+                    interval.low <= truth && truth <= interval.high && interval.low > 1.0,
+                    Some(ratio / truth - 1.0),
+                )
             };
             let seen: Vec<_> = verdicts.iter().map(is_found).collect();
             self.errors.extend(seen.iter().filter_map(|(_, error)| *error));
@@ -124,33 +162,43 @@ impl Tally {
         }
     }
 
-    /// At most one false verdict in twenty runs, and each difference found in 17 of 20.
+    /// Returns whether at most one run in twenty has a false verdict, and each difference is found
+    /// in 17 of 20.
     fn holds(&self) -> bool {
         let found_enough = self.found.iter().all(|found| 20 * found >= 17 * self.runs);
-        20 * self.false_verdicts.len() as u32 <= self.runs.max(20) && self.compared == self.runs && found_enough
+        20 * self.false_verdicts.len() as u32 <= self.runs.max(20)
+            && self.compared == self.runs
+            && found_enough
     }
 
     fn to_text(&self) -> String {
         let mut text = format!("{} runs, {} of them unsound\n", self.runs, self.unsound);
         text += &format!(
-            "A/A: {} of {} verdicts, of all metrics and cells of {} runs, are better or worse (at most 1 in 20 runs is asked)\n",
+            "A/A: {} of {} verdicts, of all metrics and cells of {} runs, are better or worse (at most 1 in 20 runs is allowed)\n",
             self.false_verdicts.len(),
             self.twins,
             self.compared,
         );
         self.false_verdicts.iter().for_each(|line| text += &format!("  {line}\n"));
-        for (((name, burnt), found), in_sound) in BURNT.iter().zip(self.found).zip(self.found_in_sound) {
+        for (((name, burnt), found), in_sound) in
+            BURNT.iter().zip(self.found).zip(self.found_in_sound)
+        {
             let more = 100.0 * (burnt / BASE_US - 1.0);
             text += &format!(
-                "{name} ({more:.0} % more burnt): found in {found} of {}, {in_sound} of the {} sound ones (at least 17 of 20 are asked)\n",
+                "{name} ({more:.0} % more CPU time): found in {found} of {}, {in_sound} of the {} sound ones (at least 17 of 20 are required)\n",
                 self.runs,
                 self.runs - self.unsound
             );
         }
-        if let (Some(middle), Some(worst)) =
-            (stats::median(&self.errors), self.errors.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())))
-        {
-            text += &format!("error of the ratios: median {:+.2} %, greatest {:+.2} %\n", 100.0 * middle, 100.0 * worst);
+        if let (Some(middle), Some(worst)) = (
+            stats::median(&self.errors),
+            self.errors.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())),
+        ) {
+            text += &format!(
+                "error of the ratios: median {:+.2} %, greatest {:+.2} %\n",
+                100.0 * middle,
+                100.0 * worst
+            );
         }
         for (kind, runs) in &self.faults {
             text += &format!("fault {kind}: in {runs} of {} runs\n", self.runs);

@@ -1,5 +1,7 @@
-//! The truth about latency: one connection on a closed-form schedule. It never sleeps, neither for an instant of the
-//! schedule nor for an answer, so that no wake-up stands in what it measures.
+//! The truth about latency: one connection on a closed-form schedule.
+//!
+//! It never sleeps, neither for an instant of the schedule nor for a response. So its measurements
+//! contain no wake-up.
 
 use clap::Parser;
 use client::{connect, learn_length, now_ns, request};
@@ -17,9 +19,9 @@ const TIMEOUT_NS: u64 = 5_000_000_000;
 /// One connection that spins; prints latency quantiles in microseconds as JSON
 #[derive(Parser)]
 struct Options {
-    /// Where requests go
+    /// The server's address
     address: SocketAddr,
-    /// What is asked for
+    /// The path of the requests
     #[arg(long, default_value = "/")]
     path: String,
     /// Requests per second
@@ -47,12 +49,21 @@ fn run(options: &Options) -> Result<Value, String> {
     let request = request(options.address, &options.path);
     let length = learn_length(options.address, &request)?;
     let (mut latency, mut service) = (Histogram::new(), Histogram::new());
-    exchange(options, &request, length, &mut latency, &mut service)
-        .map_err(|error| format!("{}: {error}; hint: does the server keep connections open?", options.address))?;
-    Ok(json!({ "requests": latency.len(), "latency_us": quantiles(&latency), "service_us": quantiles(&service) }))
+    exchange(options, &request, length, &mut latency, &mut service).map_err(|error| {
+        format!("{}: {error}; hint: does the server keep connections open?", options.address)
+    })?;
+    Ok(
+        json!({ "requests": latency.len(), "latency_us": quantiles(&latency), "service_us": quantiles(&service) }),
+    )
 }
 
-fn exchange(options: &Options, request: &[u8], length: usize, latency: &mut Histogram, service: &mut Histogram) -> io::Result<()> {
+fn exchange(
+    options: &Options,
+    request: &[u8],
+    length: usize,
+    latency: &mut Histogram,
+    service: &mut Histogram,
+) -> io::Result<()> {
     let stream = connect(options.address)?;
     stream.set_nonblocking(true)?;
     let mut piece = vec![0; 64 * 1024];

@@ -3,7 +3,7 @@
 use super::world::{Block, World, value};
 use judge::looks::looks;
 use judge::rule::{Pair, Question, Second, Side, by_ratio};
-use model::judgement::Outcome;
+use record::judgement::Outcome;
 use stats::{Interval, Random};
 use std::ops::AddAssign;
 use std::thread::{available_parallelism, scope};
@@ -11,27 +11,27 @@ use std::thread::{available_parallelism, scope};
 /// The confidence of every design here.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// An experiment that is repeated with other chances.
+/// An experiment that is repeated with other random numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Where it is measured.
+    /// The simulated machine.
     pub world: World,
-    /// Contender over baseline, in truth.
+    /// True ratio of contender to baseline.
     pub ratio: f64,
     /// The margin of its claim.
     pub margin: f64,
-    /// Its most blocks.
+    /// The most blocks.
     pub blocks: u32,
-    /// After how many blocks it stops when the claim is settled.
+    /// After how many blocks it may stop because the claim is settled.
     pub looks: &'static [u32],
-    /// Of the bootstrap.
+    /// Resamples of the bootstrap.
     pub resamples: usize,
 }
 
-/// What became of experiments.
+/// Counts over many experiments.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// How many there were.
+    /// How many experiments.
     pub experiments: u32,
     /// Found below the baseline by more than the margin.
     pub below: u32,
@@ -39,11 +39,11 @@ pub struct Tally {
     pub above: u32,
     /// Found within the margin.
     pub equivalent: u32,
-    /// Those whose t interval held the truth when they stopped.
+    /// Those whose t interval contained the truth at the end.
     pub t_covered: u32,
-    /// Those whose printed interval held the truth when they stopped.
+    /// Those whose printed interval contained the truth at the end.
     pub covered: u32,
-    /// Blocks that were measured.
+    /// Measured blocks.
     pub blocks: u32,
 }
 
@@ -60,37 +60,48 @@ impl AddAssign for Tally {
 }
 
 impl Tally {
-    /// A count as a share of the experiments.
+    /// Returns a count as a share of the experiments.
     pub fn share(&self, count: u32) -> f64 {
         f64::from(count) / f64::from(self.experiments.max(1))
     }
 }
 
 fn pair([contender, baseline]: &Block) -> Pair {
-    let side = |seconds: &[f64]| Side { value: value(seconds), seconds: seconds.iter().copied().map(Second::from).collect() };
+    let side = |seconds: &[f64]| Side {
+        value: value(seconds),
+        seconds: seconds.iter().copied().map(Second::from).collect(),
+    };
     Pair { contender: side(contender), baseline: side(baseline) }
 }
 
 impl Plan {
-    /// What is asked after how many blocks.
+    /// Returns the question at each look, with its number of blocks.
     fn questions(&self) -> Vec<(u32, Question)> {
         let at = self.looks.iter().copied().filter(|look| *look < self.blocks).chain([self.blocks]);
         at.map(|complete| {
             let look = looks(self.looks, self.blocks, complete, CONFIDENCE);
-            let usual = Question::at(&look, CONFIDENCE, self.margin, false, 0);
+            let usual = Question::at_look(&look, CONFIDENCE, self.margin, false, 0);
             (complete, Question { resamples: self.resamples, ..usual })
         })
         .collect()
     }
 
-    /// Runs and judges one: at each look all blocks so far, until the claim is settled or all blocks are there.
+    /// Runs and judges one experiment: at each look all blocks so far, until the claim is settled
+    /// or all blocks are complete.
     fn once(&self, questions: &[(u32, Question)], seed: u64, stream: u64) -> Tally {
-        let blocks = self.world.interleaved(self.ratio, self.blocks as usize, &mut Random::new(seed, stream));
+        let blocks = self.world.interleaved(
+            self.ratio,
+            self.blocks as usize,
+            &mut Random::new(seed, stream),
+        );
         let pairs: Vec<Pair> = blocks.iter().map(pair).collect();
         let mut tally = Tally::default();
         for (complete, question) in questions {
-            let found = by_ratio(&pairs[..*complete as usize], &Question { seed: stream, ..*question });
-            let holds = |interval: Option<Interval>| u32::from(interval.is_some_and(|i| i.low <= self.ratio && self.ratio <= i.high));
+            let found =
+                by_ratio(&pairs[..*complete as usize], &Question { seed: stream, ..*question });
+            let holds = |interval: Option<Interval>| {
+                u32::from(interval.is_some_and(|i| i.low <= self.ratio && self.ratio <= i.high))
+            };
             let is = |outcome: Outcome| u32::from(found.outcome == outcome);
             tally = Tally {
                 experiments: 1,
@@ -108,15 +119,17 @@ impl Plan {
         tally
     }
 
-    /// Runs many, each with a stream of its own, so that plans of one seed meet the same chances.
+    /// Runs many, each with its own stream, so that plans with one seed have the same random
+    /// numbers.
     pub fn many(&self, experiments: u32, seed: u64) -> Tally {
         let questions = self.questions();
         on_all_cpus(experiments, |number| self.once(&questions, seed, number))
     }
 
-    /// Verdicts that the truth forbids: beyond the margin on a side where the truth is not.
+    /// Returns the share of verdicts that the truth forbids: beyond the margin on a side where the
+    /// truth is not.
     pub fn false_verdicts(&self, tally: &Tally) -> f64 {
-        // At its edge the truth is not beyond the margin, whatever rounding says.
+        // A truth at the edge is not beyond the margin, whatever rounding does.
         let edge = (1.0 + self.margin).ln() + 1e-12;
         let above = if self.ratio.ln() > edge { 0 } else { tally.above };
         let below = if self.ratio.ln() < -edge { 0 } else { tally.below };
@@ -124,7 +137,8 @@ impl Plan {
     }
 }
 
-/// Sums what numbers from zero come to, in one thread a CPU. The sum is the same on any number of them.
+/// Sums a function over the numbers from zero to `count`, with one thread per CPU. The sum does not
+/// depend on the number of threads.
 pub fn on_all_cpus<T: Default + AddAssign + Send>(count: u32, one: impl Fn(u64) -> T + Sync) -> T {
     let threads = available_parallelism().map_or(1, usize::from);
     scope(|scope| {
@@ -132,7 +146,9 @@ pub fn on_all_cpus<T: Default + AddAssign + Send>(count: u32, one: impl Fn(u64) 
         let part = |thread: usize| {
             move || {
                 let mut sum = T::default();
-                (thread as u64..u64::from(count)).step_by(threads).for_each(|number| sum += one(number));
+                (thread as u64..u64::from(count))
+                    .step_by(threads)
+                    .for_each(|number| sum += one(number));
                 sum
             }
         };

@@ -1,5 +1,10 @@
-//! `bench simulate`: how often the rule errs, covers and decides, over experiments whose truth is known.
+//! `bench simulate`: how often the rule errs, covers the truth and decides, over simulated
+//! experiments with a known truth.
+//!
+//! `world` simulates sessions, `bursts` a machine with another busy program, `naive` the usual
+//! designs. `experiments` judges with the real rule. Start with [`run`].
 
+mod bursts;
 mod drawing;
 mod experiments;
 mod naive;
@@ -19,10 +24,14 @@ use world::{DRIFTING, Parts, USUAL, World};
 /// How experiments are simulated.
 #[derive(clap::Args, Debug)]
 pub struct Options {
-    /// A tenth of the experiments
+    /// Simulate a tenth of the experiments
     #[arg(long)]
     quick: bool,
-    /// Experiments in each row; in each point of the drawing a tenth of it [default: 10000, with --quick 1000]
+    /// Simulate only blocks in slices
+    #[arg(long, conflicts_with = "out")]
+    slices: bool,
+    /// Experiments in each row; each point of the drawing has a tenth of them [default: 10000, with
+    /// --quick 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
     experiments: Option<u32>,
     /// Resamples of each bootstrap; a real verdict takes 4,000
@@ -34,7 +43,7 @@ pub struct Options {
     /// Draw the power curves into this file, as SVG
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Of all chances
+    /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -42,10 +51,10 @@ pub struct Options {
 /// Blocks of every experiment.
 const BLOCKS: u32 = 12;
 
-/// Where early stopping looks.
+/// The looks of early stopping.
 const LOOKS: [&[u32]; 2] = [&[], &[6, 9, 12]];
 
-/// What a share may be.
+/// The limits of a share.
 #[derive(Clone, Copy, Debug)]
 enum Bound {
     AtMost(f64),
@@ -54,26 +63,27 @@ enum Bound {
 }
 
 impl Bound {
-    /// Whether a share of so many experiments is within it, three standard deviations of chance apart.
+    /// Returns whether a share is within the limits, up to three standard deviations of chance.
     fn is_met(self, share: f64, experiments: u32) -> bool {
         let chance = |bound: f64| 3.0 * (bound * (1.0 - bound) / f64::from(experiments)).sqrt();
         match self {
             Bound::AtMost(most) => share <= most + chance(most),
             Bound::AtLeast(least) => share >= least - chance(least),
             Bound::Between(least, most) => {
-                Bound::AtLeast(least).is_met(share, experiments) && Bound::AtMost(most).is_met(share, experiments)
+                Bound::AtLeast(least).is_met(share, experiments)
+                    && Bound::AtMost(most).is_met(share, experiments)
             }
         }
     }
 }
 
-/// Experiments that are alike but for their looks.
+/// Experiments that differ only in their looks.
 struct Row {
     name: &'static str,
     parts: Parts,
     ratio: f64,
     margin: f64,
-    /// At least so often it is to say what is true.
+    /// The smallest share of correct decisions.
     power: Option<f64>,
 }
 
@@ -91,20 +101,32 @@ impl Row {
 
     fn plan(&self, looks: &'static [u32], options: &Options) -> Plan {
         let world = World { spread: options.spread, parts: self.parts };
-        Plan { world, ratio: self.ratio, margin: self.margin, blocks: BLOCKS, looks, resamples: options.resamples as usize }
+        Plan {
+            world,
+            ratio: self.ratio,
+            margin: self.margin,
+            blocks: BLOCKS,
+            looks,
+            resamples: options.resamples as usize,
+        }
     }
 
-    /// The bounds that are not kept, in words.
+    /// Lists the bounds that are missed.
     fn missed(&self, plan: &Plan, tally: &Tally) -> Vec<&'static str> {
         let n = tally.experiments;
-        let t_covers = if plan.looks.is_empty() { Bound::Between(0.94, 0.96) } else { Bound::AtLeast(0.94) };
+        let t_covers =
+            if plan.looks.is_empty() { Bound::Between(0.94, 0.96) } else { Bound::AtLeast(0.94) };
         let checks = [
             ("false better or worse", Bound::AtMost(1.0 - CONFIDENCE), plan.false_verdicts(tally)),
             ("t interval", t_covers, tally.share(tally.t_covered)),
             ("printed interval", Bound::AtLeast(0.94), tally.share(tally.covered)),
             ("power", Bound::AtLeast(self.power.unwrap_or(0.0)), tally.share(tally.above)),
         ];
-        checks.into_iter().filter(|(_, bound, share)| !bound.is_met(*share, n)).map(|(name, ..)| name).collect()
+        checks
+            .into_iter()
+            .filter(|(_, bound, share)| !bound.is_met(*share, n))
+            .map(|(name, ..)| name)
+            .collect()
     }
 }
 
@@ -115,11 +137,17 @@ fn percent(share: f64) -> String {
 /// Runs everything and prints it as Markdown.
 pub fn run(options: &Options) -> ExitCode {
     if !(options.spread > 0.0 && options.spread <= 1.0) {
-        eprintln!("bench: --spread is {}: it must lie above 0 and not above 1\nhint: 0.03 is 3 %", options.spread);
+        eprintln!(
+            "bench: --spread is {}: it must lie above 0 and not above 1\nhint: 0.03 is 3 %",
+            options.spread
+        );
         return ExitCode::FAILURE;
     }
     let experiments = options.experiments.unwrap_or(if options.quick { 1_000 } else { 10_000 });
-    let is_missed = rules(options, experiments);
+    if options.slices {
+        return if in_slices(options, experiments) { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+    }
+    let is_missed = rules(options, experiments) | in_slices(options, experiments);
     naive_designs(options, experiments);
     if let Some(file) = &options.out {
         let drawing = power(options, (experiments / 10).max(1));
@@ -131,9 +159,13 @@ pub fn run(options: &Options) -> ExitCode {
     if is_missed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// The rule in every row, with and without early stopping; whether a bound was missed.
+/// Judges every row, with and without early stopping. Returns whether a bound was missed.
 fn rules(options: &Options, experiments: u32) -> bool {
-    println!("{experiments} experiments a row, {BLOCKS} blocks, spread {}, {} resamples:\n", percent(options.spread), options.resamples);
+    println!(
+        "{experiments} experiments a row, {BLOCKS} blocks, spread {}, {} resamples:\n",
+        percent(options.spread),
+        options.resamples
+    );
     println!(
         "| world | true ratio | margin | looks | false better or worse | lower | higher | equivalent | t interval holds the truth | printed interval holds it | blocks | bounds |"
     );
@@ -158,35 +190,108 @@ fn rules(options: &Options, experiments: u32) -> bool {
                 percent(tally.share(tally.t_covered)),
                 percent(tally.share(tally.covered)),
                 tally.share(tally.blocks),
-                if missed.is_empty() { "kept".to_owned() } else { format!("missed: {}", missed.join(", ")) },
+                if missed.is_empty() {
+                    "kept".to_owned()
+                } else {
+                    format!("missed: {}", missed.join(", "))
+                },
             );
         }
     }
     is_missed
 }
 
-/// What goes wrong otherwise: how often equal systems are found to differ.
+/// Judges blocks in slices, quiet and next to bursts, once and after every block. Returns whether a
+/// bound was missed.
+fn in_slices(options: &Options, experiments: u32) -> bool {
+    const MOST: u32 = 60;
+    println!(
+        "\nIn slices of 40 ms, a second and a half per block. With a look after every block: the t interval alone, which is never wider:\n"
+    );
+    println!(
+        "| bursts | true ratio | margin | looks | false verdicts | decided | interval holds the truth | blocks | bounds |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    let mut is_missed = false;
+    for (ratio, margin) in [(1.0, 0.0), (1.0, 0.05), (1.05, 0.01), (1.1, 0.02), (3.0, 0.05)] {
+        for (bursts, always) in [(false, false), (false, true), (true, false), (true, true)] {
+            let blocks = if always { MOST } else { BLOCKS };
+            // Sixty looks with a bootstrap each would take hours. Without it the interval is never
+            // wider, so there are at least as many errors.
+            let resamples = if always { 0 } else { options.resamples as usize };
+            let plan = bursts::Plan { ratio, margin, blocks, bursts, always, resamples };
+            let tally = plan.many(experiments, options.seed);
+            let covers = if always { Bound::AtLeast(0.95) } else { Bound::Between(0.94, 0.97) };
+            let checks = [
+                ("false verdicts", Bound::AtMost(1.0 - CONFIDENCE), plan.false_verdicts(&tally)),
+                ("interval", covers, tally.share(tally.covered)),
+            ];
+            let missed: Vec<&str> = checks
+                .into_iter()
+                .filter(|(_, bound, share)| !bound.is_met(*share, experiments))
+                .map(|(name, ..)| name)
+                .collect();
+            is_missed |= !missed.is_empty();
+            println!(
+                "| {} | {ratio} | {:.0} % | {} | {} | {} | {} | {:.1} | {} |",
+                if bursts { "yes" } else { "no" },
+                100.0 * margin,
+                if always { "after each from 6 to 60".to_owned() } else { format!("{BLOCKS}") },
+                percent(plan.false_verdicts(&tally)),
+                percent(tally.share(tally.above + tally.below + tally.equivalent)),
+                percent(tally.share(tally.covered)),
+                tally.share(tally.blocks),
+                if missed.is_empty() {
+                    "kept".to_owned()
+                } else {
+                    format!("missed: {}", missed.join(", "))
+                },
+            );
+        }
+    }
+    is_missed
+}
+
+/// Shows how often naive designs find that equal systems differ.
 fn naive_designs(options: &Options, experiments: u32) {
     println!("\n| design | world | equal systems found to differ |\n|---|---|---|");
     for (name, parts) in [("usual", USUAL), ("drifting", DRIFTING)] {
         let world = World { spread: options.spread, parts };
         for naive in Naive::ALL {
-            let found = |number| u32::from(naive.finds_difference(world, 1.0, BLOCKS as usize, &mut Random::new(options.seed, number)));
-            println!("| {} | {name} | {} |", naive.name(), percent(f64::from(on_all_cpus(experiments, found)) / f64::from(experiments)));
+            let found = |number| {
+                u32::from(naive.finds_difference(
+                    world,
+                    1.0,
+                    BLOCKS as usize,
+                    &mut Random::new(options.seed, number),
+                ))
+            };
+            println!(
+                "| {} | {name} | {} |",
+                naive.name(),
+                percent(f64::from(on_all_cpus(experiments, found)) / f64::from(experiments))
+            );
         }
     }
 }
 
-/// How often a true difference is found, over the spread.
+/// Draws how often a true difference is found, over the spread.
 fn power(options: &Options, experiments: u32) -> Drawing {
-    const SPREADS: [f64; 13] = [0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.10, 0.12, 0.15, 0.20];
-    println!("\nFound to be higher, {BLOCKS} blocks, one look, {experiments} experiments a point:\n");
+    const SPREADS: [f64; 13] =
+        [0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.10, 0.12, 0.15, 0.20];
+    println!(
+        "\nFound to be higher, {BLOCKS} blocks, one look, {experiments} experiments a point:\n"
+    );
     println!("| spread | 2 % | 5 % | 10 % | 10 %, margin 5 % |\n|---|---|---|---|---|");
     let curves = [(1.02, 0.0), (1.05, 0.0), (1.1, 0.0), (1.1, 0.05)];
     let mut lines: Vec<Line> = curves
         .iter()
         .map(|(ratio, margin)| Line {
-            name: format!("{:.0} %{}", 100.0 * (ratio - 1.0), if *margin > 0.0 { ", margin 5 %" } else { ", margin 0" }),
+            name: format!(
+                "{:.0} %{}",
+                100.0 * (ratio - 1.0),
+                if *margin > 0.0 { ", margin 5 %" } else { ", margin 0" }
+            ),
             is_dashed: *margin > 0.0,
             points: Vec::new(),
         })
@@ -195,7 +300,14 @@ fn power(options: &Options, experiments: u32) -> Drawing {
         let world = World { spread, parts: USUAL };
         let mut shown = format!("| {} |", percent(spread));
         for ((ratio, margin), line) in curves.into_iter().zip(&mut lines) {
-            let plan = Plan { world, ratio, margin, blocks: BLOCKS, looks: &[], resamples: options.resamples as usize };
+            let plan = Plan {
+                world,
+                ratio,
+                margin,
+                blocks: BLOCKS,
+                looks: &[],
+                resamples: options.resamples as usize,
+            };
             let tally = plan.many(experiments, options.seed);
             let found = tally.share(tally.above);
             line.points.push((spread, found));
@@ -204,7 +316,9 @@ fn power(options: &Options, experiments: u32) -> Drawing {
         println!("{shown}");
     }
     Drawing {
-        title: format!("Power after {BLOCKS} blocks for true differences of 2, 5 and 10 % over the spread of blocks"),
+        title: format!(
+            "Power after {BLOCKS} blocks for true differences of 2, 5 and 10 % over the spread of blocks"
+        ),
         x: "spread: standard deviation of a block's log-ratio".into(),
         y: "found to differ".into(),
         ticks: vec![0.0, 0.05, 0.10, 0.15, 0.20],

@@ -1,34 +1,36 @@
-//! Exit codes, and the errors that lead to them.
+//! Exit codes, and the error type of all commands.
 
 use lab::LabError;
-use model::problem::Problems;
+use lab::record_files::FileError;
+use record::judgement::{ClaimOutcome, Judgement};
+use spec::problem::Problems;
 use std::fmt;
 use std::process::ExitCode;
 
 /// A tool or a trial failed.
 pub const FAILED: u8 = 1;
-/// Something that was asked or written is wrong.
+/// The command line or a file is wrong.
 pub const USAGE: u8 = 2;
-/// A claim was refuted, and that was to be strict; or figures do not fit each other.
+/// A claim was refuted in a strict run, a threshold was breached, or figures are impossible.
 pub const BREACHED: u8 = 3;
-/// The measurement is unsound.
+/// The measurement is unsound, so nothing could be judged.
 pub const UNSOUND: u8 = 4;
 
 /// Why a command ends before its work is done.
 #[derive(Debug)]
 pub enum Error {
-    /// Something that was written is wrong.
+    /// The command line or a file is wrong.
     Problems(Problems),
-    /// A run could not begin or go on.
+    /// A run could not begin or continue.
     Lab(LabError),
-    /// Something failed, in words with a hint.
+    /// Something failed: a sentence with a hint.
     Failed(String),
-    /// A signal.
+    /// A signal ended the command; its exit code.
     Interrupted(u8),
 }
 
 impl Error {
-    /// The exit code.
+    /// Returns the exit code for this error.
     pub fn code(&self) -> ExitCode {
         ExitCode::from(match self {
             Error::Problems(_) | Error::Lab(LabError::Problems(_)) => USAGE,
@@ -55,11 +57,28 @@ impl From<Problems> for Error {
     }
 }
 
+impl From<FileError> for Error {
+    fn from(error: FileError) -> Self {
+        Error::Failed(error.to_string())
+    }
+}
+
 impl From<LabError> for Error {
     fn from(error: LabError) -> Self {
         match error {
             LabError::Interrupted => Error::Interrupted(crate::signals::code()),
             other => Error::Lab(other),
         }
+    }
+}
+
+/// Returns the exit code of a judgement. With `strict`, a refuted claim has its own code.
+pub fn judgement_code(judgement: &Judgement, strict: bool) -> ExitCode {
+    let is_refuted = judgement.claims.iter().any(|c| c.outcome == ClaimOutcome::Refuted);
+    match () {
+        () if judgement.incomplete => ExitCode::from(FAILED),
+        () if judgement.unsound => ExitCode::from(UNSOUND),
+        () if strict && is_refuted => ExitCode::from(BREACHED),
+        () => ExitCode::SUCCESS,
     }
 }

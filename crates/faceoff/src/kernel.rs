@@ -1,4 +1,4 @@
-//! Whether this kernel has what measuring needs.
+//! Checks that this kernel can wait to the nanosecond, which measuring needs.
 
 use crate::exit::Error;
 use rustix::event::{Timespec, epoll};
@@ -26,14 +26,14 @@ pub fn check() -> Result<(), Error> {
     }
 }
 
-/// Makes the system call once, without waiting.
+/// Makes the system call once, without waiting, and returns its error.
 fn wait_for_nothing() -> Result<(), Errno> {
     let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut events = [MaybeUninit::uninit(); 1];
     epoll::wait(&poll, &mut events, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).map(|_| ())
 }
 
-/// The message for a kernel, by what `uname -r` prints.
+/// Returns the message for a kernel, from what `uname -r` prints.
 fn refusal(release: &str, why: Errno) -> String {
     let (major, minor) = NEEDED;
     if version(release).is_some_and(|version| version < NEEDED) {
@@ -51,7 +51,7 @@ fn refusal(release: &str, why: Errno) -> String {
     )
 }
 
-/// The first two numbers of a kernel's release, if it begins with them.
+/// Returns the first two numbers of a kernel's release, if it begins with them.
 fn version(release: &str) -> Option<(u32, u32)> {
     let (major, rest) = release.trim().split_once('.')?;
     let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn releases_of_distributions_are_understood() {
+    fn distribution_releases_are_parsed() {
         for (release, expected) in [
             ("5.11.0", (5, 11)),
             ("5.10.0-28-amd64", (5, 10)),
@@ -81,9 +81,10 @@ mod tests {
     }
 
     #[test]
-    fn an_old_kernel_is_named_and_a_filtered_one_is_not_called_old() {
+    fn refusal_distinguishes_old_kernel_from_filtered_call() {
         let old = refusal("4.18.0-553.el8_10.x86_64", Errno::NOSYS);
-        let expected = "faceoff needs Linux 5.11 or newer, and this is Linux 4.18.0-553.el8_10.x86_64";
+        let expected =
+            "faceoff needs Linux 5.11 or newer, and this is Linux 4.18.0-553.el8_10.x86_64";
         assert!(old.starts_with(&format!("{expected}\nhint: ")), "{old}");
         assert!(refusal("5.10.0-28-amd64", Errno::NOSYS).contains("5.11 or newer"));
         for release in ["5.11.0", "6.1.0+", "weird"] {
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_that_runs_the_tests_is_new_enough() {
+    fn kernel_of_test_machine_is_new_enough() {
         assert_eq!(wait_for_nothing(), Ok(()));
     }
 }

@@ -1,21 +1,28 @@
-//! The command.
+//! The `faceoff` command: its arguments, and which module runs each subcommand.
+//!
+//! Start with [`Command`] for the list of subcommands. Each one is a module in `commands`. What
+//! another program could use lives in the crates below: `lab` runs experiments, `judge` decides
+//! verdicts, `report` writes pages.
 
 mod commands;
 #[cfg(test)]
 #[path = "../tests/suite/documents.rs"]
 mod documents;
 mod exit;
-mod features;
 mod kernel;
 mod output;
 mod progress;
 #[cfg(test)]
 mod reference;
 mod signals;
+mod tone;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use model::catalog::Catalog;
-use model::problem::Problems;
+use clap::{CommandFactory, Parser, Subcommand};
+use exit::Error;
+use interop::external_generator::can_make;
+use output::{Format, FormatOption};
+use spec::catalog::Catalog;
+use spec::problem::Problems;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -26,63 +33,71 @@ use std::process::ExitCode;
     name = "faceoff",
     version,
     max_term_width = 100,
-    after_help = "Begin with:\n  faceoff list                              what is here\n  faceoff doctor                            which tools are missing, and how to get them\n  faceoff run reverse-proxy --quick         a first answer within minutes\n\nExit codes: 0 done (what is skipped is said), 1 a tool or a trial failed, 2 usage, 3 a claim refuted\n(with --strict) or worse than at a revision (--against), a table flagged by audit or a truth missed by selftest, 4 the measurement is unsound, 130 and 143 interrupted."
+    after_help = "Begin with:\n  faceoff vs URL URL                        compare two running services\n  faceoff init                              create an experiment for two services of yours\n  faceoff run reverse-proxy --quick         test the claim of an article again, in a clone of faceoff\n\nExit codes: 0 done (anything skipped is listed), 1 a tool or a trial failed, 2 usage, 3 a claim\nwas refuted (with --strict), a revision is worse (--against), `audit` found impossible figures, or\n`selftest` missed a truth, 4 nothing could be judged, 130 and 143 interrupted."
 )]
 struct Cli {
-    /// The folder with systems/, workloads/ and experiments/ [default: this folder or the nearest above it]
+    /// The folder with systems/, workloads/ and experiments/, or with a catalog/ that has them
+    /// [default: this folder or the nearest above it]
     #[arg(long, global = true, value_name = "FOLDER")]
     dir: Option<PathBuf>,
+    /// When to use colour; auto: on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
+    color: output::Colour,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run an experiment: build, prove the answers, measure in interleaved trials, judge, leave a page
+    /// Run an experiment: build, check responses, measure, judge and write a report
     Run(commands::run::Options),
-    /// Build and start systems, prove that they answer rightly, and stop them
+    /// Build and start systems, check their responses, and stop them
     Check(commands::check::Options),
-    /// Build systems; what has not changed is not built again
+    /// Build systems whose sources have changed
     Build(commands::build::Options),
-    /// Show the systems, workloads and experiments that are here
+    /// List the systems, workloads and experiments in this folder
     List(FormatOption),
-    /// Show the tools that systems need: found version, needed by, how to get them
+    /// Show examples
+    #[command(after_help = commands::examples::EXAMPLES)]
+    Examples,
+    /// Show the tools that systems need: version found, needed by, how to install
     Doctor(FormatOption),
     /// Judge a record again: verdicts and claims
     Judge(commands::judge::Options),
-    /// Make a record's page again
+    /// Write a record's report again
     Report(commands::report::Options),
-    /// Write a record for other tools: CSV, Parquet, HdrHistogram, JMeter, JUnit, Markdown, OpenMetrics, a picture
+    /// Export a record: CSV, Parquet, HdrHistogram, JUnit, Markdown, OpenMetrics, a chart
     Export(commands::export::Options),
-    /// Put a load on one URL and show what it measured
+    /// Send a load to one URL and show what was measured
     Load(Box<commands::load::Options>),
-    /// Make parts of loads for `faceoff load --agents` on other machines, for whoever knows the token
+    /// Generate load on this machine for `faceoff load --agents` and `faceoff run --agents`
     Agent(commands::agent::Options),
-    /// As wrk and wrk2 are called, and in their words
+    /// Measure with the options of wrk and wrk2, and print their output format
     Wrk(commands::load::wrk::Options),
-    /// Show what the claims of the articles came to, from records, as a Markdown document
+    /// Show which claims of articles records confirm or refute, as one page per article
     Articles(commands::articles::Options),
-    /// Compare two services that already run, interleaved, by the same rule
+    /// Compare two or more services: URLs, commands or container images
     Vs(commands::vs::Options),
-    /// Check published tables and outputs of load generators for what cannot be
+    /// Find impossible numbers in benchmark tables and load-generator output
     Audit(commands::audit::Options),
-    /// Make a workload and a load of a JMeter plan, a wrk script, a recording, a curl command line or an OpenAPI description
+    /// Convert a JMeter plan, wrk script, HAR file, curl command line or OpenAPI description
     Import(commands::import::Options),
-    /// Write the files for two services of your own, and prove that both answer alike
+    /// Create an experiment for two services of yours, and check that both respond alike
     Init(commands::init::Options),
-    /// Measure a server whose truth is known, and say whether this machine and faceoff find it
+    /// Measure a server with known timings, to check faceoff and this machine
     Selftest(commands::selftest::Options),
-    /// Show the records of a folder as a site: a list, each page, two side by side, a run that goes on
+    /// Serve the records of a folder as a local web site
     Serve(commands::serve::Options),
-    /// Remove what faceoff keeps: build stamps and logs, processes that a killed run left
+    /// Remove build stamps, logs, and processes that a killed run left behind
     Clean(commands::clean::Options),
     /// Write shell completions and manual pages into a folder
     Generate(commands::generate::Options),
 }
 
 impl Command {
-    /// Whether it sends requests to a service, and so needs a kernel that can wait to the nanosecond.
-    fn sends(&self) -> bool {
+    /// Whether the subcommand sends requests, and so needs a kernel that can wait to the
+    /// nanosecond.
+    fn sends_requests(&self) -> bool {
         matches!(
             self,
             Command::Run(_)
@@ -97,81 +112,77 @@ impl Command {
     }
 }
 
-/// How data is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Text,
-    /// For programs
-    Json,
-}
-
-#[derive(Args)]
-struct FormatOption {
-    /// How to print
-    #[arg(long, value_enum, default_value = "text")]
-    format: Format,
-}
-
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
+    let arguments: Vec<String> =
+        std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
     if arguments.get(1).is_some_and(|a| a == runner::guard::ARGUMENT) {
         return runner::guard::main(&arguments[2..]);
     }
     if arguments.get(1).is_some_and(|a| a == runner::awake::ARGUMENT) {
         return runner::awake::main(&arguments[2..]);
     }
-    // Read before anything raises it: systems get the limit that faceoff was given.
+    // Read before anything raises the limit: systems get the one that faceoff was started with.
     runner::start::usual_descriptors();
     let cli = Cli::parse();
-    if cli.command.sends()
-        && let Err(error) = kernel::check()
-    {
-        output::error(&error.to_string());
-        return error.code();
-    }
+    output::use_colour(cli.color);
+    let Some(command) = &cli.command else {
+        output::print(commands::examples::START);
+        return ExitCode::SUCCESS;
+    };
+    let checked = if command.sends_requests() { kernel::check() } else { Ok(()) };
+    checked.and_then(|()| run(&cli, command)).unwrap_or_else(|error| {
+        output::message(&error.to_string());
+        error.code()
+    })
+}
+
+/// Runs a subcommand.
+fn run(cli: &Cli, command: &Command) -> Result<ExitCode, Error> {
     let catalog = || open_catalog(cli.dir.clone());
-    let result = match &cli.command {
-        Command::Run(options) => catalog().map_err(Into::into).and_then(|c| commands::run::run(&c, options)),
-        Command::Check(options) => catalog().map_err(Into::into).and_then(|c| commands::check::run(&c, options)),
-        Command::Build(options) => catalog().map_err(Into::into).and_then(|c| commands::build::run(&c, options)),
-        Command::List(options) => catalog().map_err(Into::into).and_then(|c| commands::list::run(&c, options.format)),
-        Command::Doctor(options) => catalog().map_err(Into::into).and_then(|c| commands::doctor::run(&c, options.format)),
+    match command {
+        Command::Run(options) => commands::run::run(&catalog()?, options),
+        Command::Check(options) => commands::check::run(&catalog()?, options),
+        Command::Build(options) => commands::build::run(&catalog()?, options),
+        Command::List(options) => commands::list::run(&catalog()?, options.format),
+        Command::Doctor(options) => match catalog() {
+            Err(_) if cli.dir.is_none() => Ok(commands::doctor::elsewhere(options.format)),
+            found => commands::doctor::run(&found?, options.format),
+        },
         Command::Judge(options) => commands::judge::run(options),
         Command::Report(options) => commands::report::run(options),
         Command::Export(options) => commands::export::run(options),
         Command::Load(options) => commands::load::run(options),
         Command::Agent(options) => commands::agent::run(options),
         Command::Wrk(options) => commands::load::wrk::run(options),
-        Command::Articles(options) => catalog().map_err(Into::into).and_then(|c| commands::articles::run(&c, options)),
-        Command::Vs(options) => commands::vs::run(cli.dir.as_deref(), catalog().ok().as_ref(), options),
+        Command::Articles(options) => commands::articles::run(&catalog()?, options),
+        Command::Vs(options) => {
+            commands::vs::run(cli.dir.as_deref(), catalog().ok().as_ref(), options)
+        }
         Command::Audit(options) => commands::audit::run(&catalog, options),
         Command::Import(options) => commands::import::run(options),
         Command::Init(options) => commands::init::run(cli.dir.as_deref(), options),
-        Command::Selftest(options) => catalog().map_err(Into::into).and_then(|c| commands::selftest::run(&c, options)),
+        Command::Selftest(options) => commands::selftest::run(&catalog()?, options),
         Command::Serve(options) => commands::serve::run(catalog().ok().as_ref(), options),
-        Command::Clean(options) => catalog().map_err(Into::into).and_then(|c| commands::clean::run(&c, options)),
-        Command::Generate(options) => commands::generate::run(options),
-    };
-    match result {
-        Ok(code) => code,
-        Err(error) => {
-            output::error(&error.to_string());
-            error.code()
+        Command::Clean(options) => commands::clean::run(&catalog()?, options),
+        Command::Examples => {
+            output::line(commands::examples::EXAMPLES);
+            Ok(ExitCode::SUCCESS)
         }
+        Command::Generate(options) => commands::generate::run(options, &Cli::command()),
     }
 }
 
-/// The folder that was named, or the nearest that looks like one.
+/// Opens the project that was named, or the nearest one.
 fn open_catalog(dir: Option<PathBuf>) -> Result<Catalog, Problems> {
     if let Some(dir) = dir {
-        return Catalog::open(&dir);
+        return Ok(Catalog::open(&dir)?.with_generators(can_make));
     }
     let here = std::env::current_dir().unwrap_or_else(|_| ".".into());
-    here.ancestors().find_map(|folder| Catalog::open(folder).ok()).ok_or_else(|| {
+    let found = Catalog::find(&here).map(|catalog| catalog.with_generators(can_make));
+    found.ok_or_else(|| {
         Problems::plain(
             format!("neither {} nor a folder above it holds systems/, workloads/ or experiments/", here.display()),
-            "name the folder with --dir, or run faceoff inside it",
+            "`faceoff vs URL URL` needs no such folder, and `faceoff init` makes one; name one that is there with --dir",
         )
     })
 }

@@ -1,24 +1,36 @@
 //! Whether the claims of an experiment hold.
+//!
+//! A claim names a contender, a metric and a direction. Each of its cells is judged, then the cells
+//! are combined, then Holm's correction is applied over all claims. Start with [`judge_claims`].
 
-use crate::itself;
+use crate::judged::Judged;
+use crate::ranking::ROUNDING;
+use crate::readings::{Missing, values};
+use crate::restraint::failures;
 use crate::rule::Edges;
-use crate::verdict::{Judge, Judged, failures, values};
-use model::experiment::{Claim, Expectation, FEWEST_BLOCKS};
-use model::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Outcome, Verdict};
-use model::units::show_number;
+use crate::self_comparison::judge_self_comparison;
+use crate::verdict::Judge;
+use record::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Outcome, Verdict};
+use spec::experiment::{Claim, Expectation, FEWEST_BLOCKS};
+use spec::units::show_number;
 use stats::holm;
 
-/// Rounding of a p-value that lies on its threshold.
-pub(crate) const ROUNDING: f64 = 1e-9;
-
 /// Judges every claim of the experiment, with Holm's correction for all that are tested.
-pub(crate) fn all(judge: &Judge<'_>, verdicts: &[Judged]) -> Vec<ClaimVerdict> {
+pub(crate) fn judge_claims(judge: &Judge<'_>, verdicts: &[Judged]) -> Vec<ClaimVerdict> {
     let experiment = &judge.record.header.experiment;
-    let mut claims: Vec<ClaimVerdict> = experiment.claims.iter().map(|claim| one(judge, claim, verdicts)).collect();
-    let mut tested: Vec<&mut ClaimVerdict> = claims.iter_mut().filter(|c| !c.claim.expects.is_absolute()).collect();
-    // A claim without a p-value belongs to the family all the same: how many there are is written before the run.
+    let mut claims: Vec<ClaimVerdict> =
+        experiment.claims.iter().map(|claim| one(judge, claim, verdicts)).collect();
+    correct(&mut claims, 1.0 - experiment.design.confidence);
+    claims
+}
+
+/// Corrects the p-values of claims, and withdraws outcomes that are not certain enough then.
+fn correct(claims: &mut [ClaimVerdict], threshold: f64) {
+    let mut tested: Vec<&mut ClaimVerdict> =
+        claims.iter_mut().filter(|c| !c.claim.expects.is_absolute()).collect();
+    // A claim without a p-value belongs to the family all the same: the number of claims is written
+    // before the run.
     let adjusted = holm(&tested.iter().map(|c| c.p.unwrap_or(1.0)).collect::<Vec<_>>());
-    let threshold = 1.0 - experiment.design.confidence;
     let family = tested.len();
     for (claim, adjusted) in tested.iter_mut().zip(adjusted) {
         let Some(p) = claim.p else { continue };
@@ -36,7 +48,7 @@ pub(crate) fn all(judge: &Judge<'_>, verdicts: &[Judged]) -> Vec<ClaimVerdict> {
             )
         } else {
             format!(
-                "it would {word} in one cell alone, but it speaks of {}: p = {}, above {}",
+                "it would {word} in one cell alone, but it is about {} cells: p = {}, above {}",
                 claim.cells.len(),
                 show_number(adjusted),
                 show_number(threshold)
@@ -44,86 +56,135 @@ pub(crate) fn all(judge: &Judge<'_>, verdicts: &[Judged]) -> Vec<ClaimVerdict> {
         };
         claim.outcome = ClaimOutcome::Undecided;
     }
-    claims
 }
 
 fn one(judge: &Judge<'_>, claim: &Claim, verdicts: &[Judged]) -> ClaimVerdict {
-    let record = judge.record;
-    let experiment = &record.header.experiment;
-    let verdict = |outcome, reason: String, p, cells| ClaimVerdict { claim: claim.clone(), outcome, reason, p, p_adjusted: None, cells };
-    if let Some(why) = record.untried(claim) {
+    let experiment = &judge.record.header.experiment;
+    let verdict = |outcome, reason: String, p, cells| ClaimVerdict {
+        claim: claim.clone(),
+        outcome,
+        reason,
+        p,
+        p_adjusted: None,
+        cells,
+    };
+    if let Some(why) = judge.record.untried(claim) {
         return verdict(ClaimOutcome::Undecided, why, None, vec![]);
     }
     let names: Vec<Option<&str>> = match claim.judged_in(&experiment.cells) {
         None => vec![None],
         Some(cells) => cells.into_iter().map(|cell| Some(cell.name.as_str())).collect(),
     };
-    let margin = claim.margin.unwrap_or(experiment.design.margin);
-    let (cells, p_values): (Vec<ClaimCell>, Vec<Option<f64>>) = names
-        .into_iter()
-        .map(|cell| {
-            if let Some(beside) = claim.beside {
-                let judged = itself::compared(judge, claim, beside, cell, margin);
-                let (outcome, p) = of_comparison(claim, &judged);
-                return (ClaimCell { cell: cell.unwrap_or("warm-up").to_owned(), outcome, verdict: judged.verdict }, p);
-            }
-            let name = cell.unwrap_or("start").to_owned();
-            if claim.expects == Expectation::AtMost {
-                let (outcome, verdict) = at_most(judge, claim, cell, margin);
-                return (ClaimCell { cell: name, outcome, verdict }, None);
-            }
-            let same = |j: &&Judged| {
-                let v = &j.verdict;
-                v.contender == claim.contender && v.metric == claim.metric && v.cell.as_deref() == cell && v.margin == margin
-            };
-            let judged = match claim.value.filter(|_| claim.expects == Expectation::Times) {
-                Some(factor) => judge.times(&claim.contender, claim.metric, cell, margin, factor),
-                None => {
-                    let known = verdicts.iter().find(same).cloned();
-                    known.unwrap_or_else(|| judge.one(&claim.contender, claim.metric, cell, margin))
-                }
-            };
-            let (outcome, p) =
-                if claim.expects.is_absolute() { (of_zero(judge, claim, cell), None) } else { of_comparison(claim, &judged) };
-            (ClaimCell { cell: name, outcome, verdict: judged.verdict }, p)
-        })
-        .unzip();
-    let with = |outcome| cells.iter().filter(|c| c.outcome == outcome).map(|c| c.cell.as_str()).collect::<Vec<_>>();
-    let (refuted, undecided) = (with(ClaimOutcome::Refuted), with(ClaimOutcome::Undecided));
-    let (outcome, reason) = match () {
-        () if !refuted.is_empty() && refuted.len() == cells.len() => (ClaimOutcome::Refuted, "it does not hold".into()),
-        () if !refuted.is_empty() => (ClaimOutcome::Refuted, format!("it does not hold in {}", refuted.join(", "))),
-        () if cells.is_empty() => (ClaimOutcome::Undecided, "none of its cells was measured".into()),
-        () if undecided.is_empty() => {
-            (ClaimOutcome::Confirmed, if cells.len() == 1 { "it holds".into() } else { format!("it holds in all {} cells", cells.len()) })
-        }
-        () => {
-            let first = cells.iter().find(|c| c.outcome == ClaimOutcome::Undecided).expect("one is undecided");
-            let why = if first.verdict.reason.is_empty() { "too few blocks" } else { &first.verdict.reason };
-            (ClaimOutcome::Undecided, format!("open in {}: {why}", undecided.join(", ")))
-        }
-    };
+    let (cells, p_values): (Vec<ClaimCell>, Vec<Option<f64>>) =
+        names.into_iter().map(|cell| in_cell(judge, claim, verdicts, cell)).unzip();
+    let (outcome, reason) = over_cells(&cells);
     let p = if claim.expects.is_absolute() { None } else { combined(outcome, &cells, &p_values) };
     verdict(outcome, reason, p, cells)
 }
 
-/// A claim holds in every cell or not at all, so its p is the greatest; one cell refutes it, so the smallest counts as often
-/// as there are cells (Bonferroni).
+/// Judges a claim in one cell, or in none for a claim about the start. Returns its p-value if it
+/// has one.
+fn in_cell(
+    judge: &Judge<'_>,
+    claim: &Claim,
+    verdicts: &[Judged],
+    cell: Option<&str>,
+) -> (ClaimCell, Option<f64>) {
+    let margin = claim.margin.unwrap_or(judge.record.header.experiment.design.margin);
+    let named = |name: &str, outcome, verdict| ClaimCell {
+        cell: cell.unwrap_or(name).to_owned(),
+        outcome,
+        verdict,
+    };
+    if let Some(compared_with) = claim.compared_with {
+        let judged = judge_self_comparison(judge, claim, compared_with, cell, margin);
+        let (outcome, p) = of_comparison(claim, &judged);
+        return (named("warm-up", outcome, judged.verdict), p);
+    }
+    if claim.expects == Expectation::AtMost {
+        let (outcome, verdict) = at_most(judge, claim, cell, margin);
+        return (named("start", outcome, verdict), None);
+    }
+    let is_same = |j: &&Judged| {
+        let v = &j.verdict;
+        v.contender == claim.contender
+            && v.metric == claim.metric
+            && v.cell.as_deref() == cell
+            && v.margin == margin
+    };
+    let judged = match claim.value.filter(|_| claim.expects == Expectation::Times) {
+        Some(factor) => judge.with_multiple(&claim.contender, claim.metric, cell, margin, factor),
+        None => {
+            verdicts.iter().find(is_same).cloned().unwrap_or_else(|| {
+                judge.with_baseline(&claim.contender, claim.metric, cell, margin)
+            })
+        }
+    };
+    let (outcome, p) = if claim.expects.is_absolute() {
+        (of_zero(judge, claim, cell), None)
+    } else {
+        of_comparison(claim, &judged)
+    };
+    (named("start", outcome, judged.verdict), p)
+}
+
+/// Combines the outcomes of all cells: a claim holds in all of them or not at all.
+fn over_cells(cells: &[ClaimCell]) -> (ClaimOutcome, String) {
+    let with = |outcome| {
+        cells.iter().filter(|c| c.outcome == outcome).map(|c| c.cell.as_str()).collect::<Vec<_>>()
+    };
+    let (refuted, undecided) = (with(ClaimOutcome::Refuted), with(ClaimOutcome::Undecided));
+    let first_open = cells.iter().find(|c| c.outcome == ClaimOutcome::Undecided);
+    match first_open {
+        _ if !refuted.is_empty() && refuted.len() == cells.len() => {
+            (ClaimOutcome::Refuted, "it does not hold".into())
+        }
+        _ if !refuted.is_empty() => {
+            (ClaimOutcome::Refuted, format!("it does not hold in {}", refuted.join(", ")))
+        }
+        _ if cells.is_empty() => (ClaimOutcome::Undecided, "none of its cells was measured".into()),
+        None if cells.len() == 1 => (ClaimOutcome::Confirmed, "it holds".into()),
+        None => (ClaimOutcome::Confirmed, format!("it holds in all {} cells", cells.len())),
+        Some(first) => {
+            let why = match first.verdict.reason.as_str() {
+                "" => "too few blocks",
+                reason => reason,
+            };
+            (ClaimOutcome::Undecided, format!("open in {}: {why}", undecided.join(", ")))
+        }
+    }
+}
+
+/// Combines the p-values of all cells. A claim must hold in every cell, so its p-value is the
+/// greatest. One cell refutes it, so then the smallest is multiplied by the number of cells
+/// (Bonferroni).
 fn combined(outcome: ClaimOutcome, cells: &[ClaimCell], p_values: &[Option<f64>]) -> Option<f64> {
     if outcome != ClaimOutcome::Refuted {
-        return p_values.iter().copied().collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max);
+        return p_values
+            .iter()
+            .copied()
+            .collect::<Option<Vec<f64>>>()?
+            .into_iter()
+            .reduce(f64::max);
     }
-    let refuting = cells.iter().zip(p_values).filter(|(cell, _)| cell.outcome == ClaimOutcome::Refuted).filter_map(|(_, p)| *p);
+    let refuting = cells
+        .iter()
+        .zip(p_values)
+        .filter(|(cell, _)| cell.outcome == ClaimOutcome::Refuted)
+        .filter_map(|(_, p)| *p);
     refuting.reduce(f64::min).map(|p| (p * cells.len() as f64).min(1.0))
 }
 
-/// What a comparison says of a claim, and its p. Who speaks of one direction is asked about that edge of the margin alone.
+/// Returns what a comparison means for a claim, with its p-value. A claim about one direction is
+/// tested at that edge of the margin alone.
 fn of_comparison(claim: &Claim, judged: &Judged) -> (ClaimOutcome, Option<f64>) {
     let Edges { below_lower, above_lower, below_upper, above_upper } = judged.edges;
     let (holds, fails) = match claim.expects {
         Expectation::Lower => (below_lower, above_lower),
         Expectation::Higher => (above_upper, below_upper),
-        Expectation::NotWorse if claim.metric.describe().lower_is_better => (below_upper, above_upper),
+        Expectation::NotWorse if claim.metric.describe().lower_is_better => {
+            (below_upper, above_upper)
+        }
         Expectation::NotWorse => (above_lower, below_lower),
         _ => {
             let outcome = match judged.verdict.outcome {
@@ -141,26 +202,40 @@ fn of_comparison(claim: &Claim, judged: &Judged) -> (ClaimOutcome, Option<f64>) 
     }
 }
 
-/// Zero, or above it, in every trial: what is seen once is seen.
+/// Checks that a metric is zero, or above zero, in every trial. A single trial refutes it.
 fn of_zero(judge: &Judge<'_>, claim: &Claim, cell: Option<&str>) -> ClaimOutcome {
-    let seen: Vec<f64> =
-        values(judge.record, &claim.contender, claim.metric, cell).into_iter().filter_map(|(_, v)| v.ok()).map(|side| side.value).collect();
+    let seen: Vec<f64> = values(judge.record, &claim.contender, claim.metric, cell)
+        .into_iter()
+        .filter_map(|(_, v)| v.ok())
+        .map(|side| side.value)
+        .collect();
     let holds = |v: &f64| (*v > 0.0) == (claim.expects == Expectation::AboveZero);
     match () {
         () if !seen.iter().all(holds) => ClaimOutcome::Refuted,
-        // It answered without doing what it said.
-        () if judge.is_disqualified(&claim.contender) || seen.len() < FEWEST_BLOCKS as usize => ClaimOutcome::Undecided,
+        // It acknowledged writes that it did not keep.
+        () if judge.is_disqualified(&claim.contender) || seen.len() < FEWEST_BLOCKS as usize => {
+            ClaimOutcome::Undecided
+        }
         () => ClaimOutcome::Confirmed,
     }
 }
 
-/// At most its value in every trial. Nobody is compared: the verdict says what was seen. Whoever failed requests is not confirmed, as
-/// those that got no answer are in no latency.
-fn at_most(judge: &Judge<'_>, claim: &Claim, cell: Option<&str>, margin: f64) -> (ClaimOutcome, Verdict) {
+/// Checks that a metric is at most the claim's value in every trial. No contender is compared: the
+/// verdict reports what was measured. Failed requests are in no latency, so a contender that has
+/// some is not confirmed.
+fn at_most(
+    judge: &Judge<'_>,
+    claim: &Claim,
+    cell: Option<&str>,
+    margin: f64,
+) -> (ClaimOutcome, Verdict) {
     let about = claim.metric.describe();
     let found = values(judge.record, &claim.contender, claim.metric, cell);
-    let seen: Vec<f64> = found.iter().filter_map(|(_, v)| v.as_ref().ok()).map(|side| side.value).collect();
-    let (least, most) = seen.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), v| (least.min(*v), most.max(*v)));
+    let seen: Vec<f64> =
+        found.iter().filter_map(|(_, v)| v.as_ref().ok()).map(|side| side.value).collect();
+    let (least, most) = seen
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), v| (least.min(*v), most.max(*v)));
     let mut reason = match seen.len() {
         0 => "no trial could be used".to_owned(),
         n => {
@@ -168,12 +243,16 @@ fn at_most(judge: &Judge<'_>, claim: &Claim, cell: Option<&str>, margin: f64) ->
             format!("{} in {n} trial{}", range.trim_end(), if n == 1 { "" } else { "s" })
         }
     };
-    let failed = if about.by_difference { Vec::new() } else { failures(judge.record, &claim.contender, cell) };
+    let failed = if about.by_difference {
+        Vec::new()
+    } else {
+        failures(judge.record, &claim.contender, cell)
+    };
     let outcome = match claim.value {
         None => ClaimOutcome::Undecided,
         Some(value) if most > value => ClaimOutcome::Refuted,
         Some(_) if seen.len() < FEWEST_BLOCKS as usize => {
-            reason += &format!(", of which there must be {FEWEST_BLOCKS}");
+            reason += &format!(", but a verdict needs {FEWEST_BLOCKS}");
             ClaimOutcome::Undecided
         }
         Some(_) if judge.is_disqualified(&claim.contender) => {
@@ -181,7 +260,7 @@ fn at_most(judge: &Judge<'_>, claim: &Claim, cell: Option<&str>, margin: f64) ->
             ClaimOutcome::Undecided
         }
         Some(_) if !failed.is_empty() => {
-            reason += &format!(", but of those that were answered: {}", failed.join(", "));
+            reason += &format!(", not counting failures: {}", failed.join(", "));
             ClaimOutcome::Undecided
         }
         Some(_) => ClaimOutcome::Confirmed,
@@ -194,8 +273,12 @@ fn at_most(judge: &Judge<'_>, claim: &Claim, cell: Option<&str>, margin: f64) ->
         margin,
         used: seen.len(),
         excluded: found.len() - seen.len(),
-        spoilt: found.iter().filter(|(_, v)| matches!(v, Err(true))).count(),
-        ..Verdict::open(claim.contender.clone(), judge.record.header.experiment.baseline.clone(), claim.metric)
+        invalidated: found.iter().filter(|(_, v)| matches!(v, Err(Missing::Invalidated))).count(),
+        ..Verdict::open(
+            claim.contender.clone(),
+            judge.record.header.experiment.baseline.clone(),
+            claim.metric,
+        )
     };
     (outcome, verdict)
 }

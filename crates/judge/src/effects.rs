@@ -1,20 +1,23 @@
-//! What each factor of a factorial experiment does, apart from the others: a linear model of all starts.
+//! The effect of each factor of a factorial experiment, separated from the others.
+//!
+//! A linear model of all starts has one column for each factor, each pair of factors and each
+//! block. Its coefficients are the effects. Start with [`all_effects`].
 
-use crate::verdict::values;
-use model::factorial::Combination;
-use model::judgement::{Effect, Effects};
-use model::metric::Metric;
-use model::record::Record;
+use crate::readings::values;
+use record::Record;
+use record::judgement::{Effect, Effects};
+use spec::experiment::factorial::Combination;
+use spec::metric::Metric;
 use stats::{Fit, Interval, holm, least_squares, mean, student_t};
 use std::collections::BTreeSet;
 
-/// With fewer degrees of freedom left, pairs are taken to add up.
+/// With fewer degrees of freedom than this, the model has no pairs of factors.
 const FREEDOM_MIN: usize = 4;
-/// The smallest share of starts from which effects are told.
+/// The smallest share of usable starts from which effects are estimated.
 const USED_MIN: f64 = 0.75;
 
-/// Of every metric in every cell; none where nothing is crossed.
-pub(crate) fn all(record: &Record) -> Vec<Effects> {
+/// Estimates the effects on every metric in every cell. Returns none if no factors are crossed.
+pub(crate) fn all_effects(record: &Record) -> Vec<Effects> {
     let experiment = &record.header.experiment;
     let combinations = experiment.combinations();
     if combinations.is_empty() {
@@ -26,28 +29,40 @@ pub(crate) fn all(record: &Record) -> Vec<Effects> {
         metrics.map(move |m| (Some(cell.name.as_str()), m))
     });
     let of_trial = metrics().filter(|m| m.describe().of_trial).map(|m| (None, m));
-    of_cells.chain(of_trial).filter_map(|(cell, metric)| effects(record, &combinations, metric, cell)).collect()
+    of_cells
+        .chain(of_trial)
+        .filter_map(|(cell, metric)| effects(record, &combinations, metric, cell))
+        .collect()
 }
 
-/// The kinds of faults that left no effect to tell; `None` where some are told, or nothing is crossed.
+/// Returns the kinds of faults because of which no effect could be estimated. Returns `None` if
+/// some could, or if no factors are crossed.
 pub(crate) fn unsound(record: &Record, all: &[Effects]) -> Option<String> {
     if all.is_empty() || all.iter().any(|e| !e.effects.is_empty()) {
         return None;
     }
-    let of_trials = record.trials.iter().flat_map(|t| t.faults.iter().chain(t.measurements.iter().flat_map(|m| &m.faults)));
+    let of_trials = record
+        .trials
+        .iter()
+        .flat_map(|t| t.faults.iter().chain(t.measurements.iter().flat_map(|m| &m.faults)));
     let kinds: BTreeSet<&str> = of_trials.map(|fault| fault.kind.as_str()).collect();
     (!kinds.is_empty()).then(|| kinds.into_iter().collect::<Vec<_>>().join(", "))
 }
 
-/// A start: its block, by factor whether it was there, and what was measured.
+/// A start: its block, whether it had each factor, and the measured value.
 struct Start<'c> {
     block: u32,
     has: &'c [bool],
     value: f64,
 }
 
-/// `None` where the metric was measured nowhere.
-fn effects(record: &Record, combinations: &[Combination], metric: Metric, cell: Option<&str>) -> Option<Effects> {
+/// Estimates the effects on one metric. Returns `None` if it was measured nowhere.
+fn effects(
+    record: &Record,
+    combinations: &[Combination],
+    metric: Metric,
+    cell: Option<&str>,
+) -> Option<Effects> {
     let experiment = &record.header.experiment;
     let confidence = experiment.design.confidence;
     let (mut starts, mut excluded) = (Vec::new(), 0);
@@ -65,32 +80,51 @@ fn effects(record: &Record, combinations: &[Combination], metric: Metric, cell: 
     let found = if (starts.len() as f64) < USED_MIN * (starts.len() + excluded) as f64 {
         Err(format!("only {} of {} starts could be used", starts.len(), starts.len() + excluded))
     } else {
-        fit(&starts, names.len()).ok_or_else(|| "too few starts to tell the factors apart".to_owned())
+        fit(&starts, names.len())
+            .ok_or_else(|| "too few starts to tell the factors apart".to_owned())
     };
     let (effects, reason) = match found {
-        Ok((fit, terms)) => (told(&fit, &terms, &names, confidence), String::new()),
+        Ok((fit, terms)) => (reported(&fit, &terms, &names, confidence), String::new()),
         Err(reason) => (Vec::new(), reason),
     };
-    Some(Effects { cell: cell.map(str::to_owned), metric, mean, confidence, effects, reason, used: starts.len(), excluded })
-}
-
-/// What stands in the columns of the model behind the mean and the blocks: factors, then pairs.
-type Terms = Vec<Vec<usize>>;
-
-/// With all pairs of factors where there are starts enough for them, else without; only factors that were not always, or never, there.
-fn fit(starts: &[Start<'_>], factors: usize) -> Option<(Fit, Terms)> {
-    let varies = |factor: &usize| starts.iter().any(|s| s.has[*factor]) && starts.iter().any(|s| !s.has[*factor]);
-    let alone: Vec<usize> = (0..factors).filter(varies).collect();
-    let mut terms: Terms = alone.iter().map(|factor| vec![*factor]).collect();
-    let mains = terms.clone();
-    terms.extend(alone.iter().enumerate().flat_map(|(at, a)| alone[at + 1..].iter().map(|b| vec![*a, *b])));
-    with_terms(starts, &terms).filter(|fit| fit.degrees_of_freedom >= FREEDOM_MIN).map(|fit| (fit, terms)).or_else(|| {
-        let fit = with_terms(starts, &mains)?;
-        (!mains.is_empty()).then_some((fit, mains))
+    Some(Effects {
+        cell: cell.map(str::to_owned),
+        metric,
+        mean,
+        confidence,
+        effects,
+        reason,
+        used: starts.len(),
+        excluded,
     })
 }
 
-/// Terms stand in the last columns, each from −½ to ½, so that a coefficient is the difference between with and without.
+/// The last columns of the model, after the blocks: factors, then pairs.
+type Terms = Vec<Vec<usize>>;
+
+/// Fits the model with all pairs of factors if there are enough starts, else without pairs. A
+/// factor that was in all starts, or in none, has no column.
+fn fit(starts: &[Start<'_>], factors: usize) -> Option<(Fit, Terms)> {
+    let varies = |factor: &usize| {
+        starts.iter().any(|s| s.has[*factor]) && starts.iter().any(|s| !s.has[*factor])
+    };
+    let alone: Vec<usize> = (0..factors).filter(varies).collect();
+    let mut terms: Terms = alone.iter().map(|factor| vec![*factor]).collect();
+    let mains = terms.clone();
+    terms.extend(
+        alone.iter().enumerate().flat_map(|(at, a)| alone[at + 1..].iter().map(|b| vec![*a, *b])),
+    );
+    with_terms(starts, &terms)
+        .filter(|fit| fit.degrees_of_freedom >= FREEDOM_MIN)
+        .map(|fit| (fit, terms))
+        .or_else(|| {
+            let fit = with_terms(starts, &mains)?;
+            (!mains.is_empty()).then_some((fit, mains))
+        })
+}
+
+/// Fits a model with these terms. Each term is −½ or ½, so that its coefficient is the difference
+/// between with and without.
 fn with_terms(starts: &[Start<'_>], terms: &Terms) -> Option<Fit> {
     let mut blocks: Vec<u32> = starts.iter().map(|s| s.block).collect();
     blocks.sort_unstable();
@@ -98,14 +132,17 @@ fn with_terms(starts: &[Start<'_>], terms: &Terms) -> Option<Fit> {
     let row = |start: &Start<'_>| -> Vec<f64> {
         let sign = |factor: &usize| if start.has[*factor] { 1.0 } else { -1.0 };
         let of_blocks = blocks.iter().map(|block| f64::from(*block == start.block));
-        of_blocks.chain(terms.iter().map(|term| term.iter().map(sign).product::<f64>() / 2.0)).collect()
+        of_blocks
+            .chain(terms.iter().map(|term| term.iter().map(sign).product::<f64>() / 2.0))
+            .collect()
     };
     let rows: Vec<Vec<f64>> = starts.iter().map(row).collect();
     least_squares(&rows, &starts.iter().map(|s| s.value).collect::<Vec<_>>())
 }
 
-/// All factors, and those pairs whose effect is beyond chance among all pairs.
-fn told(fit: &Fit, terms: &Terms, names: &[&str], confidence: f64) -> Vec<Effect> {
+/// Returns the effects of all factors, and of the pairs that chance does not explain among all
+/// pairs.
+fn reported(fit: &Fit, terms: &Terms, names: &[&str], confidence: f64) -> Vec<Effect> {
     let first = fit.coefficients.len() - terms.len();
     let half = student_t(confidence, fit.degrees_of_freedom);
     let p: Vec<f64> = (first..fit.coefficients.len()).map(|at| fit.p(at)).collect();

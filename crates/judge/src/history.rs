@@ -1,21 +1,26 @@
-//! Where a metric changed from one record to the next.
+//! Where a metric changed over the records of one experiment.
+//!
+//! E-divisive (`stats::e_divisive`) finds the points at which a series moves to another level.
+//! Changes within the margin are dropped. Start with [`histories`].
 
-use model::history::{Chapter, History, Point, Turn};
-use model::judgement::Verdict;
+use record::history::{ChangePoint, Chapter, History, Point};
+use record::judgement::Verdict;
 use stats::{e_divisive, median};
 
-/// The newest records of an experiment that are looked at.
+/// How many of the newest records of an experiment are compared.
 pub const MOST_RECORDS: usize = 120;
-/// Fewer records in a row are no level of their own: two odd days are none.
+/// Fewer records in a row than this are outliers, not a level.
 const SHORTEST: usize = 3;
-/// A change is told that chance shows in one of a hundred series without any: there are many metrics to look at.
+/// P-value of a change. Small, because there are many metrics to test.
 const LEVEL: f64 = 0.01;
 const PERMUTATIONS: u32 = 999;
 const SEED: u64 = 1;
 
-/// Every metric of every contender in every cell over records of one experiment, in the order of their first verdict; a
-/// record that has no value of it is passed over. Changes are found by E-divisive (`stats::e_divisive`), between logarithms
-/// where values are ratios or cannot be zero; those within the margin of the newest record make no difference that matters.
+/// Returns every metric of every contender in every cell over the records of one experiment, in the
+/// order of their first verdict.
+///
+/// A record without a value is skipped. Changes are found between logarithms if values are ratios
+/// or cannot be zero. The margin is that of the newest record.
 pub fn histories(chapters: &[Chapter<'_>]) -> Vec<History> {
     let mut ordered: Vec<&Chapter<'_>> = chapters.iter().collect();
     ordered.sort_by(|a, b| a.recorded_at.cmp(b.recorded_at).then_with(|| a.record.cmp(b.record)));
@@ -24,11 +29,12 @@ pub fn histories(chapters: &[Chapter<'_>]) -> Vec<History> {
     let mut machines = Vec::new();
     for chapter in newest {
         for verdict in chapter.verdicts.iter().filter(|v| compared(v).is_some()) {
-            let known = all.iter().position(|history| is_of(history, verdict)).unwrap_or_else(|| {
-                all.push(begun(verdict));
-                machines.push(chapter.machine);
-                all.len() - 1
-            });
+            let known =
+                all.iter().position(|history| is_of(history, verdict)).unwrap_or_else(|| {
+                    all.push(begun(verdict));
+                    machines.push(chapter.machine);
+                    all.len() - 1
+                });
             let point = Point {
                 record: chapter.record.to_owned(),
                 recorded_at: chapter.recorded_at.to_owned(),
@@ -42,8 +48,11 @@ pub fn histories(chapters: &[Chapter<'_>]) -> Vec<History> {
     for history in &mut all {
         let is_logarithmic = !history.metric.describe().by_difference;
         let margin = history.points.last().map_or(0.0, |p| p.verdict.margin).max(0.0);
-        let column = |of: fn(&Verdict) -> Option<f64>| history.points.iter().map(|p| of(&p.verdict)).collect::<Vec<_>>();
-        let (compared, values, baseline_values) = (column(compared), column(|v| v.value), column(|v| v.baseline_value));
+        let column = |of: fn(&Verdict) -> Option<f64>| {
+            history.points.iter().map(|p| of(&p.verdict)).collect::<Vec<_>>()
+        };
+        let (compared, values, baseline_values) =
+            (column(compared), column(|v| v.value), column(|v| v.baseline_value));
         history.compared = turns(&compared, is_logarithmic, margin);
         history.values = turns(&values, is_logarithmic, margin);
         history.baseline_values = turns(&baseline_values, is_logarithmic, margin);
@@ -51,7 +60,7 @@ pub fn histories(chapters: &[Chapter<'_>]) -> Vec<History> {
     all
 }
 
-/// What is compared: the ratio, or of a metric that can be zero the difference.
+/// Returns the ratio, or the difference for a metric that can be zero.
 fn compared(verdict: &Verdict) -> Option<f64> {
     verdict.ratio.or(verdict.difference).filter(|value| value.is_finite())
 }
@@ -76,29 +85,38 @@ fn begun(verdict: &Verdict) -> History {
     }
 }
 
-/// Where a column changes its level by more than the margin; a value that is missing is passed over.
-fn turns(column: &[Option<f64>], is_logarithmic: bool, margin: f64) -> Vec<Turn> {
+/// Finds where a column changes its level by more than the margin. Missing values are skipped.
+fn turns(column: &[Option<f64>], is_logarithmic: bool, margin: f64) -> Vec<ChangePoint> {
     let is_fit = |value: f64| value.is_finite() && (!is_logarithmic || value > 0.0);
-    let (places, values): (Vec<usize>, Vec<f64>) =
-        column.iter().enumerate().filter_map(|(at, value)| Some((at, value.filter(|v| is_fit(*v))?))).unzip();
-    let series: Vec<f64> = values.iter().map(|v| if is_logarithmic { v.ln() } else { *v }).collect();
+    let (places, values): (Vec<usize>, Vec<f64>) = column
+        .iter()
+        .enumerate()
+        .filter_map(|(at, value)| Some((at, value.filter(|v| is_fit(*v))?)))
+        .unzip();
+    let series: Vec<f64> =
+        values.iter().map(|v| if is_logarithmic { v.ln() } else { *v }).collect();
     let mut changes = e_divisive(&series, SHORTEST, LEVEL, PERMUTATIONS, SEED).unwrap_or_default();
     let reach = if is_logarithmic { (1.0 + margin).ln() } else { 100.0 * margin };
     loop {
         let levels = levels(&series, &changes);
         let steps = levels.windows(2).map(|pair| (pair[1] - pair[0]).abs()).enumerate();
-        // The least first: without it, those beside it may be more.
+        // Drop the smallest step first: without it, its neighbours may be larger.
         match steps.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, step)| *step <= reach) {
             Some((least, _)) => changes.remove(least),
             None => break,
         };
     }
     let levels = levels(&values, &changes);
-    let turn = |(change, pair): (&stats::Change, &[f64])| Turn { at: places[change.at], before: pair[0], after: pair[1], p: change.p };
+    let turn = |(change, pair): (&stats::Change, &[f64])| ChangePoint {
+        at: places[change.at],
+        before: pair[0],
+        after: pair[1],
+        p: change.p,
+    };
     changes.iter().zip(levels.windows(2)).map(turn).collect()
 }
 
-/// The medians between changes.
+/// Returns the medians between changes.
 fn levels(series: &[f64], changes: &[stats::Change]) -> Vec<f64> {
     let begins = std::iter::once(0).chain(changes.iter().map(|c| c.at));
     let ends = changes.iter().map(|c| c.at).chain([series.len()]);

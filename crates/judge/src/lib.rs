@@ -1,92 +1,81 @@
-//! From a record to verdicts. Runs nothing, reads nothing but the record.
+//! From a record to faults and verdicts. It runs nothing, and reads nothing but the record.
 //!
-//! The rule stands in METHOD.md: per metric, cell and contender, the blocks'
-//! log-ratios to the baseline, an interval that holds two others, and a margin.
+//! Start with [`judge`]. First `soundness` finds faults in the readings. Then `verdict` compares
+//! contenders metric by metric with the `rule`, which docs/method/verdict.md explains. Claims,
+//! sweeps, factors and symptoms build on the same values (`readings`). `audit` is separate: it
+//! checks published tables for impossible or inconsistent figures.
 
 pub mod audit;
 mod capacities;
 mod claims;
+mod durability;
 mod effects;
+mod external_generators;
 pub mod history;
-mod itself;
-mod keeping;
+mod judged;
+mod load_shortfall;
 pub mod looks;
-mod offered;
-mod pilot;
+mod planning;
 mod ranking;
+mod readings;
+mod repetitions;
+mod restraint;
 pub mod rule;
+mod self_comparison;
 pub mod soundness;
 mod summary;
 mod sweeps;
 mod symptoms;
-mod turns;
 mod verdict;
-mod witnesses;
 
-pub use soundness::spoils;
-pub use verdict::value;
+pub use readings::value;
+pub use soundness::{exclusion, invalidates, measurement};
 
-use model::judgement::{Excluded, Judgement, SCHEMA};
-use model::record::{Measurement, Record, Trial};
+use judged::Judged;
+use record::Record;
+use record::judgement::{Excluded, Judgement, Outcome, SCHEMA};
+use soundness::Faults;
 use std::borrow::Cow;
 use verdict::Judge;
 
-/// Why a trial is left out of every verdict; `None` when it is used.
-pub fn exclusion(trial: &Trial) -> Option<String> {
-    if let Some(failure) = &trial.failure
-        && failure.stage != "stop"
-    {
-        return Some(format!("{} ({})", failure.cause, failure.stage));
-    }
-    trial.faults.iter().find(|f| soundness::spoils_all(&f.kind)).map(|fault| format!("{}: {}", fault.kind, fault.evidence))
-}
-
-/// The measurement of a cell in a trial.
-pub fn measurement<'t>(trial: &'t Trial, cell: &str) -> Option<&'t Measurement> {
-    trial.measurements.iter().find(|m| m.cell == cell)
-}
-
-/// The record with every fault in it: those that stand in it, and those that its readings show.
+/// Returns the record with all its faults: recorded ones, and those that its readings show.
 pub fn with_faults(record: &Record) -> Cow<'_, Record> {
-    soundness::Faults::of(record).within(record)
+    Faults::of_record(record).within(record)
+}
+
+/// Returns whether every primary metric of every contender is settled
+/// ([`spec::metric::Metric::is_primary`]). A metric without an estimate counts as settled, because
+/// more blocks would not give one: the contender failed, or nothing was measured.
+pub fn is_settled(record: &Record) -> bool {
+    let record = &*with_faults(record);
+    let verdicts = Judge::new(record).primary_verdicts();
+    let is_settled =
+        |judged: &Judged| judged.verdict.outcome != Outcome::Undecided || judged.p.is_none();
+    !verdicts.is_empty() && verdicts.iter().all(is_settled)
 }
 
 /// Judges a record.
 pub fn judge(record: &Record) -> Judgement {
-    let found = soundness::Faults::of(record);
+    let found = Faults::of_record(record);
     let mut faults = found.list(record);
-    faults.extend(keeping::faults(record));
-    // From here on the record holds every fault, so that whoever asks it sees them all.
+    faults.extend(durability::durability_faults(record));
+    // From here on the record holds every fault.
     let record = &*found.within(record);
     let experiment = &record.header.experiment;
     let mut judge = Judge::new(record);
-    let mut judged = judge.all();
-    let mut excluded = Vec::new();
-    for trial in &record.trials {
-        if let Some(reason) = exclusion(trial) {
-            excluded.push(Excluded { contender: trial.contender.clone(), block: trial.block, reason });
-        }
-    }
+    let mut judged = judge.all_verdicts();
     let noise = ranking::noise(record, &judged);
     ranking::correct_twins(&mut judged, experiment.design.confidence);
     let differing = ranking::differing(&judged);
     faults.extend(differing.iter().map(ranking::aa_differs));
-    let mut effects = effects::all(record);
-    let unsound = ranking::unsound(record, &judged, &differing).or_else(|| effects::unsound(record, &effects));
+    let effects = effects::all_effects(record);
+    let unsound = ranking::unsound(record, &judged, &differing)
+        .or_else(|| effects::unsound(record, &effects));
     judge.differs = ranking::places(&differing);
-    judge.unsound = unsound.clone().unwrap_or_default();
     judged.iter_mut().for_each(|j| judge.restrain(j));
-    if !judge.unsound.is_empty() {
-        effects.iter_mut().for_each(|e| {
-            e.effects.clear();
-            e.reason = format!("the run is unsound: {}", judge.unsound);
-        });
-    }
-    let claims = claims::all(&judge, &judged);
-    let sweeps = sweeps::all(&judge, &judged);
-    let checks = soundness::checks(record, &faults, noise.len());
-    let failed_trial = record.trials.iter().any(|t| t.failure.is_some());
-    let failed_contender = record.dropped().next().is_some() || record.header.skipped.iter().any(|s| s.failed);
+    let claims = claims::judge_claims(&judge, &judged);
+    let sweeps = sweeps::all_sweeps(&judge, &judged);
+    let checks = soundness::list_checks(record, &faults, noise.len());
     Judgement {
         schema: SCHEMA.into(),
         record: record.header.id.clone(),
@@ -97,26 +86,48 @@ pub fn judge(record: &Record) -> Judgement {
         baseline: experiment.baseline.clone(),
         verdicts: judged.into_iter().map(|j| j.verdict).collect(),
         claims,
-        excluded,
+        excluded: excluded_trials(record),
         disqualified: judge.disqualified.clone(),
-        made_again: record.trials.iter().map(|t| t.robbed.len() as u32).sum(),
+        made_again: record.trials.iter().map(|t| t.stolen.len() as u32).sum(),
         faults,
         checks,
         rows: summary::rows(record),
         databases: summary::databases(record),
-        offered: offered::all(record),
+        offered: load_shortfall::list_shortfalls(record),
         curves: summary::curves(record),
         sweeps,
-        capacities: capacities::all(record),
-        witnesses: witnesses::all(record),
+        capacities: capacities::all_capacities(record),
+        external_generators: external_generators::compare_generators(record),
         effects,
         starts: summary::starts(record),
         warmups: summary::warmups(record),
+        incomplete: is_incomplete(record, &judge),
         looks: judge.looks.all,
         noise,
-        symptoms: symptoms::all(record),
+        symptoms: symptoms::find_symptoms(record),
         audit: record.header.article.as_ref().map(audit::audit),
         unsound: unsound.is_some(),
-        incomplete: !judge.disqualified.is_empty() || failed_trial || failed_contender || !record.missing().is_empty(),
     }
+}
+
+/// Lists the trials that are excluded from every verdict, with the reason.
+fn excluded_trials(record: &Record) -> Vec<Excluded> {
+    let excluded = record.trials.iter().filter_map(|trial| {
+        Some(Excluded {
+            contender: trial.contender.clone(),
+            block: trial.block,
+            reason: exclusion(trial)?,
+        })
+    });
+    excluded.collect()
+}
+
+/// Returns whether something that was planned is missing: a trial or a contender that failed, a
+/// disqualified contender, or blocks that did not run.
+fn is_incomplete(record: &Record, judge: &Judge<'_>) -> bool {
+    !judge.disqualified.is_empty()
+        || record.trials.iter().any(|t| t.failure.is_some())
+        || record.dropped().next().is_some()
+        || record.header.skipped.iter().any(|s| s.failed)
+        || !record.missing().is_empty()
 }

@@ -1,21 +1,22 @@
-//! What a load tester's table and a latency curve show, pooled over trials.
-//! Nothing is decided by these: verdicts compare trial with trial.
+//! Figures for tables and charts, pooled over trials: what a load tester would print.
+//!
+//! They decide nothing: verdicts compare trials block by block.
 
-use crate::{exclusion, measurement};
-use model::database::Used;
-use model::judgement::{Curve, DatabaseUse, Row, StartUp, WarmUp};
-use model::name::ContenderName;
-use model::record::{Measurement, Record, Trial, WarmUpWindow, Warmup};
+use crate::soundness::{measurement, used_trials};
+use record::database::DatabaseUsage;
+use record::judgement::{Curve, DatabaseUse, Row, StartUp, WarmUp};
+use record::{Measurement, Record, Trial, WarmUpWindow, Warmup};
+use spec::name::ContenderName;
 use stats::{Histogram, mean, median, smallest_sample, supported_quantiles};
 use std::collections::BTreeMap;
 
-/// Every used measurement of a cell and contender, for each pair that has one.
+/// Lists the used measurements of each cell and contender that have some.
 fn groups(record: &Record) -> impl Iterator<Item = (&str, &ContenderName, Vec<&Measurement>)> {
     let names = move || record.header.contenders.iter().map(|p| &p.name);
     record.header.experiment.cells.iter().flat_map(move |cell| {
         names().filter_map(move |name| {
-            let trials = record.trials.iter().filter(|t| t.contender == *name && exclusion(t).is_none());
-            let found: Vec<&Measurement> = trials.filter_map(|t| measurement(t, &cell.name)).collect();
+            let found: Vec<&Measurement> =
+                used_trials(record, name).filter_map(|t| measurement(t, &cell.name)).collect();
             (!found.is_empty()).then_some((cell.name.as_str(), name, found))
         })
     })
@@ -27,18 +28,27 @@ fn pooled(measurements: &[&Measurement]) -> Histogram {
     all
 }
 
+/// Returns a row for each cell and contender, as a load tester prints it.
 pub(crate) fn rows(record: &Record) -> Vec<Row> {
     groups(record)
         .map(|(cell, contender, all)| {
             let times = pooled(&all);
             let ms = |ns: f64| ns / 1e6;
-            let quantile = |q: f64| (times.len() >= smallest_sample(q)).then(|| ms(times.quantile_ns(q) as f64));
-            let average = |of: &dyn Fn(&Measurement) -> f64| mean(&all.iter().map(|m| of(m)).collect::<Vec<_>>()).unwrap_or(0.0);
+            let quantile = |q: f64| {
+                (times.len() >= smallest_sample(q)).then(|| ms(times.quantile_ns(q) as f64))
+            };
+            let average = |of: &dyn Fn(&Measurement) -> f64| {
+                mean(&all.iter().map(|m| of(m)).collect::<Vec<_>>()).unwrap_or(0.0)
+            };
             let sum = |of: &dyn Fn(&Measurement) -> u64| all.iter().map(|m| of(m)).sum::<u64>();
             let seconds = |m: &Measurement| m.duration_ns as f64 / 1e9;
             let correct = sum(&|m| m.counts.correct);
             let mut errors: Vec<(String, u64)> = Vec::new();
-            for (kind, count) in all.iter().flat_map(|m| m.counts.parts()).filter(|(kind, n)| *kind != "correct" && *n > 0) {
+            for (kind, count) in all
+                .iter()
+                .flat_map(|m| m.counts.parts())
+                .filter(|(kind, n)| *kind != "correct" && *n > 0)
+            {
                 match errors.iter_mut().find(|(k, _)| k == kind) {
                     Some((_, total)) => *total += count,
                     None => errors.push((kind.to_owned(), count)),
@@ -48,7 +58,7 @@ pub(crate) fn rows(record: &Record) -> Vec<Row> {
                 cell: cell.to_owned(),
                 contender: contender.clone(),
                 samples: correct,
-                deviation_ms: ms(times.deviation_ns()),
+                standard_deviation_ms: ms(times.deviation_ns()),
                 throughput_per_s: average(&|m| m.throughput_per_s()),
                 average_ms: ms(times.mean_ns()),
                 min_ms: ms(times.min_ns() as f64),
@@ -62,18 +72,23 @@ pub(crate) fn rows(record: &Record) -> Vec<Row> {
                 cpu_us_per_request: (correct > 0 && all.iter().all(|m| m.usage.is_known()))
                     .then(|| sum(&|m| m.usage.cpu_ns) as f64 / 1e3 / correct as f64),
                 threads: all.iter().map(|m| m.usage.threads_max).max().unwrap_or(0),
-                memory_mb: all.iter().map(|m| m.usage.rss_max_bytes).max().unwrap_or(0) as f64 / 1e6,
+                memory_mb: all.iter().map(|m| m.usage.rss_max_bytes).max().unwrap_or(0) as f64
+                    / 1e6,
                 errors,
             }
         })
         .collect()
 }
 
-/// What the database used: nothing of it decides.
+/// Returns what the database used.
 pub(crate) fn databases(record: &Record) -> Vec<DatabaseUse> {
     let used = groups(record).filter_map(|(cell, contender, all)| {
-        let used: Vec<(&Used, u64)> = all.iter().filter_map(|m| Some((m.database.as_ref()?, m.counts.correct))).collect();
-        let shares: Vec<f64> = used.iter().map(|(used, _)| 100.0 * used.cpu_ns as f64 / used.wall_ns.max(1) as f64).collect();
+        let used: Vec<(&DatabaseUsage, u64)> =
+            all.iter().filter_map(|m| Some((m.database.as_ref()?, m.counts.correct))).collect();
+        let shares: Vec<f64> = used
+            .iter()
+            .map(|(used, _)| 100.0 * used.cpu_ns as f64 / used.wall_ns.max(1) as f64)
+            .collect();
         let correct: u64 = used.iter().map(|(_, correct)| correct).sum();
         let cpu_ns: u64 = used.iter().map(|(used, _)| used.cpu_ns).sum();
         Some(DatabaseUse {
@@ -88,7 +103,7 @@ pub(crate) fn databases(record: &Record) -> Vec<DatabaseUse> {
     used.collect()
 }
 
-/// Quantiles of a curve: even on the axis of 1/(1 − q), from 0 to five nines.
+/// Returns the quantiles of a curve: evenly spaced on the axis of 1/(1 − q), from 0 to five nines.
 fn curve_quantiles() -> Vec<f64> {
     (0..=100).map(|step| 1.0 - 10f64.powf(-f64::from(step) / 20.0)).collect()
 }
@@ -98,15 +113,26 @@ pub(crate) fn curves(record: &Record) -> Vec<Curve> {
     groups(record)
         .map(|(cell, contender, all)| {
             let times = pooled(&all);
-            let points = supported_quantiles(times.len(), &quantiles).map(|q| (q, times.quantile_ns(q) as f64 / 1e6)).collect();
-            Curve { cell: cell.to_owned(), contender: contender.clone(), points, samples: times.len() }
+            let points = supported_quantiles(times.len(), &quantiles)
+                .map(|q| (q, times.quantile_ns(q) as f64 / 1e6))
+                .collect();
+            Curve {
+                cell: cell.to_owned(),
+                contender: contender.clone(),
+                points,
+                samples: times.len(),
+            }
         })
         .collect()
 }
 
 pub(crate) fn starts(record: &Record) -> Vec<StartUp> {
     let of = |name: &ContenderName| {
-        let ready = record.trials.iter().filter(|t: &&Trial| t.contender == *name).filter_map(|t| t.ready_after_ns);
+        let ready = record
+            .trials
+            .iter()
+            .filter(|t: &&Trial| t.contender == *name)
+            .filter_map(|t| t.ready_after_ns);
         let ms: Vec<f64> = ready.map(|ns| ns as f64 / 1e6).collect();
         Some(StartUp {
             contender: name.clone(),
@@ -123,10 +149,17 @@ pub(crate) fn warmups(record: &Record) -> Vec<WarmUp> {
 }
 
 fn warmup(record: &Record, name: &ContenderName) -> Option<WarmUp> {
-    let all: Vec<&Warmup> = record.trials.iter().filter(|t| t.contender == *name).filter_map(|t| t.warmup.as_ref()).collect();
+    let all: Vec<&Warmup> = record
+        .trials
+        .iter()
+        .filter(|t| t.contender == *name)
+        .filter_map(|t| t.warmup.as_ref())
+        .collect();
     let mut classes = BTreeMap::new();
     all.iter().for_each(|w| *classes.entry(w.class).or_insert(0) += 1);
-    let typical = |of: &dyn Fn(&Warmup) -> Option<f64>| median(&all.iter().filter_map(|w| of(w)).collect::<Vec<_>>());
+    let typical = |of: &dyn Fn(&Warmup) -> Option<f64>| {
+        median(&all.iter().filter_map(|w| of(w)).collect::<Vec<_>>())
+    };
     (!all.is_empty()).then(|| WarmUp {
         contender: name.clone(),
         classes: classes.into_iter().collect(),
@@ -137,18 +170,19 @@ fn warmup(record: &Record, name: &ContenderName) -> Option<WarmUp> {
     })
 }
 
-/// CPU for a right answer in the first second of load, in microseconds.
+/// Returns the CPU time per correct response in the first second of load, in microseconds.
 pub(crate) fn cold_cpu_us(warmup: &Warmup) -> Option<f64> {
     cpu_us(warmup.windows.iter().take(1))
 }
 
-/// The same in the steady state, where one was found.
+/// Returns the same in the steady state, if one was found.
 pub(crate) fn steady_cpu_us(warmup: &Warmup) -> Option<f64> {
     let since = warmup.steady_after_ns?;
     cpu_us(warmup.windows.iter().filter(|window| window.at_ns >= since))
 }
 
 fn cpu_us<'w>(windows: impl Iterator<Item = &'w WarmUpWindow>) -> Option<f64> {
-    let (correct, cpu_ns) = windows.fold((0, 0), |(correct, cpu_ns), w| (correct + w.correct, cpu_ns + w.cpu_ns));
+    let (correct, cpu_ns) =
+        windows.fold((0, 0), |(correct, cpu_ns), w| (correct + w.correct, cpu_ns + w.cpu_ns));
     (correct > 0 && cpu_ns > 0).then(|| cpu_ns as f64 / 1e3 / correct as f64)
 }

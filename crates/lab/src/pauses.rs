@@ -1,25 +1,27 @@
-//! What a garbage collector says of itself in a contender's log, where a variant lets it:
-//! a JVM's unified log (`-Xlog:gc,safepoint:stdout:timenanos`), Go's `GODEBUG=gctrace=1`.
+//! Reads the pauses of a garbage collector from a contender's log.
+//!
+//! A variant must switch the log on: `-Xlog:gc,safepoint:stdout:timenanos` for a JVM, or
+//! `GODEBUG=gctrace=1` for Go. Start with [`pauses_in_log`].
 
-use model::record::Pause;
+use record::Pause;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// So much of a log is read, at most, from its end.
+/// Maximum number of bytes to read, from the end of a log.
 const READ_MAX: u64 = 16 << 20;
-/// So many pauses are kept, the longest.
+/// Maximum number of pauses to keep: the longest.
 const PAUSES_MAX: usize = 2_000;
-/// Shorter ones are nobody's latency.
+/// Shorter pauses do not matter for any latency.
 const SHORTEST_NS: u64 = 50_000;
-/// What is longer, or later, is no pause but a misunderstanding: eleven days.
+/// A longer or later pause is a parse error: eleven days.
 const LONGEST_NS: f64 = 1e15;
-/// Names are cut there.
+/// Maximum length of a pause's name.
 const KIND_MAX: usize = 64;
 
-/// The pauses that a log tells of, in order of their beginning; none where it tells of none. `started_ns` is when
-/// the process was started (CLOCK_MONOTONIC).
-pub(crate) fn of_log(path: &Path, started_ns: u64) -> Vec<Pause> {
+/// Reads the pauses in a log, ordered by their beginning. `started_ns` is when the process was
+/// started (CLOCK_MONOTONIC).
+pub(crate) fn pauses_in_log(path: &Path, started_ns: u64) -> Vec<Pause> {
     let mut bytes = Vec::new();
     if let Ok(mut file) = File::open(path) {
         let length = file.metadata().map(|m| m.len()).unwrap_or(0);
@@ -52,7 +54,7 @@ fn keep_longest(pauses: &mut Vec<Pause>) {
     pauses.truncate(PAUSES_MAX);
 }
 
-/// `12.5` of a unit that is so many nanoseconds.
+/// Parses `12.5` of a unit of this many nanoseconds.
 fn nanoseconds(number: &str, unit: f64) -> Option<u64> {
     let value = number.parse::<f64>().ok()? * unit;
     (0.0..=LONGEST_NS).contains(&value).then_some(value.round() as u64)
@@ -62,8 +64,8 @@ fn kind(text: &str) -> String {
     text.chars().take(KIND_MAX).collect()
 }
 
-/// `1 @0.012s 2%: 0.026+0.39+0.10 ms clock, ...`: the world stops, is marked while the program runs on with what
-/// processor is left, and stops again.
+/// Parses `1 @0.012s 2%: 0.026+0.39+0.10 ms clock, ...` of Go: a pause, a concurrent phase, and
+/// another pause.
 fn go(cycle: &str) -> Option<[Pause; 3]> {
     let (number, rest) = cycle.split_once(" @")?;
     number.parse::<u64>().ok()?;
@@ -81,33 +83,38 @@ fn go(cycle: &str) -> Option<[Pause; 3]> {
     Some([next("sweep termination")?, next("concurrent mark")?, next("mark termination")?])
 }
 
-/// `[12.345s][info][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 24M->3M(256M) 2.345ms`, and
-/// `[...][safepoint] Safepoint "ICBufferFull", ..., Total: 2099584 ns`; each is written when the pause is over.
+/// Parses `[12.345s][info][gc] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 24M->3M(256M)
+/// 2.345ms` and `[...][safepoint] Safepoint "ICBufferFull", ..., Total: 2099584 ns` of a JVM. It
+/// writes each line when the pause is over.
 fn jvm(line: &str, started_ns: u64) -> Option<Pause> {
     let (decorations, text) = decorations(line)?;
-    let (duration_ns, kind) = if let Some((_, pause)) = text.strip_prefix("GC(").and_then(|rest| rest.split_once(") ")) {
-        let (what, duration) = pause.strip_prefix("Pause ")?.rsplit_once(' ')?;
-        let name = what.split_once(" (").map_or(what, |(name, _)| name);
-        (nanoseconds(duration.strip_suffix("ms")?, 1e6)?, kind(&format!("Pause {name}")))
-    } else {
-        let (name, rest) = text.strip_prefix("Safepoint \"")?.split_once('"')?;
-        let (_, total) = rest.rsplit_once("Total: ")?;
-        let total = total.split_once(" ns").map_or(total, |(total, _)| total);
-        (nanoseconds(total.trim(), 1.0)?, kind(&format!("safepoint {name}")))
-    };
-    let ended_ns = decorations.split("][").find_map(|decoration| after_start(decoration.trim(), started_ns))?;
+    let (duration_ns, kind) =
+        if let Some((_, pause)) = text.strip_prefix("GC(").and_then(|rest| rest.split_once(") ")) {
+            let (what, duration) = pause.strip_prefix("Pause ")?.rsplit_once(' ')?;
+            let name = what.split_once(" (").map_or(what, |(name, _)| name);
+            (nanoseconds(duration.strip_suffix("ms")?, 1e6)?, kind(&format!("Pause {name}")))
+        } else {
+            let (name, rest) = text.strip_prefix("Safepoint \"")?.split_once('"')?;
+            let (_, total) = rest.rsplit_once("Total: ")?;
+            let total = total.split_once(" ns").map_or(total, |(total, _)| total);
+            (nanoseconds(total.trim(), 1.0)?, kind(&format!("safepoint {name}")))
+        };
+    let ended_ns = decorations
+        .split("][")
+        .find_map(|decoration| after_start(decoration.trim(), started_ns))?;
     Some(Pause { at_ns: ended_ns.saturating_sub(duration_ns), duration_ns, kind })
 }
 
-/// The decorations of a line without the outer brackets, and what follows them.
+/// Splits a line into its decorations, without the outer brackets, and the text after them.
 fn decorations(line: &str) -> Option<(&str, &str)> {
     let inner = line.strip_prefix('[')?;
     let end = inner.find("] ")?;
     Some((&inner[..end], inner[end + 2..].trim_start()))
 }
 
-/// The instant that a decoration tells, from the start of the process: `12.345s`, `12345ms` and `12345ns` since then, or,
-/// as `timenanos` has it, nanoseconds of the very clock that `started_ns` was read from.
+/// Parses the time in a decoration, since the start of the process. `12.345s`, `12345ms` and
+/// `12345ns` count from there. With `timenanos`, nanoseconds are those of the clock of
+/// `started_ns`.
 fn after_start(decoration: &str, started_ns: u64) -> Option<u64> {
     if let Some(number) = decoration.strip_suffix("ns") {
         let ns = number.parse::<u64>().ok()?;
@@ -126,11 +133,14 @@ mod tests {
     use proptest::prelude::*;
 
     fn pauses(log: &str) -> Vec<(u64, u64, String)> {
-        parse(log.as_bytes(), 5_000_000_000).into_iter().map(|p| (p.at_ns, p.duration_ns, p.kind)).collect()
+        parse(log.as_bytes(), 5_000_000_000)
+            .into_iter()
+            .map(|p| (p.at_ns, p.duration_ns, p.kind))
+            .collect()
     }
 
     #[test]
-    fn a_jvm_tells_of_collections_and_safepoints() {
+    fn pauses_of_a_jvm_are_collections_and_safepoints() {
         let log = "[0.005s][info][gc] Using G1\n\
             [2.000s][info][gc,start    ] GC(3) Pause Young (Normal) (G1 Evacuation Pause)\n\
             [2.010s][info][gc          ] GC(3) Pause Young (Normal) (G1 Evacuation Pause) 24M->3M(256M) 10.000ms\n\
@@ -148,9 +158,8 @@ mod tests {
     }
 
     #[test]
-    fn go_tells_of_three_parts_of_each_cycle() {
-        let log =
-            "gc 1 @1.500s 2%: 0.060+30+0.10 ms clock, 0.05+0.1/0.3/0.5+0.2 ms cpu, 4->4->0 MB, 5 MB goal, 0 MB stacks, 0 MB globals, 2 P\n";
+    fn pauses_of_go_are_three_parts_of_each_cycle() {
+        let log = "gc 1 @1.500s 2%: 0.060+30+0.10 ms clock, 0.05+0.1/0.3/0.5+0.2 ms cpu, 4->4->0 MB, 5 MB goal, 0 MB stacks, 0 MB globals, 2 P\n";
         let expected = [
             (1_500_000_000, 60_000, "sweep termination".into()),
             (1_500_060_000, 30_000_000, "concurrent mark".into()),
@@ -160,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_it_is_nothing() {
+    fn lines_in_another_form_are_ignored() {
         for line in [
             "gc ",
             "gc 1 @",
@@ -186,21 +195,26 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_are_kept() {
-        let log: String = (0..3 * PAUSES_MAX).map(|i| format!("[{i}s] GC({i}) Pause Young (x) {i}ms\n")).collect();
+    fn only_the_longest_pauses_are_kept() {
+        let log: String = (0..3 * PAUSES_MAX)
+            .map(|i| format!("[{i}s] GC({i}) Pause Young (x) {i}ms\n"))
+            .collect();
         let found = parse(log.as_bytes(), 0);
         assert_eq!(found.len(), PAUSES_MAX);
-        assert!(found.iter().all(|p| p.duration_ns >= 2 * PAUSES_MAX as u64 * 1_000_000) && found.is_sorted_by_key(|p| p.at_ns));
+        assert!(
+            found.iter().all(|p| p.duration_ns >= 2 * PAUSES_MAX as u64 * 1_000_000)
+                && found.is_sorted_by_key(|p| p.at_ns)
+        );
     }
 
     proptest! {
         #[test]
-        fn hostile_bytes_neither_panic_nor_take_memory(bytes in prop::collection::vec(any::<u8>(), 0..2_000), started in any::<u64>()) {
+        fn random_bytes_neither_panic_nor_take_memory(bytes in prop::collection::vec(any::<u8>(), 0..2_000), started in any::<u64>()) {
             prop_assert!(parse(&bytes, started).len() <= PAUSES_MAX);
         }
 
         #[test]
-        fn lines_made_of_the_right_words_in_any_order_neither_panic_nor_grow(
+        fn valid_words_in_any_order_neither_panic_nor_grow(
             words in prop::collection::vec(prop::sample::select(vec![
                 "[", "]", "] ", "][", "1.5s", "18446744073709551615ns", "-3ms", "GC(", ") ", "Pause ", "Young ", "(", "ms", "gc ", " @", "s ", "%: ", "+",
                 " ms clock", "1e308", "Safepoint \"", "\"", "Total: ", " ns", "\n", "é", "0.001",
@@ -213,7 +227,7 @@ mod tests {
         }
 
         #[test]
-        fn what_a_jvm_prints_is_read_back(at_ms in 1_000u64..1_000_000, us in 100u64..900_000, name in "[A-Z][a-z]{1,10}") {
+        fn pause_printed_by_a_jvm_is_read_back(at_ms in 1_000u64..1_000_000, us in 100u64..900_000, name in "[A-Z][a-z]{1,10}") {
             let log = format!("[{}.{:03}s][info][gc] GC(7) Pause {name} (Cause) 9M->1M(9M) {}.{:03}ms\n", at_ms / 1000, at_ms % 1000, us / 1000, us % 1000);
             let found = parse(log.as_bytes(), u64::MAX);
             prop_assert_eq!(found.len(), 1);

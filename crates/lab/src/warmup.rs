@@ -1,91 +1,144 @@
-//! The warm-up of a fresh start: window by window, until its steady state is found.
+//! The warm-up of a fresh start.
+//!
+//! Load is made in windows of about a second until the steady state is found, or the time is over.
+//! Each window ends with a pause, in which CPU time reveals a compiler at work. The number of
+//! connections adapts: fewer while a compiler needs the CPU, more for a contender that mostly
+//! waits. Start with [`run`]; `steady` decides when a contender is warm.
 
 use crate::steady::{self, Decides, UNASKED_MAX};
+use crate::trial_database::TrialDatabase;
 use load::{LoadError, Measured, Plan, Wait};
-use model::experiment::Load;
-use model::record::{WarmUpClass, WarmUpWindow, Warmup};
-use model::workload::Workload;
+use record::{WarmUpClass, WarmUpWindow, Warmup};
 use runner::start::Running;
+use spec::experiment::{Experiment, Load};
+use spec::workload::Workload;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Few at first: a compiler that shares a CPU with many busy threads starves.
+/// Connections of the first window: few, so that a compiler gets CPU time next to busy threads.
 const CONNECTIONS_FIRST: u32 = 2;
-/// As many as that while no compiler is at work.
+/// Most connections of a contender that is busy on its CPU.
 const CONNECTIONS_USUAL: u32 = 8;
-/// As many as that for whoever waits more than it works, so that it is asked often enough.
+/// Most connections of a contender that waits more than it works, so that it gets enough requests.
 const CONNECTIONS_MOST: u32 = 64;
-/// Whoever uses less of a CPU than this under load waits; whoever uses more in the pauses starves.
+/// A contender that uses less of a CPU than this under load waits. One that uses more in the pauses
+/// needs CPU time for its compiler.
 const HALF: f64 = 0.5;
 
-/// The last part of a window is a pause, in which compilers catch up with what they queued.
+/// The share of a window that is a pause, in which compilers work off their queue.
 const PAUSE_SHARE: f64 = 0.3;
 
-/// Of one window; a cap that is not a whole number of seconds makes them a little longer, one below a second makes one.
-const WINDOW: Duration = Duration::from_secs(1);
+/// Length of a window after a fresh start. Windows are a little longer if the time available is no
+/// multiple of it. A shorter time makes one window.
+pub(crate) const WINDOW: Duration = Duration::from_secs(1);
 
-/// What a warm-up is made of.
-pub(crate) struct Given<'a> {
-    /// Whose turn it is within each window, in equal shares.
+/// Length of windows for a warm-up of at most this long: a tenth of it, so that a short warm-up can
+/// be found steady as well.
+pub(crate) fn window_of(at_most: Duration) -> Duration {
+    (at_most / 10).clamp(WINDOW / 5, WINDOW)
+}
+
+/// How long an upstream is warmed up at most: longer than a contender, as all contenders use it.
+pub fn upstream_warmup(experiment: &Experiment) -> Duration {
+    (experiment.design.warmup * 2).clamp(Duration::from_secs(2), Duration::from_secs(60))
+}
+
+/// Parameters of a warm-up.
+pub(crate) struct Parameters<'a> {
+    /// Workloads, which get equal shares of each window.
     pub workloads: &'a [&'a Workload],
-    /// Which series says that the steady state is reached.
-    pub decides: Decides,
-    /// How long it goes on even where a steady state is found before.
+    /// Least duration, even if a steady state is found earlier.
     pub at_least: Duration,
-    /// The most it may take.
+    /// Greatest duration.
     pub at_most: Duration,
+    /// Length of a window.
+    pub window: Duration,
+    /// Number of windows after which the warm-up ends even without a steady state, unless the
+    /// system still changes.
+    pub enough: Option<usize>,
     /// CPUs of the generator.
     pub cpus: &'a [usize],
     /// Set from outside to end early.
     pub stop: &'a AtomicBool,
-    /// Hears what each load came to.
-    pub heard: &'a dyn Fn(&Workload, &Measured),
 }
 
-/// Hears of each window that begins.
-pub(crate) type Tell<'t> = dyn FnMut(Duration, Option<&WarmUpWindow>) + 't;
+/// Called as each window begins, with the time so far and the last window.
+pub(crate) type OnWindow<'t> = dyn FnMut(Duration, Option<&WarmUpWindow>) + 't;
 
-/// Makes requests until the system is steady and was asked for long enough, it ends, or the time is over; `tell` hears how
-/// long it has taken so far, and how the last second went.
-pub(crate) fn run(running: &mut Running, given: &Given<'_>, tell: &mut Tell<'_>) -> Option<Warmup> {
-    if given.at_most.is_zero() {
+/// Makes load until the system is steady and the least duration has passed, it ends, or the time is
+/// over. `decides` names the series that must be steady. The database's ledger records what the
+/// load stored.
+pub(crate) fn run(
+    running: &mut Running,
+    parameters: &Parameters<'_>,
+    decides: Decides,
+    database: &mut TrialDatabase,
+    on_window: &mut OnWindow<'_>,
+) -> Option<Warmup> {
+    if parameters.at_most.is_zero() {
         return None;
     }
-    let count = (given.at_most.as_nanos() / WINDOW.as_nanos()).max(1) as u32;
-    let long = given.at_most / count;
-    let fewest = given.at_least.as_nanos().div_ceil(long.as_nanos().max(1));
+    let count = (parameters.at_most.as_nanos() / parameters.window.as_nanos()).max(1) as u32;
+    let long = parameters.at_most / count;
+    let fewest = parameters.at_least.as_nanos().div_ceil(long.as_nanos().max(1));
     let mut windows: Vec<WarmUpWindow> = Vec::new();
     let mut steady = None;
     let (mut begin, mut connections) = (None, CONNECTIONS_FIRST);
-    while (steady.is_none() || (windows.len() as u128) < fewest)
+    let is_enough = |windows: &[WarmUpWindow]| {
+        parameters.enough.is_some_and(|enough| {
+            windows.len() >= enough && !steady::still_changes(windows, decides)
+        })
+    };
+    while (steady.is_none() && !is_enough(&windows) || (windows.len() as u128) < fewest)
         && windows.len() < count as usize
-        && !given.stop.load(Ordering::Relaxed)
+        && !parameters.stop.load(Ordering::Relaxed)
         && running.ended().is_none()
     {
         let now = load::clock::now_ns();
         let at_ns = now - *begin.get_or_insert(now);
-        tell(Duration::from_nanos(at_ns), windows.last());
-        // A load that cannot be made is said by the measurement.
-        let Ok(window) = self::window(running, given, at_ns, windows.len() as u64, long, connections) else { break };
-        connections = next_connections(&window, given.decides);
+        on_window(Duration::from_nanos(at_ns), windows.last());
+        // If this load cannot be made, the measurement reports it.
+        let Ok(window) = measure_window(
+            running,
+            parameters,
+            database,
+            (at_ns, windows.len() as u64),
+            long,
+            connections,
+        ) else {
+            break;
+        };
+        connections = next_connections(&window, decides);
         windows.push(window);
-        steady = steady::find(&windows, given.decides);
+        steady = steady::find_steady(&windows, decides);
     }
-    // Cut off from outside, it says nothing.
-    if steady.is_none() && windows.len() < count as usize {
+    // A warm-up that was stopped from outside has no result.
+    if steady.is_none() && windows.len() < count as usize && !is_enough(&windows) {
         return None;
     }
-    let too_short = (count as usize) < steady::FEWEST_WINDOWS;
-    let class = steady.map_or(if too_short { WarmUpClass::TooShort } else { WarmUpClass::NeverSteady }, |s| s.class);
+    let open = || {
+        if steady::still_changes(&windows, decides) {
+            WarmUpClass::NeverSteady
+        } else {
+            WarmUpClass::TooShort
+        }
+    };
+    let class = steady.map_or_else(open, |s| s.class);
     Some(Warmup { class, steady_after_ns: steady.map(|s| windows[s.since].at_ns), windows })
 }
 
-/// Fewer while a compiler fills the pauses, more where they are quiet.
+/// Chooses the connections of the next window: fewer while a compiler fills the pauses, more if
+/// they are quiet.
 fn next_connections(window: &WarmUpWindow, decides: Decides) -> u32 {
-    let asked = window.cpu_ns.saturating_sub(window.pause_cpu_ns) as f64 / window.load_ns.max(1) as f64;
+    let under_load =
+        window.cpu_ns.saturating_sub(window.pause_cpu_ns) as f64 / window.load_ns.max(1) as f64;
     let unasked = window.unasked();
-    // Of whom no CPU time is known, nothing says that it waits.
-    let most = if asked < HALF && decides != Decides::Throughput { CONNECTIONS_MOST } else { CONNECTIONS_USUAL };
+    // A contender of unknown CPU time may be busy.
+    let most = if under_load < HALF && decides != Decides::Throughput {
+        CONNECTIONS_MOST
+    } else {
+        CONNECTIONS_USUAL
+    };
     match () {
         () if unasked > HALF => (window.connections / 2).max(CONNECTIONS_FIRST),
         () if unasked <= UNASKED_MAX && window.connections < most => 2 * window.connections,
@@ -93,62 +146,77 @@ fn next_connections(window: &WarmUpWindow, decides: Decides) -> u32 {
     }
 }
 
-fn window(
+/// Makes the load of one window, then pauses.
+fn measure_window(
     running: &Running,
-    given: &Given<'_>,
-    at_ns: u64,
-    number: u64,
+    parameters: &Parameters<'_>,
+    database: &mut TrialDatabase,
+    (at_ns, number): (u64, u64),
     long: Duration,
     connections: u32,
 ) -> Result<WarmUpWindow, LoadError> {
     let pause = long.mul_f64(PAUSE_SHARE);
     let cpu_before = running.cpu_ns();
-    let mut window =
-        WarmUpWindow { at_ns, load_ns: 0, connections, correct: 0, cpu_ns: 0, pause_ns: 0, pause_cpu_ns: 0, p50_ns: None, max_ns: None };
+    let mut window = WarmUpWindow {
+        at_ns,
+        load_ns: 0,
+        connections,
+        correct: 0,
+        cpu_ns: 0,
+        pause_ns: 0,
+        pause_cpu_ns: 0,
+        p50_ns: None,
+        max_ns: None,
+    };
     let mut service = stats::Histogram::new();
-    for workload in given.workloads {
+    for workload in parameters.workloads {
         let plan = Plan {
             target: &running.target,
             workload,
             load: &Load::closed(connections),
-            duration: (long - pause) / given.workloads.len() as u32,
+            duration: (long - pause) / parameters.workloads.len() as u32,
             requests: None,
             timeout: Duration::from_secs(10),
-            // Other data in each window, and none that a measurement will send.
+            // Each window sends other data, and none that a measurement will send.
             seed: u64::MAX - number,
             threads: 1,
             wait: Wait::Asleep,
-            stop: given.stop,
+            stop: parameters.stop,
             progress: None,
         };
-        let measured = on_cpus(&plan, given.cpus)?;
-        (given.heard)(workload, &measured);
+        let measured = on_cpus(&plan, parameters.cpus)?;
+        database.record(workload, &measured.steps);
         window.load_ns += measured.duration_ns;
         window.correct += measured.counts.correct;
         service.merge(&measured.service);
     }
     let (cpu_loaded, paused_at) = (running.cpu_ns(), load::clock::now_ns());
-    if !given.stop.load(Ordering::Relaxed) {
+    if !parameters.stop.load(Ordering::Relaxed) {
         std::thread::sleep(pause);
     }
     let cpu_after = running.cpu_ns();
     window.pause_ns = load::clock::now_ns() - paused_at;
     window.pause_cpu_ns = cpu_after.saturating_sub(cpu_loaded);
     window.cpu_ns = cpu_after.saturating_sub(cpu_before);
-    window.p50_ns = (service.len() >= stats::smallest_sample(0.5)).then(|| service.quantile_ns(0.5));
+    window.p50_ns =
+        (service.len() >= stats::smallest_sample(0.5)).then(|| service.quantile_ns(0.5));
     window.max_ns = (!service.is_empty()).then(|| service.max_ns());
     Ok(window)
 }
 
-/// Runs a load on a thread that is kept on these CPUs.
+/// Runs a load on a thread that is pinned to these CPUs.
 pub(crate) fn on_cpus(plan: &Plan<'_>, cpus: &[usize]) -> Result<Measured, LoadError> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            let unkept = |e| LoadError::Impossible(format!("the generator cannot be kept on its CPUs: {e}"));
+            let unkept = |e| {
+                LoadError::Impossible(format!("the generator cannot be pinned to its CPUs: {e}"))
+            };
             runner::cpus::pin_this_thread(cpus).map_err(unkept)?;
             load::run(plan)
         });
-        thread.join().unwrap_or_else(|_| Err(LoadError::Impossible("the generator panicked".into())))
+        thread
+            .join()
+            .unwrap_or_else(|_| Err(LoadError::Impossible("the generator panicked".into())))
     })
 }
 
@@ -157,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_compiler_gets_its_share_and_whoever_waits_is_asked_more_often() {
+    fn connections_fall_for_a_compiler_and_rise_for_a_waiter() {
         let window = |cpu_ms: u64, pause_cpu_ms: u64, connections: u32| WarmUpWindow {
             at_ns: 0,
             load_ns: 700_000_000,
@@ -171,7 +239,11 @@ mod tests {
         };
         let next = |window: WarmUpWindow| next_connections(&window, Decides::Cpu);
         assert_eq!((next(window(700, 0, 2)), next(window(700, 0, 8))), (4, 8), "it works");
-        assert_eq!((next(window(700, 290, 8)), next(window(700, 290, 2))), (4, 2), "its compiler works");
+        assert_eq!(
+            (next(window(700, 290, 8)), next(window(700, 290, 2))),
+            (4, 2),
+            "its compiler works"
+        );
         assert_eq!((next(window(100, 10, 8)), next(window(100, 10, 64))), (16, 64), "it waits");
         assert_eq!(next(window(700, 100, 4)), 4);
         assert_eq!(next_connections(&window(0, 0, 8), Decides::Throughput), 8, "nothing is known");

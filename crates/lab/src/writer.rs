@@ -1,7 +1,7 @@
 //! Writes a record: a line at a time, without secrets, each on disk before the next begins.
 
-use model::record::{FILE_NAME, Header, Line};
-use model::secret;
+use record::{FILE_NAME, Header, Line};
+use spec::secret;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -16,11 +16,11 @@ impl Writer {
         std::fs::create_dir_all(folder)?;
         let file = File::options().append(true).create_new(true).open(folder.join(FILE_NAME))?;
         let mut writer = Writer { file };
-        writer.write(&Line::Header(Box::new(header.clone())))?;
+        writer.write_line(&Line::Header(Box::new(header.clone())))?;
         Ok(writer)
     }
 
-    /// Goes on with a record. A line that was cut short is closed, and stays.
+    /// Continues a record. An incomplete last line is terminated, and stays.
     pub fn append(folder: &Path) -> std::io::Result<Writer> {
         let mut file = File::options().read(true).append(true).open(folder.join(FILE_NAME))?;
         let mut last = [0];
@@ -33,7 +33,7 @@ impl Writer {
         Ok(Writer { file })
     }
 
-    pub fn write(&mut self, line: &Line) -> std::io::Result<()> {
+    pub fn write_line(&mut self, line: &Line) -> std::io::Result<()> {
         let mut bytes = if secret::is_any() {
             let mut value = serde_json::to_value(line)?;
             secret::hide(&mut value);

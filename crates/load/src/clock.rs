@@ -1,19 +1,19 @@
-//! The monotonic clock: the only place of the instrument where it is read.
+//! The only place that reads the monotonic clock.
 
 use rustix::time::{ClockId, clock_gettime};
 
-fn read(clock: ClockId) -> u64 {
+fn read_clock(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Nanoseconds of CLOCK_MONOTONIC.
+/// Returns CLOCK_MONOTONIC in nanoseconds.
 #[inline]
 pub fn now_ns() -> u64 {
-    read(ClockId::Monotonic)
+    read_clock(ClockId::Monotonic)
 }
 
-/// CPU time of the calling thread, in nanoseconds.
+/// Returns the CPU time of the calling thread in nanoseconds.
 pub fn thread_cpu_ns() -> u64 {
-    read(ClockId::ThreadCPUTime)
+    read_clock(ClockId::ThreadCPUTime)
 }

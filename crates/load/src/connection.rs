@@ -1,33 +1,45 @@
-//! One connection: a socket, TLS where it is spoken, and the protocol's session on top.
+//! One connection: a socket, TLS if it is used, and the HTTP session on top.
+//!
+//! [`Connection::receive`] reads what has arrived and turns it into events. [`Connection::flush`]
+//! sends what is waiting. Neither blocks. The HTTP sessions in `http1` and `http2` do no I/O.
 
-use crate::answer::Event;
-use crate::check::Questions;
+use crate::answer::{Ending, Event};
+use crate::check::{Checks, Judgement};
 use crate::http1::Http1;
 use crate::http2::Http2;
 use crate::plan::{Address, Protocol, Target};
 use crate::tls;
 use crate::world::World;
 use rustix::io::Errno;
+use spec::units::show_duration;
 use std::io;
+use std::time::Duration;
 
-/// How often a connection is read before the others have their turn: a body without end keeps nobody waiting.
+/// How often one connection is read in a row. Then others get their turn, so an endless body does
+/// not delay them.
 const READS_MAX: usize = 8;
 
-/// Most bytes that wait to be sent before a connection takes no further request, in bytes.
+/// A connection with more unsent bytes than this takes no further request.
 const UNSENT_MAX: usize = 256 << 10;
 
-/// How far a connection is.
+/// Sent bytes are dropped once there are more than this, and more than the unsent bytes.
+const SENT_KEPT: usize = 64 << 10;
+
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// The TCP handshake is under way.
+    /// The TCP handshake is in progress.
     Connecting,
-    /// The TLS handshake is under way.
+    /// The TLS handshake is in progress.
     Handshaking,
-    /// Requests can be made.
+    /// Requests can be sent.
     Open,
 }
 
-#[expect(clippy::large_enum_variant, reason = "HTTP/1.1 is the usual case, and lies where its connection does")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "HTTP/1.1 is the usual case, and lies where its connection does"
+)]
 pub(crate) enum Session {
     Http1(Http1),
     Http2(Box<Http2>),
@@ -39,46 +51,64 @@ pub(crate) struct Connection<S> {
     pub phase: Phase,
     pub session: Session,
     tls: Option<Box<rustls::ClientConnection>>,
-    /// Requests that wait for the connection to stand.
+    /// Requests that wait until the connection is open.
     pub waiting: Vec<u32>,
-    /// What is still to be sent, from `sent` on.
+    /// Bytes to send. Those before `sent` are sent already.
     pub out: Vec<u8>,
     sent: usize,
+    /// The number of bytes sent before those in `out`.
+    pub sent_before: u64,
+    /// Why nothing more can be sent. Bytes that the server sent before it closed are still read,
+    /// because they may be a response (RFC 9112, 9.6).
+    unsendable: Option<Errno>,
+    /// Whether a short read may be followed by more, such as the end of the stream. Set if there
+    /// was no room to send, or if the world reported the end.
+    pub reads_on: bool,
     watches_write: bool,
-    /// When connecting began, and when it was done.
+    /// When connecting started, and when it was done.
     pub opened_ns: u64,
     pub connected_ns: u64,
-    /// Should its address refuse: which is the next, and how many are still to be tried.
+    /// If the address refuses: the next address, and how many are still to be tried.
     pub others: (usize, usize),
-    /// Whether a request was answered on it.
+    /// Whether a request was answered on this connection.
     pub has_answered: bool,
-    /// Whether this connection stands among those that have room.
+    /// Whether one was answered since the server last caused retries.
+    pub makes_progress: bool,
+    /// Whether the pool lists this connection as having room.
     pub is_listed: bool,
-    /// Whether bytes wait for the end of a round of events to be sent.
+    /// Whether bytes wait to be sent at the end of the current round of events.
     pub is_dirty: bool,
 }
 
-/// Why a connection is over.
+/// Why a connection ended.
 #[derive(Debug)]
-pub(crate) enum Over {
-    /// The other end has closed in good order, between answers.
+pub(crate) enum EndReason {
+    /// The server closed it in good order, between responses.
     Closed,
-    /// It never stood.
+    /// It never opened.
     Refused(String),
-    /// It broke with requests under way, or said what is not HTTP.
+    /// It broke with requests in flight.
     Broken(String),
+    /// The server sent something that is not HTTP.
+    Malformed(String),
 }
 
 impl<S> Connection<S> {
-    /// Begins to connect.
-    pub fn open<W: World<Socket = S>>(world: &mut W, target: &Target, address: &Address, token: u64, depth: u32) -> Result<Self, Errno> {
+    /// Starts to connect.
+    pub fn open<W: World<Socket = S>>(
+        world: &mut W,
+        target: &Target,
+        address: &Address,
+        token: u64,
+        depth: u32,
+    ) -> Result<Self, Errno> {
         let opened_ns = world.now_ns();
-        let (socket, stands) = world.connect(address, token)?;
+        let (socket, is_connected) = world.connect(address, token)?;
         let session = match target.protocol {
             Protocol::Http1 { .. } => Session::Http1(Http1::default()),
             Protocol::Http2 => Session::Http2(Box::new(Http2::new(depth))),
         };
-        // Fails only for a configuration without a cipher suite, which `tls` does not make.
+        // This fails only without any cipher suite, and `tls` always configures some.
         let tls = target.tls.as_ref().map(|tls| {
             let client = rustls::ClientConnection::new(tls.config.clone(), tls.server_name.clone());
             Box::new(client.expect("the TLS configuration is usable"))
@@ -92,22 +122,26 @@ impl<S> Connection<S> {
             waiting: Vec::new(),
             out: Vec::new(),
             sent: 0,
-            watches_write: !stands,
+            sent_before: 0,
+            unsendable: None,
+            reads_on: false,
+            watches_write: !is_connected,
             opened_ns,
             connected_ns: 0,
             others: (0, 0),
             has_answered: false,
+            makes_progress: false,
             is_listed: false,
             is_dirty: false,
         };
-        if stands {
-            connection.stands(opened_ns);
+        if is_connected {
+            connection.set_connected(opened_ns);
         }
         Ok(connection)
     }
 
-    /// The socket is connected.
-    pub fn stands(&mut self, now_ns: u64) {
+    /// Handles that the socket is connected.
+    pub fn set_connected(&mut self, now_ns: u64) {
         self.connected_ns = now_ns;
         self.phase = if self.tls.is_some() { Phase::Handshaking } else { Phase::Open };
         if let Session::Http2(session) = &mut self.session {
@@ -115,122 +149,185 @@ impl<S> Connection<S> {
         }
     }
 
-    /// How many requests are under way, those that wait for the connection included.
-    pub fn under_way(&self) -> u32 {
+    /// Returns the number of requests in flight, including those that wait for the connection.
+    pub fn in_flight(&self) -> u32 {
         self.waiting.len() as u32
             + match &self.session {
-                Session::Http1(session) => session.under_way(),
-                Session::Http2(session) => session.under_way(),
+                Session::Http1(session) => session.in_flight(),
+                Session::Http2(session) => session.in_flight(),
             }
     }
 
-    /// How many more requests it takes now.
+    /// Returns how many more requests the connection takes now.
     pub fn room(&self, depth: u32) -> u32 {
         match &self.session {
             _ if self.is_closing() || self.is_full() => 0,
             Session::Http2(session) if self.phase == Phase::Open => session.room(),
-            _ => depth.saturating_sub(self.under_way()),
+            _ => depth.saturating_sub(self.in_flight()),
         }
     }
 
-    /// Whether so much waits to be sent that a server which does not read would fill our memory.
+    /// Whether too many bytes are unsent. Without this limit, a server that does not read would
+    /// fill our memory.
     pub fn is_full(&self) -> bool {
         self.out.len() - self.sent > UNSENT_MAX
     }
 
-    /// Whether it takes no further request, ever.
+    /// Whether the connection takes no further request.
     pub fn is_closing(&self) -> bool {
-        match &self.session {
-            Session::Http1(session) => session.is_closing(),
-            Session::Http2(session) => session.is_closing(),
+        self.unsendable.is_some()
+            || match &self.session {
+                Session::Http1(session) => session.is_closing(),
+                Session::Http2(session) => session.is_closing(),
+            }
+    }
+
+    /// Whether the server sent bytes after a complete response that no request accounts for.
+    pub fn has_surplus(&self) -> bool {
+        matches!(&self.session, Session::Http1(session) if session.has_surplus())
+    }
+
+    /// Returns how many bytes were sent. If rustls holds bytes back for lack of room, one byte
+    /// counts as missing.
+    fn sent_bytes(&self) -> u64 {
+        let is_kept = self.watches_write && self.tls.as_ref().is_some_and(|tls| tls.wants_write());
+        (self.sent_before + self.sent as u64).saturating_sub(is_kept.into())
+    }
+
+    /// Describes a request that got no response in time, with the reason if it is known.
+    pub fn late(&self, ticket: u32, timeout: Duration) -> String {
+        let what = if self.phase == Phase::Open { "no answer" } else { "no connection" };
+        let delay = self.delay_of(ticket).map(|delay| format!(": {delay}")).unwrap_or_default();
+        format!("{what} within {}{delay}", show_duration(timeout))
+    }
+
+    /// Returns why a request has no response yet, or `None` if nothing more is known.
+    fn delay_of(&self, ticket: u32) -> Option<String> {
+        if let Some(errno) = self.unsendable {
+            return Some(format!("sending failed: {errno}"));
+        }
+        match (&self.session, self.phase) {
+            (_, Phase::Connecting) => None,
+            (_, Phase::Handshaking) => Some("the TLS handshake did not end".into()),
+            (Session::Http1(session), _) if session.is_sending(self.sent_bytes()) => {
+                Some("the server did not read the whole request".into())
+            }
+            (Session::Http1(session), _) if session.is_within_answer() => {
+                Some("a part of the response arrived".into())
+            }
+            (Session::Http1(_), _) => None,
+            (Session::Http2(session), _) => session.delay_of(ticket),
         }
     }
 
-    /// Whether the TLS handshake took up an earlier session.
+    /// Whether the TLS handshake resumed an earlier session.
     pub fn is_resumed(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| tls.handshake_kind() == Some(rustls::HandshakeKind::Resumed))
+        self.tls
+            .as_ref()
+            .is_some_and(|tls| tls.handshake_kind() == Some(rustls::HandshakeKind::Resumed))
     }
 
-    /// Sends what there is to send, as far as there is room.
-    pub fn flush<W: World<Socket = S>>(&mut self, world: &mut W) -> Result<(), Over> {
-        let all = match &mut self.tls {
-            None => {
-                while self.sent < self.out.len() {
-                    match world.write(&self.socket, &self.out[self.sent..]) {
-                        Ok(0) => break,
-                        Ok(length) => self.sent += length,
-                        Err(errno) => return Err(Over::Broken(format!("sending failed: {errno}"))),
-                    }
-                }
-                let all = self.sent == self.out.len();
-                if all {
-                    self.out.clear();
-                    self.sent = 0;
-                }
-                all
-            }
-            Some(tls) => {
-                let failed = |e: io::Error| Over::Broken(format!("sending failed: {e}"));
-                let mut io = Io { world, socket: &self.socket };
-                let all = loop {
-                    // Before the handshake is over this would be early data, which is not asked for.
-                    if self.phase == Phase::Open && self.sent < self.out.len() {
-                        // Takes as much as its buffer has room for.
-                        self.sent += io::Write::write(&mut tls.writer(), &self.out[self.sent..]).map_err(failed)?;
-                    }
-                    if !tls.wants_write() {
-                        break true;
-                    }
-                    match tls.write_tls(&mut io) {
-                        Ok(_) => {}
-                        Err(e) if e.kind() == io::ErrorKind::WouldBlock => break false,
-                        Err(e) => {
-                            // The alert that says why may have come before the connection was closed.
-                            let alert = tls.read_tls(&mut io).ok().and_then(|_| tls.process_new_packets().err());
-                            return Err(alert.map_or_else(|| failed(e), |alert| Over::Broken(tls::describe(&alert))));
-                        }
-                    }
-                };
-                if self.sent == self.out.len() {
-                    self.out.clear();
-                    self.sent = 0;
-                }
-                all
-            }
+    /// Sends as much as there is room for. A failure to send is not reported yet: what has arrived
+    /// is read first.
+    pub fn flush<W: World<Socket = S>>(&mut self, world: &mut W) {
+        let before = self.sent;
+        let sent = match (self.unsendable, &self.tls) {
+            (Some(errno), _) => Err(errno),
+            (None, None) => self.send(world),
+            (None, Some(_)) => self.send_tls(world),
         };
+        let all = sent.unwrap_or_else(|errno| {
+            self.unsendable = Some(errno);
+            self.out.truncate(self.sent);
+            true
+        });
+        let fresh = self.sent - before;
+        let mut dropped = 0;
+        if self.sent == self.out.len() || self.sent > SENT_KEPT.max(self.out.len() / 2) {
+            dropped = std::mem::take(&mut self.sent);
+            self.sent_before += dropped as u64;
+            self.out.drain(..dropped);
+        }
+        if let Session::Http2(session) = &mut self.session {
+            session.sent(fresh, dropped);
+        }
+        self.reads_on |= !all;
         if self.watches_write == all {
             self.watches_write = !all;
             world.watch_write(&self.socket, self.token, !all);
         }
-        Ok(())
     }
 
-    /// Reads what has arrived and adds what it means.
+    /// Writes to the socket. Returns whether everything was sent.
+    fn send<W: World<Socket = S>>(&mut self, world: &mut W) -> Result<bool, Errno> {
+        while self.sent < self.out.len() {
+            match world.write(&self.socket, &self.out[self.sent..])? {
+                0 => return Ok(false),
+                length => self.sent += length,
+            }
+        }
+        Ok(true)
+    }
+
+    /// Writes through TLS. Returns whether everything was sent.
+    fn send_tls<W: World<Socket = S>>(&mut self, world: &mut W) -> Result<bool, Errno> {
+        let Some(tls) = &mut self.tls else { return Ok(true) };
+        let failed = |error: io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
+        let mut io = Io { world, socket: &self.socket };
+        loop {
+            // Before the handshake ends, this would be early data, which is not used.
+            if self.phase == Phase::Open && self.sent < self.out.len() {
+                // Takes as much as fits into its buffer.
+                self.sent +=
+                    io::Write::write(&mut tls.writer(), &self.out[self.sent..]).map_err(failed)?;
+            }
+            if !tls.wants_write() {
+                return Ok(true);
+            }
+            match tls.write_tls(&mut io) {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+
+    /// Reads what has arrived, and appends events.
     ///
     /// # Errors
-    /// Why the connection is over. Events that came before are there.
+    /// Why the connection ended. Events from before the end are appended.
     pub fn receive<W: World<Socket = S>>(
         &mut self,
         world: &mut W,
         buffer: &mut [u8],
-        questions: &mut impl Questions,
+        checks: &mut impl Checks,
         events: &mut Vec<Event>,
-    ) -> Result<(), Over> {
+    ) -> Result<(), EndReason> {
         if self.tls.is_some() {
-            return self.receive_tls(world, buffer, questions, events);
+            return self.receive_tls(world, buffer, checks, events);
         }
         for _ in 0..READS_MAX {
             match world.read(&self.socket, buffer) {
-                Ok(None) => return Ok(()),
-                Ok(Some(0)) => return Err(self.ended(true, questions, events)),
+                Ok(None) => {
+                    self.reads_on = false;
+                    return Ok(());
+                }
+                Ok(Some(0)) => return Err(self.ended(Ending::InOrder, None, checks, events)),
                 Ok(Some(length)) => {
-                    self.understand(&buffer[..length], questions, events)?;
-                    // A short read means that the socket is empty: no second call is needed to know.
-                    if length < buffer.len() {
+                    self.understand(&buffer[..length], checks, events)?;
+                    // A short read means that the socket is empty, so no second call is needed.
+                    // After an early refusal, a second call finds out whether the server has
+                    // closed.
+                    let is_refused = matches!(events.last(), Some(Event::Answered { finished, .. }) if !matches!(finished.judgement, Judgement::Correct));
+                    let is_done = || self.is_closing() && self.in_flight() == 0;
+                    if length < buffer.len() && (!(self.reads_on || is_refused) || is_done()) {
                         return Ok(());
                     }
+                    self.reply(world);
                 }
-                Err(errno) => return Err(Over::Broken(format!("receiving failed: {errno}"))),
+                Err(errno) => {
+                    return Err(self.ended(Ending::Broken, Some(errno.into()), checks, events));
+                }
             }
         }
         Ok(())
@@ -240,79 +337,150 @@ impl<S> Connection<S> {
         &mut self,
         world: &mut W,
         buffer: &mut [u8],
-        questions: &mut impl Questions,
+        checks: &mut impl Checks,
         events: &mut Vec<Event>,
-    ) -> Result<(), Over> {
+    ) -> Result<(), EndReason> {
         for _ in 0..READS_MAX {
-            let tls = self.tls.as_mut().expect("asked before");
+            let tls = self.tls.as_mut().expect("checked before");
             let ended = match tls.read_tls(&mut Io { world, socket: &self.socket }) {
                 Ok(0) => true,
                 Ok(_) => false,
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(e) => return Err(self.broke(format!("receiving failed: {e}"))),
+                Err(error) if self.phase != Phase::Open => {
+                    return Err(EndReason::Refused(format!("receiving failed: {error}")));
+                }
+                Err(error) => {
+                    return Err(self.ended(Ending::Broken, Some(error), checks, events));
+                }
             };
             let state = match tls.process_new_packets() {
                 Ok(state) => state,
                 Err(error) => {
-                    // The alert that says so to the server.
+                    // Sends the alert that tells the server.
                     let _ = tls.write_tls(&mut Io { world, socket: &self.socket });
+                    // Complete responses from before the error count.
+                    while let Some(tls) = &mut self.tls
+                        && let Ok(length @ 1..) = io::Read::read(&mut tls.reader(), buffer)
+                    {
+                        self.understand(&buffer[..length], checks, events)?;
+                    }
                     return Err(self.broke(tls::describe(&error)));
                 }
             };
             if self.phase == Phase::Handshaking && !tls.is_handshaking() {
                 if matches!(self.session, Session::Http2(_)) && tls.alpn_protocol() != Some(b"h2") {
-                    return Err(Over::Refused("TLS: the server does not agree to HTTP/2 (ALPN `h2`)".into()));
+                    return Err(EndReason::Refused(
+                        "TLS: the server does not agree to HTTP/2 (ALPN `h2`)".into(),
+                    ));
                 }
                 self.phase = Phase::Open;
             }
             let mut left = state.plaintext_bytes_to_read();
             while left > 0 {
-                let tls = self.tls.as_mut().expect("asked before");
-                let length = io::Read::read(&mut tls.reader(), buffer).map_err(|e| Over::Broken(format!("TLS: {e}")))?;
+                let tls = self.tls.as_mut().expect("checked before");
+                let length = io::Read::read(&mut tls.reader(), buffer)
+                    .map_err(|e| EndReason::Broken(format!("TLS: {e}")))?;
                 if length == 0 {
                     break;
                 }
                 left -= length.min(left);
-                self.understand(&buffer[..length], questions, events)?;
+                self.understand(&buffer[..length], checks, events)?;
             }
+            self.reply(world);
             if ended || state.peer_has_closed() {
-                let is_said = state.peer_has_closed();
+                let how = if state.peer_has_closed() { Ending::InOrder } else { Ending::CutOff };
                 return Err(match self.phase {
-                    Phase::Open => self.ended(is_said, questions, events),
-                    _ => Over::Refused("TLS: the server closed during the handshake".into()),
+                    Phase::Open => self.ended(how, None, checks, events),
+                    _ => EndReason::Refused("TLS: the server closed during the handshake".into()),
                 });
             }
         }
         Ok(())
     }
 
-    fn broke(&self, why: String) -> Over {
-        if self.phase == Phase::Open { Over::Broken(why) } else { Over::Refused(why) }
+    fn broke(&self, why: String) -> EndReason {
+        if self.phase == Phase::Open { EndReason::Broken(why) } else { EndReason::Refused(why) }
     }
 
-    fn understand(&mut self, bytes: &[u8], questions: &mut impl Questions, events: &mut Vec<Event>) -> Result<(), Over> {
-        match &mut self.session {
-            Session::Http1(session) => session.receive(bytes, questions, events).map_err(|malformed| Over::Broken(malformed.to_string())),
-            Session::Http2(session) => session.receive(bytes, questions, &mut self.out, events).map_err(Over::Broken),
+    /// Sends pending HTTP/2 replies before more is read. Otherwise a server that reads them would
+    /// look like one that does not.
+    fn reply<W: World<Socket = S>>(&mut self, world: &mut W) {
+        if matches!(&self.session, Session::Http2(session) if session.has_many_replies()) {
+            self.flush(world);
         }
     }
 
-    /// The other end has closed; over TLS it may not have said so, and who cut the connection is then unknown.
-    fn ended(&mut self, is_said: bool, questions: &mut impl Questions, events: &mut Vec<Event>) -> Over {
-        let is_cut = !is_said && self.under_way() > 0;
+    fn understand(
+        &mut self,
+        bytes: &[u8],
+        checks: &mut impl Checks,
+        events: &mut Vec<Event>,
+    ) -> Result<(), EndReason> {
+        let sent = self.sent_bytes();
         match &mut self.session {
-            _ if is_cut => Over::Broken("TLS: cut off without a close_notify".into()),
-            Session::Http1(session) => match session.end(questions, events) {
-                Ok(()) => Over::Closed,
-                Err(malformed) => Over::Broken(malformed.to_string()),
-            },
-            Session::Http2(session) if session.under_way() == 0 => Over::Closed,
-            Session::Http2(_) => Over::Broken("closed with requests under way".into()),
+            Session::Http1(session) => {
+                session.receive(bytes, sent, checks, events).map_err(|malformed| {
+                    // Requests of which nothing was sent may be retried.
+                    let _ = session.end(Ending::Broken, sent, checks, events);
+                    EndReason::Malformed(malformed.to_string())
+                })
+            }
+            Session::Http2(session) => {
+                session.receive(bytes, checks, &mut self.out, events).map_err(|malformed| {
+                    session.end(Ending::Broken, sent, events);
+                    EndReason::Malformed(malformed)
+                })
+            }
         }
+    }
+
+    /// Ends the connection. Appends an event for each request that may be retried, and returns why
+    /// the others have no response.
+    fn ended(
+        &mut self,
+        how: Ending,
+        error: Option<io::Error>,
+        checks: &mut impl Checks,
+        events: &mut Vec<Event>,
+    ) -> EndReason {
+        // After a write has reported a reset, reads see an orderly end.
+        let how = if self.unsendable.is_some_and(|errno| errno != Errno::PIPE) {
+            Ending::Broken
+        } else {
+            how
+        };
+        let error = error.or_else(|| self.unsendable.map(io::Error::from));
+        let sent = self.sent_bytes();
+        let (is_sending, why) = match &mut self.session {
+            Session::Http1(session) => {
+                let is_sending = session.is_sending(sent);
+                (
+                    is_sending,
+                    session
+                        .end(how, sent, checks, events)
+                        .err()
+                        .map(|malformed| malformed.to_string()),
+                )
+            }
+            Session::Http2(session) => (
+                self.sent < self.out.len() || self.unsendable.is_some(),
+                session.end(how, sent, events),
+            ),
+        };
+        let Some(why) = why else { return EndReason::Closed };
+        EndReason::Broken(match error {
+            _ if is_sending => {
+                let cause = error.map_or(why, |error| error.to_string());
+                format!("the server ended the connection while the request was being sent: {cause}")
+            }
+            Some(error) => format!("receiving failed: {error}"),
+            None if how == Ending::CutOff => "TLS: cut off without a close_notify".into(),
+            None => why,
+        })
     }
 }
 
-/// A socket as rustls wants it.
+/// Adapts a socket to the traits that rustls uses.
 struct Io<'a, W: World> {
     world: &'a mut W,
     socket: &'a W::Socket,
@@ -334,5 +502,23 @@ impl<W: World> io::Write for Io<'_, W> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Describes why a connection could not be opened.
+pub(crate) fn describe_connect(errno: Errno) -> String {
+    match errno {
+        Errno::ADDRNOTAVAIL => {
+            "connecting failed: no ephemeral port is free (net.ipv4.ip_local_port_range is used up)"
+                .into()
+        }
+        Errno::AGAIN => {
+            "connecting failed: the server's queue of connections is full (its listen backlog)"
+                .into()
+        }
+        Errno::MFILE | Errno::NFILE => {
+            "connecting failed: the generator is out of descriptors".into()
+        }
+        _ => format!("connecting failed: {errno}"),
     }
 }

@@ -1,4 +1,4 @@
-//! The world as it is: epoll, non-blocking sockets, CLOCK_MONOTONIC.
+//! The real [`World`]: epoll, non-blocking sockets and CLOCK_MONOTONIC.
 
 use crate::clock;
 use crate::plan::Address;
@@ -7,11 +7,15 @@ use rustix::event::{Timespec, epoll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send, socket_with, sockopt,
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
+    send, socket_with, sockopt,
 };
 use std::mem::MaybeUninit;
 
-/// Most that is taken from one look at the sockets.
+/// The events watched on every socket: bytes to read, and the end of the stream.
+const INCOMING: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::RDHUP);
+
+/// The largest number of events taken from one call.
 const READY_MAX: usize = 256;
 
 pub(crate) struct Kernel {
@@ -19,9 +23,15 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
+    /// Creates one for a thread that times requests.
     pub fn new() -> Result<Kernel, Errno> {
-        // A sleep shall end when it is over, not up to 50 µs later, where the kernel lets us say so.
+        // Sleeps should end on time, not up to 50 µs later. Some kernels do not permit this.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        Kernel::untimed()
+    }
+
+    /// Creates one for a thread whose sleeps may end a little late.
+    pub fn untimed() -> Result<Kernel, Errno> {
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         Ok(Kernel { poll })
     }
@@ -33,7 +43,12 @@ fn open(address: &Address) -> Result<(OwnedFd, bool), Errno> {
         Address::Tcp(_) => AddressFamily::INET6,
         Address::Unix(_) => AddressFamily::UNIX,
     };
-    let socket = socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
+    let socket = socket_with(
+        family,
+        SocketType::STREAM,
+        SocketFlags::NONBLOCK | SocketFlags::CLOEXEC,
+        None,
+    )?;
     let begun = match address {
         Address::Tcp(address) => {
             sockopt::set_tcp_nodelay(&socket, true)?;
@@ -57,10 +72,12 @@ impl World for Kernel {
     }
 
     fn connect(&mut self, address: &Address, token: u64) -> Result<(OwnedFd, bool), Errno> {
-        let (socket, stands) = open(address)?;
-        let flags = if stands { epoll::EventFlags::IN } else { epoll::EventFlags::OUT };
+        let (socket, is_connected) = open(address)?;
+        // Bytes are also read while a request is being sent: its response may arrive before all of
+        // it is sent.
+        let flags = if is_connected { INCOMING } else { INCOMING | epoll::EventFlags::OUT };
         epoll::add(&self.poll, &socket, epoll::EventData::new_u64(token), flags)?;
-        Ok((socket, stands))
+        Ok((socket, is_connected))
     }
 
     fn connected(&mut self, socket: &OwnedFd) -> Result<(), Errno> {
@@ -68,8 +85,9 @@ impl World for Kernel {
     }
 
     fn watch_write(&mut self, socket: &OwnedFd, token: u64, write: bool) {
-        let flags = if write { epoll::EventFlags::IN | epoll::EventFlags::OUT } else { epoll::EventFlags::IN };
-        // Cannot fail for a descriptor that is watched; if it did, the timeout would count it.
+        let flags = if write { INCOMING | epoll::EventFlags::OUT } else { INCOMING };
+        // This cannot fail for a descriptor that is watched. If it did, the timeout would count the
+        // request.
         let _ = epoll::modify(&self.poll, socket.as_fd(), epoll::EventData::new_u64(token), flags);
     }
 
@@ -91,11 +109,17 @@ impl World for Kernel {
     }
 
     fn rest(&mut self, ns: u64) {
-        let _ = rustix::thread::nanosleep(&Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ });
+        let _ = rustix::thread::nanosleep(&Timespec {
+            tv_sec: (ns / 1_000_000_000) as i64,
+            tv_nsec: (ns % 1_000_000_000) as _,
+        });
     }
 
     fn wait(&mut self, at_most_ns: u64, happened: &mut Vec<Ready>) {
-        let timeout = Timespec { tv_sec: (at_most_ns / 1_000_000_000) as i64, tv_nsec: (at_most_ns % 1_000_000_000) as _ };
+        let timeout = Timespec {
+            tv_sec: (at_most_ns / 1_000_000_000) as i64,
+            tv_nsec: (at_most_ns % 1_000_000_000) as _,
+        };
         let mut events = [MaybeUninit::uninit(); READY_MAX];
         let Ok((events, _)) = epoll::wait(&self.poll, &mut events, Some(&timeout)) else { return };
         for event in events.iter() {
@@ -103,8 +127,9 @@ impl World for Kernel {
             let gone = flags.intersects(epoll::EventFlags::HUP | epoll::EventFlags::ERR);
             happened.push(Ready {
                 token: event.data.u64(),
-                readable: gone || flags.contains(epoll::EventFlags::IN),
+                readable: gone || flags.intersects(INCOMING),
                 writable: gone || flags.contains(epoll::EventFlags::OUT),
+                ended: gone || flags.contains(epoll::EventFlags::RDHUP),
             });
         }
     }

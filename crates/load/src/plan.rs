@@ -1,10 +1,12 @@
-//! What a run is asked to do, and why it may not begin.
+//! The input of a run, and the errors that keep it from starting.
+//!
+//! Start with [`Plan`].
 
-use crate::tally::Progress;
-use model::experiment::Load;
-use model::workload::Workload;
+use crate::measured::Progress;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use spec::experiment::Load;
+use spec::workload::Workload;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,60 +15,62 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-/// What to do.
+/// The input of a run.
 pub struct Plan<'a> {
-    /// Where requests go, and how they are spoken.
+    /// Where requests go, and with which protocol.
     pub target: &'a Target,
-    /// Which requests, and their right answers.
+    /// The requests and their correct responses.
     pub workload: &'a Workload,
-    /// How they arrive.
+    /// How requests arrive.
     pub load: &'a Load,
-    /// For how long.
+    /// How long requests are sent.
     pub duration: Duration,
-    /// At most how many requests.
+    /// The largest number of requests.
     pub requests: Option<u64>,
-    /// When a request is given up, from the instant at which it is taken up.
+    /// How long a request may take, counted from the instant at which it is first sent.
     pub timeout: Duration,
-    /// Fixes everything that is random: Poisson arrivals, pauses, generated data.
+    /// Seeds everything that is random: Poisson arrivals, pauses, generated data.
     pub seed: u64,
-    /// Event loops, each on a thread of its own with its share of the load.
+    /// The number of event loops. Each has its own thread and its share of the load.
     pub threads: u32,
     /// How an event loop waits.
     pub wait: Wait,
-    /// Set from outside to end early.
+    /// Set by the caller to stop early.
     pub stop: &'a AtomicBool,
-    /// Gets one message a second from each thread; one that finds no room is dropped.
+    /// Receives one message a second from each thread. A message is dropped if the channel is full.
     pub progress: Option<SyncSender<Progress>>,
 }
 
-/// How an event loop waits for the next instant or answer.
+/// How an event loop waits for the next instant or response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Wait {
-    /// Asleep, but awake shortly before the next scheduled instant and while an answer is about to
-    /// come: a sleep ends tens of microseconds late, which a short latency would show.
+    /// Sleeps, but stays awake shortly before the next scheduled instant and while a response is
+    /// expected soon. Sleeps end tens of microseconds late, which would show in short latencies.
     #[default]
     Near,
-    /// Always asleep: for a generator that shares its CPU with what it measures.
+    /// Always sleeps. For a generator that shares its CPU with the system under test.
     Asleep,
 }
 
-/// Where requests go, and how they are spoken.
+/// Where requests go, and with which protocol.
 #[derive(Clone)]
 pub struct Target {
-    /// Taken in turn, one after the other, by new connections. At least one.
+    /// The addresses. New connections use them in rotation. At least one.
     pub addresses: Vec<Address>,
     /// The `Host` header, or `:authority`.
     pub host: String,
-    /// How requests are framed.
+    /// The HTTP version.
     pub protocol: Protocol,
-    /// `None`: in the clear.
+    /// TLS, or `None` for plain text.
     pub tls: Option<Tls>,
+    /// Replaces the path and query of every request. For services that differ in their path.
+    pub path: Option<String>,
 }
 
-/// Where a connection leads.
+/// The address that a connection is opened to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A port of an IPv4 or IPv6 address.
+    /// An IPv4 or IPv6 address and port.
     Tcp(SocketAddr),
     /// A Unix socket.
     Unix(PathBuf),
@@ -81,52 +85,53 @@ impl fmt::Display for Address {
     }
 }
 
-/// How requests are framed.
+/// The HTTP version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Protocol {
     /// HTTP/1.1.
     Http1 {
-        /// False: each request gets a connection of its own.
+        /// If false, each request uses a new connection.
         keep_alive: bool,
     },
-    /// HTTP/2, by ALPN over TLS, by prior knowledge in the clear.
+    /// HTTP/2: negotiated by ALPN over TLS, by prior knowledge without.
     Http2,
 }
 
-/// TLS as a client sees it.
+/// The TLS settings of a client.
 #[derive(Clone)]
 pub struct Tls {
-    /// Trust, client certificate, versions and ALPN.
+    /// Trusted certificates, client certificate, versions and ALPN.
     pub config: Arc<rustls::ClientConfig>,
-    /// The name that is asked for (SNI) and that the certificate must bear.
+    /// The name that is sent (SNI) and that the certificate must contain.
     pub server_name: rustls::pki_types::ServerName<'static>,
 }
 
 impl Target {
-    /// HTTP/1.1 with keep-alive, in the clear, with the address as its host.
+    /// Returns a target with HTTP/1.1, keep-alive and no TLS. Its host is the address.
     pub fn plain(address: SocketAddr) -> Target {
         Target {
             addresses: vec![Address::Tcp(address)],
             host: address.to_string(),
             protocol: Protocol::Http1 { keep_alive: true },
             tls: None,
+            path: None,
         }
     }
 }
 
-/// Why a run could not be made.
+/// Why a run cannot start.
 #[derive(Debug)]
 pub enum LoadError {
-    /// Too few descriptors for the connections.
+    /// The limit of file descriptors is too low for the connections.
     Descriptors {
-        /// The connections of the load.
+        /// The descriptors that the load needs.
         needed: u64,
-        /// What the system lets this process have.
+        /// The descriptors that the system permits.
         allowed: u64,
     },
-    /// A load that this protocol cannot carry, or that contradicts itself.
+    /// The protocol cannot carry the load, or the load contradicts itself.
     Impossible(String),
-    /// The kernel refused something that nothing works without.
+    /// The kernel refused a system call that is essential.
     System(&'static str, Errno),
 }
 
@@ -136,7 +141,7 @@ impl fmt::Display for LoadError {
             LoadError::Descriptors { needed, allowed } => {
                 write!(
                     f,
-                    "the load needs {needed} descriptors, and this process may have {allowed}\nhint: raise the limit with `ulimit -n {needed}` (hard limit included), or ask for fewer connections"
+                    "the load needs {needed} descriptors, and this process may have {allowed}\nhint: raise the limit with `ulimit -n {needed}` (hard limit included), or use fewer connections"
                 )
             }
             LoadError::Impossible(why) => f.write_str(why),

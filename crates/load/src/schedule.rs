@@ -1,50 +1,50 @@
-//! When requests are due: in closed form, so that no error adds up.
+//! Computes when requests are due. The formula is closed, so no rounding error accumulates.
 
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
-use model::experiment::{Spacing, Stage};
+use spec::experiment::{Spacing, Stage};
 
-/// Arrivals of a rate that may change, as nanoseconds after the start.
+/// Arrivals at a rate that may change, in nanoseconds after the start.
 ///
-/// With a rate `r(t)`, as many arrivals are expected until `t` as the area under it. The instant of
-/// an arrival is where that area reaches its number: 0, 1, 2, ... when evenly spaced, sums of
-/// exponential intervals with mean 1 when Poisson (Çinlar, *Introduction to Stochastic Processes*,
-/// 1975, ch. 4.7: time rescaled by the expected count).
+/// With a rate `r(t)`, the expected number of arrivals until `t` is the area under it. An arrival
+/// is due where that area reaches its number. Evenly spaced arrivals have the numbers 0, 1, 2, and
+/// so on. Poisson arrivals have sums of exponential intervals with mean 1 (Çinlar, *Introduction to
+/// Stochastic Processes*, 1975, ch. 4.7: time rescaled by the expected count).
 #[derive(Debug)]
 pub struct Schedule {
     pieces: Vec<Piece>,
     end_ns: u64,
     most: u64,
-    /// The next arrival's number over all threads.
+    /// The number of the next arrival, over all threads.
     index: u64,
-    /// Its place on the scale of expected arrivals.
+    /// Its position on the scale of expected arrivals.
     expected: f64,
     random: Option<ChaCha8Rng>,
     share: Share,
     due: Option<u64>,
 }
 
-/// Which arrivals a thread takes: every `of`-th, from `thread` on.
+/// The arrivals of one thread: every `of`-th, starting at `thread`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// The thread's number, from 0.
+    /// The number of the thread, from 0.
     pub thread: u32,
-    /// How many threads there are.
+    /// The number of threads.
     pub of: u32,
 }
 
 impl Share {
-    /// All of it.
+    /// The share that contains everything.
     pub const WHOLE: Share = Share { thread: 0, of: 1 };
 
-    /// This thread's part of a whole that is dealt out one by one.
+    /// Returns this thread's part of a whole that is divided into nearly equal parts.
     pub fn part(self, whole: u64) -> u64 {
         let (thread, of) = (u64::from(self.thread), u64::from(self.of));
         whole / of + u64::from(thread < whole % of)
     }
 }
 
-/// A stretch of time in which the rate changes linearly.
+/// A period in which the rate changes linearly.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     begins_s: f64,
@@ -52,35 +52,63 @@ struct Piece {
     before: f64,
     /// Arrivals expected in it.
     within: f64,
-    /// Per second, at its beginning.
+    /// Arrivals per second at the beginning.
     rate: f64,
-    /// Per second, each second.
+    /// The change of the rate per second.
     slope: f64,
 }
 
 impl Schedule {
-    /// All arrivals before the end, at most `most`.
-    pub fn new(rate_per_s: f64, stages: &[Stage], spacing: Spacing, end_ns: u64, most: u64, seed: u64) -> Schedule {
+    /// Schedules all arrivals before the end, at most `most`.
+    pub fn new(
+        rate_per_s: f64,
+        stages: &[Stage],
+        spacing: Spacing,
+        end_ns: u64,
+        most: u64,
+        seed: u64,
+    ) -> Schedule {
         let (mut begins_s, mut before, mut rate) = (0.0, 0.0, rate_per_s);
         let mut pieces = Vec::with_capacity(stages.len() + 1);
         for stage in stages {
             let length_s = stage.over.as_secs_f64();
             if length_s > 0.0 {
                 let within = (rate + stage.to_per_s) / 2.0 * length_s;
-                pieces.push(Piece { begins_s, before, within, rate, slope: (stage.to_per_s - rate) / length_s });
+                pieces.push(Piece {
+                    begins_s,
+                    before,
+                    within,
+                    rate,
+                    slope: (stage.to_per_s - rate) / length_s,
+                });
                 (begins_s, before) = (begins_s + length_s, before + within);
             }
             rate = stage.to_per_s;
         }
-        pieces.push(Piece { begins_s, before, within: if rate > 0.0 { f64::INFINITY } else { 0.0 }, rate, slope: 0.0 });
+        pieces.push(Piece {
+            begins_s,
+            before,
+            within: if rate > 0.0 { f64::INFINITY } else { 0.0 },
+            rate,
+            slope: 0.0,
+        });
         let random = (spacing == Spacing::Poisson).then(|| ChaCha8Rng::seed_from_u64(seed));
-        let mut schedule = Schedule { pieces, end_ns, most, index: 0, expected: 0.0, random, share: Share::WHOLE, due: None };
+        let mut schedule = Schedule {
+            pieces,
+            end_ns,
+            most,
+            index: 0,
+            expected: 0.0,
+            random,
+            share: Share::WHOLE,
+            due: None,
+        };
         schedule.expected = schedule.interval(0.0);
         schedule.due = schedule.due_ns();
         schedule
     }
 
-    /// Only this thread's share of the arrivals.
+    /// Keeps only this thread's share of the arrivals.
     pub fn share(mut self, share: Share) -> Schedule {
         self.share = share;
         while self.index % u64::from(share.of) != u64::from(share.thread) {
@@ -90,13 +118,14 @@ impl Schedule {
         self
     }
 
-    /// When the next request is due, in nanoseconds after the start; `None` when there is none left.
+    /// Returns when the next request is due, in nanoseconds after the start. `None` if none is
+    /// left.
     #[inline]
     pub fn peek(&self) -> Option<u64> {
         self.due
     }
 
-    /// Goes on to the request after.
+    /// Moves on to the next request.
     #[inline]
     pub fn advance(&mut self) {
         for _ in 0..self.share.of {
@@ -105,7 +134,7 @@ impl Schedule {
         self.due = self.due_ns();
     }
 
-    /// How many requests are due until an instant; they are taken out.
+    /// Removes the requests that are due until an instant. Returns how many there were.
     pub fn take_due(&mut self, until_ns: u64) -> u64 {
         let mut taken = 0;
         while self.peek().is_some_and(|due| due <= until_ns) {
@@ -123,7 +152,8 @@ impl Schedule {
         };
     }
 
-    /// The next interval on the scale of expected arrivals; `even` where they are evenly spaced.
+    /// Returns the next interval on the scale of expected arrivals. Evenly spaced arrivals use
+    /// `even`.
     fn interval(&mut self, even: f64) -> f64 {
         match &mut self.random {
             None => even,
@@ -138,18 +168,22 @@ impl Schedule {
         let at = self.pieces.partition_point(|piece| piece.before + piece.within <= self.expected);
         let Piece { begins_s, before, rate, slope, .. } = *self.pieces.get(at)?;
         let n = self.expected - before;
-        // rate·t + slope·t²/2 = n, solved so that nothing cancels.
-        let after_s = if n <= 0.0 { 0.0 } else { 2.0 * n / (rate + (rate * rate + 2.0 * slope * n).max(0.0).sqrt()) };
+        // Solves rate·t + slope·t²/2 = n in a form without cancellation.
+        let after_s = if n <= 0.0 {
+            0.0
+        } else {
+            2.0 * n / (rate + (rate * rate + 2.0 * slope * n).max(0.0).sqrt())
+        };
         Some(((begins_s + after_s) * 1e9).round() as u64).filter(|due| *due < self.end_ns)
     }
 }
 
-/// Uniform in 0..1 (53 bits), without 1.
+/// Draws a uniform number in 0..1 (53 bits), excluding 1.
 pub(crate) fn uniform(random: &mut ChaCha8Rng) -> f64 {
     (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Exponential with mean 1, by inversion.
+/// Draws an exponential number with mean 1, by inversion.
 pub(crate) fn exponential(random: &mut ChaCha8Rng) -> f64 {
     -(1.0 - uniform(random)).ln()
 }
@@ -167,7 +201,7 @@ mod tests {
         Schedule::new(rate, &[], Spacing::Even, end_ns, most, 0)
     }
 
-    fn all(mut schedule: Schedule) -> Vec<u64> {
+    fn all_due(mut schedule: Schedule) -> Vec<u64> {
         std::iter::from_fn(|| {
             let due = schedule.peek()?;
             schedule.advance();
@@ -177,21 +211,24 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_a_second_for_six_seconds() {
-        let due = all(constant(100.0, 6 * S, u64::MAX));
+    fn constant_rate_has_evenly_spaced_arrivals() {
+        let due = all_due(constant(100.0, 6 * S, u64::MAX));
         assert_eq!((due.len(), due[0], due[599]), (600, 0, 5_990_000_000));
-        assert_eq!(all(constant(100.0, 6 * S, 10)).len(), 10);
-        assert_eq!(all(constant(0.01, S, 10)), [0]);
-        // The last would be due half a nanosecond before the end, and is rounded to the end.
+        assert_eq!(all_due(constant(100.0, 6 * S, 10)).len(), 10);
+        assert_eq!(all_due(constant(0.01, S, 10)), [0]);
+        // The last would be due half a nanosecond before the end and is rounded to the end.
         let mut close = constant(941_525.166_667_763, 6 * S, u64::MAX);
         assert_eq!(close.take_due(u64::MAX), 5_649_151);
     }
 
     #[test]
-    fn a_ramp_has_the_area_under_it() {
+    fn ramp_has_as_many_arrivals_as_its_area() {
         // From 0 to 100/s in 10 s: 500 arrivals, the n-th at sqrt(n/5) s.
-        let up = [Stage { to_per_s: 100.0, over: Duration::from_secs(10) }, Stage { to_per_s: 0.0, over: Duration::ZERO }];
-        let due = all(Schedule::new(0.0, &up, Spacing::Even, 60 * S, u64::MAX, 0));
+        let up = [
+            Stage { to_per_s: 100.0, over: Duration::from_secs(10) },
+            Stage { to_per_s: 0.0, over: Duration::ZERO },
+        ];
+        let due = all_due(Schedule::new(0.0, &up, Spacing::Even, 60 * S, u64::MAX, 0));
         assert_eq!(due.len(), 500);
         for n in [0usize, 1, 5, 125, 499] {
             assert_eq!(due[n], ((n as f64 / 5.0).sqrt() * 1e9).round() as u64, "arrival {n}");
@@ -202,56 +239,66 @@ mod tests {
             Stage { to_per_s: 50.0, over: Duration::from_secs(2) },
             Stage { to_per_s: 20.0, over: Duration::ZERO },
         ];
-        let due = all(Schedule::new(100.0, &stages, Spacing::Even, 14 * S, u64::MAX, 0));
+        let due = all_due(Schedule::new(100.0, &stages, Spacing::Even, 14 * S, u64::MAX, 0));
         assert_eq!(due.len(), 350);
         assert!(due.is_sorted());
         assert_eq!(due[150], 4 * S);
     }
 
     #[test]
-    fn nothing_comes_at_a_rate_of_nothing() {
+    fn rate_of_zero_has_no_arrivals() {
         let never = [Stage { to_per_s: 0.0, over: Duration::ZERO }];
-        assert!(all(Schedule::new(10.0, &never, Spacing::Even, 10 * S, u64::MAX, 0)).is_empty());
+        assert!(
+            all_due(Schedule::new(10.0, &never, Spacing::Even, 10 * S, u64::MAX, 0)).is_empty()
+        );
     }
 
     #[test]
     fn poisson_intervals_are_exponential_also_on_a_ramp() {
         for seed in 0..5 {
-            let due = all(Schedule::new(1000.0, &[], Spacing::Poisson, 20 * S, u64::MAX, seed));
-            let mut intervals: Vec<f64> = due.windows(2).map(|d| (d[1] - d[0]) as f64 / 1e9).collect();
-            assert!(anderson_darling::exponential(&mut intervals, 1e-3).unwrap().p > 0.01, "seed {seed}");
-            // On a ramp the expected counts between arrivals are exponential with mean 1.
+            let due = all_due(Schedule::new(1000.0, &[], Spacing::Poisson, 20 * S, u64::MAX, seed));
+            let mut intervals: Vec<f64> =
+                due.windows(2).map(|d| (d[1] - d[0]) as f64 / 1e9).collect();
+            assert!(
+                anderson_darling::exponential(&mut intervals, 1e-3).unwrap().p > 0.01,
+                "seed {seed}"
+            );
+            // On a ramp, the expected counts between arrivals are exponential with mean 1.
             let up = [Stage { to_per_s: 2000.0, over: Duration::from_secs(20) }];
-            let due = all(Schedule::new(0.0, &up, Spacing::Poisson, 20 * S, u64::MAX, seed));
+            let due = all_due(Schedule::new(0.0, &up, Spacing::Poisson, 20 * S, u64::MAX, seed));
             let area: Vec<f64> = due.iter().map(|d| 50.0 * (*d as f64 / 1e9).powi(2)).collect();
             let mut intervals: Vec<f64> = area.windows(2).map(|a| a[1] - a[0]).collect();
-            assert!(anderson_darling::exponential(&mut intervals, 1.0).unwrap().p > 0.01, "seed {seed}");
+            assert!(
+                anderson_darling::exponential(&mut intervals, 1.0).unwrap().p > 0.01,
+                "seed {seed}"
+            );
         }
     }
 
     #[test]
-    fn even_arrivals_are_not_taken_for_poisson() {
-        let due = all(constant(1000.0, 2 * S, u64::MAX));
+    fn even_arrivals_are_not_mistaken_for_poisson() {
+        let due = all_due(constant(1000.0, 2 * S, u64::MAX));
         let mut intervals: Vec<f64> = due.windows(2).map(|d| (d[1] - d[0]) as f64 / 1e9).collect();
         assert!(anderson_darling::exponential(&mut intervals, 1e-3).unwrap().statistic > 100.0);
     }
 
     #[test]
-    fn shares_make_up_the_whole() {
+    fn shares_add_up_to_the_whole() {
         for spacing in [Spacing::Even, Spacing::Poisson] {
             let whole = || Schedule::new(777.0, &[], spacing, S, u64::MAX, 7);
-            let mut dealt: Vec<u64> = (0..3).flat_map(|thread| all(whole().share(Share { thread, of: 3 }))).collect();
+            let mut dealt: Vec<u64> =
+                (0..3).flat_map(|thread| all_due(whole().share(Share { thread, of: 3 }))).collect();
             dealt.sort_unstable();
-            assert_eq!(dealt, all(whole()));
+            assert_eq!(dealt, all_due(whole()));
         }
         assert_eq!([0, 1, 2].map(|thread| Share { thread, of: 3 }.part(8)), [3, 3, 2]);
     }
 
     proptest! {
         #[test]
-        fn arrivals_rise_keep_their_spacing_and_end_in_time(rate in 0.1f64..1e6, millis in 1u64..400) {
+        fn even_arrivals_keep_their_spacing_and_end_in_time(rate in 0.1f64..1e6, millis in 1u64..400) {
             let end_ns = millis * 1_000_000;
-            let due = all(constant(rate, end_ns, u64::MAX));
+            let due = all_due(constant(rate, end_ns, u64::MAX));
             prop_assert!(due.iter().all(|d| *d < end_ns));
             prop_assert!((due.len() as f64 - rate * millis as f64 / 1e3).abs() <= 1.0);
             for pair in due.windows(2) {

@@ -1,5 +1,6 @@
-//! A world for tests: simulated sockets before a server with a will of its own, and a clock that
-//! moves only when somebody waits or works. The same seed gives the same run.
+//! A [`World`] for tests: simulated sockets connected to a server that may misbehave.
+//!
+//! Its clock moves only when the event loop waits or works. The same seed gives the same run.
 
 use crate::plan::Address;
 use crate::schedule::{exponential, uniform};
@@ -12,16 +13,16 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::rc::Rc;
 
-/// How often the server does what, as shares of requests or connections; the rest is right.
+/// The server's behaviour. Shares are of requests or connections, and the rest is correct.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Server {
-    /// Mean time to an answer, exponential.
+    /// Mean service time, exponentially distributed.
     pub mean_ns: u64,
-    /// Connections refused, and never answered at all.
+    /// Shares of connections that are refused, and that never open.
     pub refuses: f64,
     pub ignores: f64,
-    /// Requests answered in pieces, wrongly, with `Connection: close`, with garbage, by a reset,
-    /// by closing, never.
+    /// Shares of requests that are answered byte by byte, with a wrong body, with `Connection:
+    /// close`, with garbage, by a reset, by closing, or never.
     pub drips: f64,
     pub wrong: f64,
     pub closes: f64,
@@ -29,7 +30,7 @@ pub(crate) struct Server {
     pub resets: f64,
     pub hangs_up: f64,
     pub never: f64,
-    /// Nothing is answered from this instant on, for so long, again and again.
+    /// The period, and for how long at its end nothing is answered.
     pub stall: Option<(u64, u64)>,
 }
 
@@ -47,10 +48,10 @@ struct Socket {
     token: u64,
     state: State,
     inbox: VecDeque<u8>,
-    /// What has come of a request that is not whole.
-    asked: Vec<u8>,
+    /// The bytes of an incomplete request.
+    request: Vec<u8>,
     watches_write: bool,
-    /// When the last answer leaves: answers keep their order.
+    /// When the last response is sent. Responses keep their order.
     busy_until: u64,
     is_deaf: bool,
 }
@@ -65,7 +66,7 @@ enum State {
     Reset,
 }
 
-/// A socket, closed when it is dropped.
+/// A socket. Dropping it closes it.
 pub(crate) struct Handle {
     number: usize,
     closed: Rc<RefCell<Vec<usize>>>,
@@ -79,7 +80,7 @@ impl Drop for Handle {
 
 pub(crate) struct Simulation {
     closed: Rc<RefCell<Vec<usize>>>,
-    /// Those that are not closed.
+    /// Sockets that are not closed.
     open: BTreeSet<usize>,
     server: Server,
     random: ChaCha8Rng,
@@ -88,14 +89,14 @@ pub(crate) struct Simulation {
     coming: BinaryHeap<Reverse<(u64, u64)>>,
     happenings: HashMap<u64, Happening>,
     number: u64,
-    /// Requests that the server has read whole.
+    /// The number of complete requests that the server has read.
     pub requests: u64,
-    /// Instants at which they were read, since the start.
+    /// When it read each of them.
     pub read_at: Vec<u64>,
     pub connections: u64,
-    /// Instants at which connections were asked for.
+    /// When each connection was requested.
     pub connected_at: Vec<u64>,
-    /// Those that were open at once, at the most.
+    /// The largest number of connections open at once.
     pub open_most: usize,
 }
 
@@ -135,9 +136,13 @@ impl Simulation {
                 let refused = self.chance(self.server.refuses);
                 self.sockets[socket].state = if refused { State::Refused } else { State::Open };
             }
-            Happening::Bytes(socket, bytes) if self.sockets[socket].state == State::Open => self.sockets[socket].inbox.extend(bytes),
+            Happening::Bytes(socket, bytes) if self.sockets[socket].state == State::Open => {
+                self.sockets[socket].inbox.extend(bytes)
+            }
             Happening::Reset(socket) => self.sockets[socket].state = State::Reset,
-            Happening::End(socket) if self.sockets[socket].state == State::Open => self.sockets[socket].state = State::Ended,
+            Happening::End(socket) if self.sockets[socket].state == State::Open => {
+                self.sockets[socket].state = State::Ended
+            }
             _ => {}
         }
     }
@@ -172,9 +177,16 @@ impl Simulation {
         } else if is(garbage) {
             self.later(after, Happening::Bytes(socket, b"220 smtp ready\r\n".to_vec()));
         } else if is(wrong) {
-            self.later(after, Happening::Bytes(socket, RIGHT.iter().map(|b| if *b == b'h' { b'H' } else { *b }).collect()));
+            self.later(
+                after,
+                Happening::Bytes(
+                    socket,
+                    RIGHT.iter().map(|b| if *b == b'h' { b'H' } else { *b }).collect(),
+                ),
+            );
         } else if is(closes) {
-            let bytes = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello".to_vec();
+            let bytes =
+                b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello".to_vec();
             self.later(after, Happening::Bytes(socket, bytes));
             self.later(after + 1, Happening::End(socket));
             self.sockets[socket].is_deaf = true;
@@ -193,7 +205,7 @@ impl World for Simulation {
     type Socket = Handle;
 
     fn now_ns(&self) -> u64 {
-        // Looking at the clock takes its time, so that time passes for whoever only looks.
+        // Reading the clock takes time, so a loop that only polls makes progress.
         self.now.set(self.now.get() + 20);
         self.now.get()
     }
@@ -212,7 +224,11 @@ impl World for Simulation {
     }
 
     fn connected(&mut self, socket: &Handle) -> Result<(), Errno> {
-        if self.sockets[socket.number].state == State::Refused { Err(Errno::CONNREFUSED) } else { Ok(()) }
+        if self.sockets[socket.number].state == State::Refused {
+            Err(Errno::CONNREFUSED)
+        } else {
+            Ok(())
+        }
     }
 
     fn watch_write(&mut self, socket: &Handle, _token: u64, write: bool) {
@@ -240,11 +256,12 @@ impl World for Simulation {
         if self.sockets[number].state == State::Reset {
             return Err(Errno::PIPE);
         }
-        // Now and then only a part has room.
+        // Sometimes there is room for a part only.
         let length = if self.chance(0.05) { bytes.len() / 2 } else { bytes.len() };
-        self.sockets[number].asked.extend_from_slice(&bytes[..length]);
-        while let Some(end) = self.sockets[number].asked.windows(4).position(|w| w == b"\r\n\r\n") {
-            self.sockets[number].asked.drain(..end + 4);
+        self.sockets[number].request.extend_from_slice(&bytes[..length]);
+        while let Some(end) = self.sockets[number].request.windows(4).position(|w| w == b"\r\n\r\n")
+        {
+            self.sockets[number].request.drain(..end + 4);
             self.answer(number);
         }
         Ok(length)
@@ -261,7 +278,9 @@ impl World for Simulation {
         }
         let until = self.now.get() + at_most_ns.max(200);
         loop {
-            while let Some(Reverse((at, number))) = self.coming.peek().copied().filter(|Reverse((at, _))| *at <= self.now.get()) {
+            while let Some(Reverse((at, number))) =
+                self.coming.peek().copied().filter(|Reverse((at, _))| *at <= self.now.get())
+            {
                 self.coming.pop();
                 if let Some(happening) = self.happenings.remove(&number) {
                     self.happen(happening);
@@ -270,10 +289,16 @@ impl World for Simulation {
             }
             for socket in &self.open {
                 let socket = &self.sockets[*socket];
-                let readable = !socket.inbox.is_empty() || matches!(socket.state, State::Ended | State::Reset);
+                let readable =
+                    !socket.inbox.is_empty() || matches!(socket.state, State::Ended | State::Reset);
                 let writable = socket.watches_write && socket.state != State::Connecting;
                 if readable || writable {
-                    happened.push(Ready { token: socket.token, readable, writable });
+                    happened.push(Ready {
+                        token: socket.token,
+                        readable,
+                        writable,
+                        ended: socket.state == State::Ended,
+                    });
                 }
             }
             let next = self.coming.peek().map(|Reverse((at, _))| *at).filter(|at| *at <= until);

@@ -1,204 +1,70 @@
-//! Counts what became of requests. Instants come in as values, so a test can make them up.
+//! Counts the outcomes of requests and records their times.
+//!
+//! The event loop calls [`Tally::sent`] when a request goes out, and one of [`Tally::correct`],
+//! [`Tally::wrong`], [`Tally::declined`] and [`Tally::failed`] when it is settled.
+//! [`Tally::finish`] returns the result. Instants are arguments, so tests need no clock. Between
+//! the slices of a load, the measured time is frozen.
 
-use crate::check::Wrong;
-use model::record::{Counts, Second};
-use serde::{Deserialize, Serialize};
+use crate::check::{Wrong, harmless};
+use crate::measured::{EXAMPLES_MAX, Measured, Progress, StepCounts};
+use record::{Counts, Second};
 use stats::{Histogram, smallest_sample};
-use std::collections::BTreeMap;
 use std::sync::mpsc::{Sender, SyncSender};
 
-/// Most examples of failed requests that are kept in words.
-const EXAMPLES_MAX: usize = 5;
-/// So many tenths of a second are kept: more than an hour is for seconds.
+/// The largest number of tenths of a second that are kept. Longer runs have their seconds only.
 const TENTHS_MAX: usize = 36_000;
 const TENTH_NS: u64 = 100_000_000;
-
-/// What became of the requests of one step of a workload, as far as it matters to who keeps what they wrote.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OfStep {
-    /// Answered rightly.
-    pub right: u64,
-    /// Sent, and nobody can say what came of it: no whole answer came, a server's error, or one that says it was done and is wrong.
-    pub in_doubt: u64,
-}
-
-/// What a run measured.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Measured {
-    /// When it began (CLOCK_MONOTONIC).
-    pub began_ns: u64,
-    /// From the start to the end: the planned duration, or the last answer of a schedule where that is later.
-    pub duration_ns: u64,
-    /// From the start to the instant from which no request was to begin any more.
-    pub planned_ns: u64,
-    /// From the scheduled instant to the whole answer. Without a schedule a request is due as soon as
-    /// there is room for it: when the answer before it was read.
-    pub latency: Histogram,
-    /// From the sending to the whole answer.
-    pub service: Histogram,
-    /// From the instant at which it was due to the sending.
-    pub lag: Histogram,
-    /// What became of the requests.
-    pub counts: Counts,
-    /// By step of the workload.
-    pub steps: Vec<OfStep>,
-    /// How often each status came.
-    pub statuses: BTreeMap<u16, u64>,
-    /// Bytes of the right answers.
-    pub received_bytes: u64,
-    /// The first few requests that failed, in words.
-    pub examples: Vec<String>,
-    /// One entry per second.
-    pub seconds: Vec<Second>,
-    /// CPU time of the generator's threads.
-    pub cpu_ns: u64,
-    /// Most requests under way at once.
-    pub in_flight_max: u64,
-    /// Requests under way, on average.
-    pub in_flight_mean: f64,
-    /// Requests sent within the planned time.
-    pub sent_in_time: u64,
-    /// When the chosen requests of a schedule were sent, in microseconds from the start.
-    pub sent_at_us: Vec<u64>,
-    /// Right answers in each tenth of a second, of the first `TENTHS_MAX`.
-    pub correct_per_tenth: Vec<u32>,
-    /// Latencies of the right answers in each of these tenths, added up, in nanoseconds.
-    pub latency_ns_per_tenth: Vec<u64>,
-    /// Connections opened.
-    pub connections_opened: u64,
-    /// How long connecting took, each connection that was made, also those of a closed load before its clock starts.
-    pub connect: Histogram,
-    /// How long the TLS handshakes took, likewise; empty in the clear.
-    pub handshake: Histogram,
-    /// How many of these handshakes took up an earlier session.
-    pub resumed: u64,
-    /// Part of the CPU time that was spent looking for something to do, so as not to oversleep.
-    pub spun_ns: u64,
-    /// Event loops.
-    pub threads: u32,
-    /// Whether it was asked to stop early.
-    pub interrupted: bool,
-}
-
-impl Measured {
-    /// Adds what another event loop measured at the same time. Peaks are added, too: what each
-    /// had under way at its own worst moment. The quantiles of seconds are those of `seconds`.
-    pub(crate) fn merge(&mut self, other: Measured, seconds: &BTreeMap<usize, Histogram>) {
-        self.began_ns = self.began_ns.min(other.began_ns);
-        self.duration_ns = self.duration_ns.max(other.duration_ns);
-        self.planned_ns = self.planned_ns.max(other.planned_ns);
-        self.latency.merge(&other.latency);
-        self.service.merge(&other.service);
-        self.lag.merge(&other.lag);
-        self.connect.merge(&other.connect);
-        self.handshake.merge(&other.handshake);
-        self.counts = self.counts.plus(&other.counts);
-        for (ours, theirs) in self.steps.iter_mut().zip(other.steps) {
-            ours.right += theirs.right;
-            ours.in_doubt += theirs.in_doubt;
-        }
-        for (status, n) in other.statuses {
-            *self.statuses.entry(status).or_default() += n;
-        }
-        self.received_bytes += other.received_bytes;
-        for example in other.examples {
-            if self.examples.len() < EXAMPLES_MAX && !self.examples.contains(&example) {
-                self.examples.push(example);
-            }
-        }
-        for (at, theirs) in other.seconds.into_iter().enumerate() {
-            if at == self.seconds.len() {
-                self.seconds.push(theirs);
-                continue;
-            }
-            let ours = &mut self.seconds[at];
-            ours.correct += theirs.correct;
-            ours.not_correct += theirs.not_correct;
-            (ours.max_ns, ours.max_at_ns) = (ours.max_ns, ours.max_at_ns).max((theirs.max_ns, theirs.max_at_ns));
-            let quantile = |q: f64| seconds.get(&at).filter(|h| h.len() >= smallest_sample(q)).map(|h| h.quantile_ns(q));
-            (ours.p50_ns, ours.p99_ns) = (quantile(0.5), quantile(0.99));
-        }
-        self.cpu_ns += other.cpu_ns;
-        self.spun_ns += other.spun_ns;
-        self.in_flight_max += other.in_flight_max;
-        self.in_flight_mean += other.in_flight_mean;
-        self.sent_in_time += other.sent_in_time;
-        self.sent_at_us.extend(other.sent_at_us);
-        self.correct_per_tenth.resize(self.correct_per_tenth.len().max(other.correct_per_tenth.len()), 0);
-        for (ours, theirs) in self.correct_per_tenth.iter_mut().zip(other.correct_per_tenth) {
-            *ours += theirs;
-        }
-        self.latency_ns_per_tenth.resize(self.latency_ns_per_tenth.len().max(other.latency_ns_per_tenth.len()), 0);
-        for (ours, theirs) in self.latency_ns_per_tenth.iter_mut().zip(other.latency_ns_per_tenth) {
-            *ours += theirs;
-        }
-        self.connections_opened += other.connections_opened;
-        self.resumed += other.resumed;
-        self.threads += other.threads;
-        self.interrupted |= other.interrupted;
-    }
-}
-
-/// What a thread says once a second, for whoever watches.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// Which second, from 0.
-    pub number: usize,
-    /// What it came to.
-    pub second: Second,
-    /// Requests under way now.
-    pub in_flight: u64,
-}
 
 /// How a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failed {
-    /// The connection could not be made.
+    /// The connection could not be opened.
     Refused,
-    /// The connection broke, or the answer was malformed.
+    /// The connection broke, or the response was malformed.
     Broken,
-    /// No answer in time.
+    /// No response arrived in time.
     TimedOut,
 }
 
-/// Who hears of each second when it is over.
+/// The receivers of each second when it is over.
 #[derive(Clone, Default)]
 pub(crate) struct Listeners {
-    /// Whoever watches; a message that finds no room is dropped.
+    /// Receives progress. A message is dropped if the channel is full.
     pub progress: Option<SyncSender<Progress>>,
-    /// Whoever puts the seconds of several threads together: the second's number and its latencies.
+    /// Receives the number and latencies of each second, in order to merge threads.
     pub seconds: Option<Sender<(usize, Histogram)>>,
 }
 
-/// Adds up while a run goes on. All its memory is taken at the start.
+/// The counts and histograms of a run that is in progress. All memory is allocated at the start.
 pub struct Tally {
     listeners: Listeners,
     start_ns: u64,
-    /// Whether the run lasts as long as its schedule says, not as long as it took.
+    /// Whether the run lasts as long as its schedule, not as long as it took.
     has_schedule: bool,
     latency: Histogram,
     service: Histogram,
     lag: Histogram,
     pub(crate) counts: Counts,
-    /// As many as the workload has steps.
-    pub(crate) steps: Vec<OfStep>,
+    /// One entry for each step of the workload.
+    pub(crate) steps: Vec<StepCounts>,
     statuses: Box<[u64; 1000]>,
     received_bytes: u64,
     examples: Vec<String>,
     seconds: Vec<Second>,
     current: Histogram,
     current_not_correct: u64,
-    /// The longest latency of the current second, and when its answer was whole.
+    /// The maximum latency of the current second, and when its response was complete.
     current_longest: (u64, u64),
     last_answer_ns: u64,
     in_flight: u64,
     in_flight_max: u64,
-    /// Requests under way times how long they were, in nanoseconds, until `in_flight_since_ns`.
+    /// The number of requests in flight integrated over time, in nanoseconds, until
+    /// `in_flight_since_ns`.
     in_flight_area: u128,
     in_flight_since_ns: u64,
     planned_end_ns: u64,
     sent_in_time: u64,
-    /// Numbers of the requests whose instants are kept, the last first.
+    /// The numbers of the requests whose instants are kept, in descending order.
     chosen: Vec<u64>,
     sent_at_us: Vec<u64>,
     correct_per_tenth: Vec<u32>,
@@ -206,24 +72,33 @@ pub struct Tally {
     latency_ns_per_tenth: Vec<u64>,
     latency_in_tenth_ns: u64,
     tenths: u64,
-    /// How long answers take, smoothed.
+    /// A moving average of service times.
     typical_service_ns: u64,
+    /// Whether outcomes enter the histograms. Between slices they are only counted.
+    records: bool,
+    /// The instant since which the measured time is frozen: between slices.
+    frozen_since_ns: Option<u64>,
+    /// The measured part of a closed load's slice, and its correct responses. Those at its edges
+    /// count in part.
+    part: Option<(u64, u64)>,
+    credited: f64,
     pub(crate) connect: Histogram,
     handshake: Histogram,
     resumed: u64,
     pub(crate) connections_opened: u64,
+    pub(crate) retried: u64,
     enough_for_p50: u64,
     enough_for_p99: u64,
 }
 
 impl Tally {
-    /// Begins at an instant.
+    /// Creates a tally that counts from an instant.
     pub fn new(start_ns: u64, has_schedule: bool) -> Tally {
-        Tally::heard(start_ns, has_schedule, Listeners::default())
+        Tally::with_listeners(start_ns, has_schedule, Listeners::default())
     }
 
-    /// As [`Tally::new`], with somebody who hears of each second.
-    pub(crate) fn heard(start_ns: u64, has_schedule: bool, listeners: Listeners) -> Tally {
+    /// As [`Tally::new`], with receivers of each second.
+    pub(crate) fn with_listeners(start_ns: u64, has_schedule: bool, listeners: Listeners) -> Tally {
         Tally {
             listeners,
             start_ns,
@@ -255,29 +130,34 @@ impl Tally {
             latency_in_tenth_ns: 0,
             tenths: 0,
             typical_service_ns: 0,
+            records: true,
+            frozen_since_ns: None,
+            part: None,
+            credited: 0.0,
             connect: Histogram::new(),
             handshake: Histogram::new(),
             resumed: 0,
             connections_opened: 0,
+            retried: 0,
             enough_for_p50: smallest_sample(0.5),
             enough_for_p99: smallest_sample(0.99),
         }
     }
 
-    /// Says until when requests are to be sent, and of which the instants are to be kept: their numbers in the order
-    /// of sending, from 0, falling.
+    /// Sets the end of sending, and which requests have their instants kept. `chosen` holds their
+    /// numbers in the order of sending, from 0, in descending order.
     pub(crate) fn expect(&mut self, planned_ns: u64, chosen: Vec<u64>) {
         self.planned_end_ns = self.start_ns + planned_ns;
         self.sent_at_us.reserve(chosen.len());
         self.chosen = chosen;
     }
 
-    /// A request goes out for the first time.
+    /// Records that a request is sent for the first time.
     #[inline]
     pub fn sent(&mut self, scheduled_ns: u64, sent_ns: u64) {
         self.add_area(sent_ns);
         self.sent_in_time += u64::from(sent_ns < self.planned_end_ns);
-        // The lags are as many as the requests before.
+        // There are as many lags as requests before this one.
         if self.chosen.last() == Some(&self.lag.len()) {
             self.chosen.pop();
             self.sent_at_us.push(sent_ns.saturating_sub(self.start_ns) / 1_000);
@@ -287,19 +167,32 @@ impl Tally {
         self.lag.record(sent_ns.saturating_sub(scheduled_ns));
     }
 
-    /// A right answer is whole.
+    /// Records a complete and correct response.
     #[inline]
-    pub fn correct(&mut self, scheduled_ns: u64, sent_ns: u64, done_ns: u64, status: u16, bytes: u64) {
+    pub fn correct(
+        &mut self,
+        scheduled_ns: u64,
+        sent_ns: u64,
+        done_ns: u64,
+        status: u16,
+        bytes: u64,
+    ) {
         self.settled(done_ns);
         let service = done_ns.saturating_sub(sent_ns);
-        self.service.record(service);
         self.typical_service_ns = (self.typical_service_ns * 7 + service) / 8;
-        let latency = done_ns.saturating_sub(scheduled_ns);
-        self.latency.record(latency);
-        self.latency_in_tenth_ns += latency;
-        self.current.record(latency);
-        if latency > self.current_longest.0 {
-            self.current_longest = (latency, done_ns);
+        if let Some((from_ns, to_ns)) = self.part {
+            let within = done_ns.min(to_ns).saturating_sub(sent_ns.max(from_ns));
+            self.credited += within as f64 / service.max(1) as f64;
+        }
+        if self.records {
+            self.service.record(service);
+            let latency = done_ns.saturating_sub(scheduled_ns);
+            self.latency.record(latency);
+            self.latency_in_tenth_ns += latency;
+            self.current.record(latency);
+            if latency > self.current_longest.0 {
+                self.current_longest = (latency, done_ns);
+            }
         }
         self.counts.correct += 1;
         self.count_status(status);
@@ -307,7 +200,7 @@ impl Tally {
         self.last_answer_ns = done_ns;
     }
 
-    /// A wrong answer is whole.
+    /// Records a complete but wrong response.
     pub fn wrong(&mut self, done_ns: u64, status: u16, wrong: &Wrong) {
         self.settled(done_ns);
         self.counts.wrong += 1;
@@ -317,7 +210,7 @@ impl Tally {
         self.last_answer_ns = done_ns;
     }
 
-    /// The request was shed, as the workload allows.
+    /// Records a request that the server shed, as the workload permits.
     pub fn declined(&mut self, done_ns: u64, status: u16) {
         self.settled(done_ns);
         self.counts.declined += 1;
@@ -326,7 +219,7 @@ impl Tally {
         self.last_answer_ns = done_ns;
     }
 
-    /// No answer will come.
+    /// Records that a request will get no response.
     pub fn failed(&mut self, at_ns: u64, how: Failed, why: impl FnOnce() -> String) {
         self.settled(at_ns);
         match how {
@@ -338,42 +231,101 @@ impl Tally {
         self.example(why);
     }
 
-    /// A connection stands.
+    /// Records that a connection opened.
     pub(crate) fn connected(&mut self, took_ns: u64) {
         self.connect.record(took_ns);
     }
 
-    /// A TLS handshake is over.
-    pub(crate) fn shook_hands(&mut self, took_ns: u64, resumed: bool) {
+    /// Records the end of a TLS handshake.
+    pub(crate) fn handshake_done(&mut self, took_ns: u64, resumed: bool) {
         self.handshake.record(took_ns);
         self.resumed += u64::from(resumed);
     }
 
-    /// Requests under way now.
+    /// Returns the number of requests in flight.
     pub fn in_flight(&self) -> u64 {
         self.in_flight
     }
 
-    /// How long answers take these days, in nanoseconds.
+    /// Returns the moving average of service times, in nanoseconds.
     pub(crate) fn typical_service_ns(&self) -> u64 {
         self.typical_service_ns
     }
 
+    /// Freezes the measured time at an instant. Outcomes until [`Tally::thaw`] are counted. They
+    /// enter the histograms only if `records` is set.
+    pub(crate) fn freeze(&mut self, at_ns: u64, records: bool) {
+        self.advance_to(at_ns);
+        self.add_area(at_ns);
+        self.frozen_since_ns = Some(at_ns);
+        self.records = records;
+    }
+
+    /// Continues the measured time at an instant, as if none had passed since it was frozen.
+    /// Returns the instant from which the measurement now counts.
+    pub(crate) fn thaw(&mut self, at_ns: u64) -> u64 {
+        if let Some(since_ns) = self.frozen_since_ns.take() {
+            self.start_ns += at_ns.saturating_sub(since_ns);
+            if self.planned_end_ns < u64::MAX {
+                self.planned_end_ns += at_ns.saturating_sub(since_ns);
+            }
+        }
+        self.add_area(at_ns);
+        self.records = true;
+        self.start_ns
+    }
+
+    /// Starts the measured part of a closed load's slice. From now on, each correct response counts
+    /// by the share of its service time that lies within the part.
+    pub(crate) fn open_part(&mut self, at_ns: u64) {
+        (self.part, self.credited) = (Some((at_ns, u64::MAX)), 0.0);
+    }
+
+    /// Ends the measured part at an instant. Responses to requests still in flight count in part.
+    pub(crate) fn close_part(&mut self, at_ns: u64) {
+        self.part = self.part.map(|(from_ns, _)| (from_ns, at_ns));
+    }
+
+    /// Returns the number of correct responses in the part, after all requests in flight are
+    /// settled.
+    pub(crate) fn take_part(&mut self) -> f64 {
+        self.part = None;
+        std::mem::take(&mut self.credited)
+    }
+
+    /// Returns the number of requests with an outcome.
+    pub(crate) fn settled_requests(&self) -> u64 {
+        self.counts.settled()
+    }
+
+    /// Returns the number of correct responses in the histograms.
+    pub(crate) fn recorded(&self) -> u64 {
+        self.service.len()
+    }
+
     #[inline]
     fn add_area(&mut self, until_ns: u64) {
-        self.in_flight_area += u128::from(self.in_flight) * u128::from(until_ns.saturating_sub(self.in_flight_since_ns));
+        if self.records {
+            self.in_flight_area += u128::from(self.in_flight)
+                * u128::from(until_ns.saturating_sub(self.in_flight_since_ns));
+        }
         self.in_flight_since_ns = self.in_flight_since_ns.max(until_ns);
     }
 
     fn settled(&mut self, at_ns: u64) {
-        self.turn_to(at_ns);
+        self.advance_to(at_ns);
         self.add_area(at_ns);
         self.in_flight = self.in_flight.saturating_sub(1);
     }
 
+    /// Keeps a text among the examples that is not about a failed request.
+    pub(crate) fn note(&mut self, text: impl FnOnce() -> String) {
+        self.example(text);
+    }
+
     fn example(&mut self, text: impl FnOnce() -> String) {
         if self.examples.len() < EXAMPLES_MAX {
-            let text = text();
+            let text = harmless(&text());
             if !self.examples.contains(&text) {
                 self.examples.push(text);
             }
@@ -386,9 +338,12 @@ impl Tally {
         }
     }
 
-    /// Closes the tenths and the seconds that have passed.
+    /// Closes the tenths and seconds that have passed.
     #[inline]
-    pub(crate) fn turn_to(&mut self, at_ns: u64) {
+    pub(crate) fn advance_to(&mut self, at_ns: u64) {
+        if self.frozen_since_ns.is_some() {
+            return;
+        }
         while at_ns.saturating_sub(self.start_ns) >= (self.tenths + 1) * TENTH_NS {
             self.close_tenth();
             if self.tenths.is_multiple_of(10) {
@@ -400,18 +355,22 @@ impl Tally {
     fn close_tenth(&mut self) {
         self.tenths += 1;
         if self.correct_per_tenth.len() < TENTHS_MAX {
-            self.correct_per_tenth.push((self.counts.correct - self.correct_before) as u32);
+            self.correct_per_tenth.push((self.service.len() - self.correct_before) as u32);
             self.latency_ns_per_tenth.push(self.latency_in_tenth_ns);
         }
         self.latency_in_tenth_ns = 0;
-        self.correct_before = self.counts.correct;
+        self.correct_before = self.service.len();
     }
 
     fn close_second(&mut self) {
         let second = self.second_of(&self.current, self.current_not_correct);
         let Listeners { progress, seconds } = &self.listeners;
         if let Some(progress) = progress {
-            let _ = progress.try_send(Progress { number: self.seconds.len(), second, in_flight: self.in_flight });
+            let _ = progress.try_send(Progress {
+                number: self.seconds.len(),
+                second,
+                in_flight: self.in_flight,
+            });
         }
         if let Some(seconds) = seconds {
             let _ = seconds.send((self.seconds.len(), self.current.clone()));
@@ -434,8 +393,8 @@ impl Tally {
         }
     }
 
-    /// Closes the second that is not whole. Hardly begun, it would look like a
-    /// drop in the rate, and counts with the one before.
+    /// Closes the last, incomplete second. If it is short, its responses count in the second
+    /// before, because it would look like a drop in the rate.
     fn close_rest(&mut self, end_ns: u64) {
         if self.current.is_empty() && self.current_not_correct == 0 {
             return;
@@ -446,20 +405,23 @@ impl Tally {
             Some(last) if passed < 200_000_000 => {
                 last.correct += self.current.len();
                 last.not_correct += self.current_not_correct;
-                (last.max_ns, last.max_at_ns) = (last.max_ns, last.max_at_ns).max((rest.max_ns, rest.max_at_ns));
+                (last.max_ns, last.max_at_ns) =
+                    (last.max_ns, last.max_at_ns).max((rest.max_ns, rest.max_at_ns));
             }
             _ => self.close_second(),
         }
     }
 
-    /// Ends the run. What is not settled yet is told by the caller's counts.
+    /// Ends the run. The caller adds the counts of requests that are not settled.
     pub fn finish(mut self, planned_ns: u64, ended_ns: u64) -> Measured {
-        let end_ns = match self.has_schedule {
-            // A schedule lasts until its end, or its last answer where that came later.
-            true => (self.start_ns + planned_ns).max(self.last_answer_ns),
-            false => ended_ns,
+        let end_ns = match (self.frozen_since_ns.take(), self.has_schedule) {
+            // A load in slices lasted as long as its slices.
+            (Some(frozen_ns), _) => frozen_ns,
+            // A schedule lasts until its end, or until its last response if that came later.
+            (None, true) => (self.start_ns + planned_ns).max(self.last_answer_ns),
+            (None, false) => ended_ns,
         };
-        self.turn_to(end_ns);
+        self.advance_to(end_ns);
         self.close_rest(end_ns);
         self.add_area(end_ns);
         Measured {
@@ -483,6 +445,7 @@ impl Tally {
             correct_per_tenth: self.correct_per_tenth,
             latency_ns_per_tenth: self.latency_ns_per_tenth,
             connections_opened: self.connections_opened,
+            retried: self.retried,
             connect: self.connect,
             handshake: self.handshake,
             resumed: self.resumed,
@@ -500,7 +463,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn latency_counts_from_the_schedule_and_service_from_the_sending() {
+    fn latency_starts_at_the_schedule_and_service_at_sending() {
         let mut tally = Tally::new(1_000 * MS, true);
         tally.sent(1_000 * MS, 1_002 * MS);
         tally.correct(1_000 * MS, 1_002 * MS, 1_007 * MS, 200, 900);
@@ -513,28 +476,32 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_falls_into_the_second_in_which_it_came() {
+    fn response_counts_in_the_second_of_its_arrival() {
         let mut tally = Tally::new(0, false);
         for at in [100, 900, 2_500] {
             tally.correct((at - 50) * MS, (at - 50) * MS, at * MS, 200, 1);
         }
         tally.failed(2_600 * MS, Failed::Broken, || "reset".into());
         let measured = tally.finish(3_000 * MS, 3_000 * MS);
-        let counts: Vec<(u64, u64)> = measured.seconds.iter().map(|s| (s.correct, s.not_correct)).collect();
+        let counts: Vec<(u64, u64)> =
+            measured.seconds.iter().map(|s| (s.correct, s.not_correct)).collect();
         assert_eq!(counts, [(2, 0), (0, 0), (1, 1)]);
-        assert_eq!((measured.seconds[0].max_ns, measured.seconds[0].max_at_ns), (Some(50 * MS), Some(100 * MS)));
-        assert_eq!(measured.seconds[0].p50_ns, None, "two samples support no median");
+        assert_eq!(
+            (measured.seconds[0].max_ns, measured.seconds[0].max_at_ns),
+            (Some(50 * MS), Some(100 * MS))
+        );
+        assert_eq!(measured.seconds[0].p50_ns, None, "two samples do not support a median");
     }
 
     #[test]
-    fn a_schedule_served_late_lasts_until_its_last_answer() {
+    fn late_schedule_lasts_until_its_last_response() {
         let mut tally = Tally::new(0, true);
         tally.correct(900 * MS, 900 * MS, 1_700 * MS, 200, 1);
         assert_eq!(tally.finish(1_000 * MS, 3_000 * MS).duration_ns, 1_700 * MS);
     }
 
     #[test]
-    fn examples_are_few_and_not_the_same() {
+    fn examples_are_distinct() {
         let mut tally = Tally::new(0, false);
         for i in 0..20 {
             tally.failed(i, Failed::Refused, || format!("cause {}", i % 2));

@@ -1,4 +1,4 @@
-//! TLS as it is asked for on a command line or in a file.
+//! Configures TLS from options of a command line or file.
 
 use crate::plan::Tls;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -9,44 +9,50 @@ use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Whom to trust, and what to offer.
+/// Which certificates to trust, and what to offer.
 #[derive(Clone, Debug, Default)]
 pub struct TlsOptions {
-    /// Trust only these certificate authorities (PEM); `None`: those of the system.
+    /// Trust only these certificate authorities (PEM). `None` trusts those of the system.
     pub ca: Option<PathBuf>,
-    /// Trust anybody.
+    /// Trust any certificate.
     pub insecure: bool,
     /// The client's certificate chain and key (PEM).
     pub certificate: Option<(PathBuf, PathBuf)>,
-    /// Offer HTTP/2 by ALPN, and nothing else; otherwise HTTP/1.1.
+    /// Offer only HTTP/2 by ALPN. Otherwise only HTTP/1.1.
     pub http2: bool,
 }
 
 impl TlsOptions {
-    /// TLS 1.2 and 1.3 to a host, whose name is asked for and must be in its certificate.
-    /// Sessions are resumed where the server lets us.
+    /// Configures a client of TLS 1.2 and 1.3. The host's name is sent, and its certificate must
+    /// contain it. Sessions are resumed if the server allows it.
     ///
     /// # Errors
-    /// A file that cannot be read or used, or a host that cannot be named.
+    /// A file that cannot be read or used, or an invalid host name.
     pub fn client(&self, host: &str) -> Result<Tls, String> {
         let name = host.trim_start_matches('[').trim_end_matches(']');
-        let server_name = ServerName::try_from(name.to_owned()).map_err(|e| format!("`{host}` cannot be asked for by TLS: {e}"))?;
+        let server_name = ServerName::try_from(name.to_owned())
+            .map_err(|e| format!("`{host}` is not a valid name for TLS: {e}"))?;
         let provider = Arc::new(aws_lc_rs::default_provider());
-        let builder =
-            ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions().map_err(|e| format!("TLS: {e}"))?;
+        let builder = ClientConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .map_err(|e| format!("TLS: {e}"))?;
         let builder = if self.insecure {
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider)))
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(AcceptAny(provider)))
         } else {
             builder.with_root_certificates(self.roots()?)
         };
         let mut config = match &self.certificate {
             None => builder.with_no_client_auth(),
             Some((chain, key)) => {
-                let key = PrivateKeyDer::from_pem_file(key).map_err(|e| format!("the key {} cannot be used: {e}", key.display()))?;
-                builder.with_client_auth_cert(certificates(chain)?, key).map_err(|e| format!("the client's certificate: {e}"))?
+                let key = PrivateKeyDer::from_pem_file(key)
+                    .map_err(|e| format!("the key {} cannot be used: {e}", key.display()))?;
+                builder
+                    .with_client_auth_cert(certificates(chain)?, key)
+                    .map_err(|e| format!("the client's certificate: {e}"))?
             }
         };
-        config.alpn_protocols = vec![if self.http2 { b"h2".to_vec() } else { b"http/1.1".to_vec() }];
+        config.alpn_protocols =
+            vec![if self.http2 { b"h2".to_vec() } else { b"http/1.1".to_vec() }];
         Ok(Tls { config: Arc::new(config), server_name })
     }
 
@@ -58,33 +64,41 @@ impl TlsOptions {
         };
         let (usable, _) = roots.add_parsable_certificates(found);
         match (usable, &self.ca) {
-            (0, Some(file)) => Err(format!("{} holds no certificate authority", file.display())),
-            (0, None) => Err("this system knows no certificate authority: name one, or trust anybody".into()),
+            (0, Some(file)) => Err(format!("{} contains no certificate authority", file.display())),
+            (0, None) => {
+                Err("this system has no certificate authority: name one, or trust any certificate"
+                    .into())
+            }
             _ => Ok(roots),
         }
     }
 }
 
-/// Why a handshake failed, as far as a user can do something about it.
+/// Describes why a handshake failed, with what the user can do.
 pub(crate) fn describe(error: &rustls::Error) -> String {
     let text = error.to_string();
+    if matches!(error, rustls::Error::InvalidMessage(_)) {
+        return "TLS: the server responds without TLS; for a plain port write http:// instead of https://".into();
+    }
     match text.contains("CaUsedAsEndEntity") {
-        true => "TLS: the server shows a certificate that it signed itself; to trust it all the same, trust anybody (--insecure)".into(),
+        true => "TLS: the server's certificate is self-signed; to accept it, trust any certificate (--insecure)".into(),
         false => format!("TLS: {text}"),
     }
 }
 
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let wrong = |e: rustls::pki_types::pem::Error| format!("the certificates of {} cannot be read: {e}", file.display());
+    let wrong = |e: rustls::pki_types::pem::Error| {
+        format!("the certificates of {} cannot be read: {e}", file.display())
+    };
     CertificateDer::pem_file_iter(file).map_err(wrong)?.collect::<Result<_, _>>().map_err(wrong)
 }
 
-/// Trusts every certificate, as `-k` asks; signatures are checked all the same, as the work of
-/// checking is part of what a handshake costs.
+/// Trusts every certificate, as with `-k`. Signatures are still verified, because that work is part
+/// of the cost of a handshake.
 #[derive(Debug)]
-pub(crate) struct Anybody(pub(crate) Arc<CryptoProvider>);
+pub(crate) struct AcceptAny(pub(crate) Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AcceptAny {
     fn verify_server_cert(
         &self,
         _end_entity: &CertificateDer<'_>,
@@ -102,7 +116,12 @@ impl ServerCertVerifier for Anybody {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        verify_tls12_signature(
+            message,
+            certificate,
+            signature,
+            &self.0.signature_verification_algorithms,
+        )
     }
 
     fn verify_tls13_signature(
@@ -111,7 +130,12 @@ impl ServerCertVerifier for Anybody {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        verify_tls13_signature(
+            message,
+            certificate,
+            signature,
+            &self.0.signature_verification_algorithms,
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

@@ -1,17 +1,21 @@
-//! The values that vary from request to request, and the texts in which they stand.
+//! Values that vary from request to request, and texts that contain them.
+//!
+//! [`Names`] gives each value of a workload an index. [`Vars`] holds the current values of one
+//! user. A [`Text`] is a list of fixed pieces and indexes. [`Draws`] fills in new values for each
+//! pass over the steps.
 
 use crate::schedule::uniform;
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
-use model::data::{Data, Values};
-use model::template::{Part, Template};
-use model::workload::{BUILT_IN, Body, BodyCheck, Step, Wanted, Workload};
+use spec::data::{Data, Values};
+use spec::template::{Part, Template};
+use spec::workload::{BUILT_IN, Body, BodyCheck, Step, Wanted, Workload};
 use std::io::Write;
 
-/// Letters and digits, of which generated texts consist; 64, so that six random bits choose one.
+/// The characters of generated texts. There are 64, so six random bits choose one.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// What one user knows: the values of the present pass over the steps.
+/// The values of one user in the current pass over the steps.
 #[derive(Clone, Debug, Default)]
 pub struct Vars {
     values: Vec<Vec<u8>>,
@@ -25,17 +29,18 @@ impl Vars {
     }
 }
 
-/// The names that a workload uses; each has a place in [`Vars`].
+/// The names of the values that a workload uses. Each has an index in [`Vars`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names(Vec<String>);
 
 impl Names {
-    /// What the steps use or capture.
-    pub fn of(steps: &[Step]) -> Names {
+    /// Collects the names that the steps use or capture.
+    pub fn of_steps(steps: &[Step]) -> Names {
         let mut names = Names::default();
         for step in steps {
             let answer = &step.answer;
-            let in_headers = step.headers.iter().chain(&answer.headers).map(|(_, template)| template);
+            let in_headers =
+                step.headers.iter().chain(&answer.headers).map(|(_, template)| template);
             let in_bodies = match (&step.body, &answer.body) {
                 (Body::Text(sent), BodyCheck::Text(expected)) => vec![sent, expected],
                 (Body::Text(text), _) | (_, BodyCheck::Text(text)) => vec![text],
@@ -45,7 +50,8 @@ impl Names {
                 Wanted::Spelling(template) => Some(template),
                 Wanted::Value(_) | Wanted::Present => None,
             });
-            let templates = std::iter::once(&step.path).chain(in_headers).chain(in_bodies).chain(in_pointers);
+            let templates =
+                std::iter::once(&step.path).chain(in_headers).chain(in_bodies).chain(in_pointers);
             let captured = step.captures.iter().map(|capture| capture.name.as_str());
             for name in templates.flat_map(Template::names).chain(captured) {
                 if names.find(name).is_none() {
@@ -60,13 +66,13 @@ impl Names {
         self.0.iter().position(|known| known == name)
     }
 
-    /// The place of a name, which the workload uses.
+    /// Returns the index of a name that the workload uses.
     pub fn place(&self, name: &str) -> usize {
         self.find(name).expect("every name of the workload was collected")
     }
 }
 
-/// A text whose values lie in [`Vars`].
+/// A text that may contain values of [`Vars`].
 #[derive(Clone, Debug)]
 pub(crate) struct Text(Vec<Piece>);
 
@@ -96,7 +102,7 @@ impl Text {
         })
     }
 
-    /// Its length in bytes, nothing replaced.
+    /// Returns the length in bytes, without any escaping.
     pub fn len(&self, vars: &Vars) -> usize {
         self.pieces(vars).map(|(bytes, _)| bytes.len()).sum()
     }
@@ -105,7 +111,8 @@ impl Text {
         self.pieces(vars).for_each(|(bytes, _)| out.extend_from_slice(bytes));
     }
 
-    /// As part of a request's target: what cannot stand there is percent-encoded in values.
+    /// Writes the text as part of a path. Characters of values that a path cannot contain are
+    /// percent-encoded.
     pub fn write_in_path(&self, vars: &Vars, out: &mut Vec<u8>) {
         for (bytes, is_value) in self.pieces(vars) {
             for &byte in bytes {
@@ -119,14 +126,18 @@ impl Text {
         }
     }
 
-    /// As a header's value: control characters in values become spaces.
+    /// Writes the text as the value of a header. Control characters of values become spaces.
     pub fn write_in_header(&self, vars: &Vars, out: &mut Vec<u8>) {
         for (bytes, is_value) in self.pieces(vars) {
-            out.extend(bytes.iter().map(|&byte| if is_value && byte.is_ascii_control() { b' ' } else { byte }));
+            out.extend(
+                bytes
+                    .iter()
+                    .map(|&byte| if is_value && byte.is_ascii_control() { b' ' } else { byte }),
+            );
         }
     }
 
-    /// Whether these bytes stand in the text from a place on.
+    /// Whether the text contains these bytes at a position.
     pub fn has_at(&self, vars: &Vars, mut at: usize, mut bytes: &[u8]) -> bool {
         for (piece, _) in self.pieces(vars) {
             if let Some(rest) = piece.get(at..).filter(|rest| !rest.is_empty()) {
@@ -146,27 +157,32 @@ impl Text {
     }
 }
 
-/// Where the values of a pass come from.
+/// The sources of the values that a pass over the steps draws.
 pub(crate) struct Draws {
     names: Names,
     built_in: [Option<usize>; BUILT_IN.len()],
     draws: Vec<(Draw, Values)>,
     random: ChaCha8Rng,
-    /// Passes begun by this thread, which takes the numbers `thread`, `thread + threads`, ...
+    /// Passes started by this thread. It takes the numbers `thread`, `thread + threads`, and so on.
     passes: u64,
     thread: u64,
     threads: u64,
 }
 
-/// Places of what is drawn together; for rows one for each column.
+/// The indexes of values that are drawn together. Rows have one for each column.
 type Draw = Vec<Option<usize>>;
 
 impl Draws {
     pub fn new(workload: &Workload, names: &Names, seed: u64, thread: u32, threads: u32) -> Draws {
-        let places = |data: &Data| data.names().iter().map(|name| names.find(name)).collect::<Draw>();
-        let used = workload.data.iter().map(|data| (places(data), data)).filter(|(places, _)| places.iter().any(Option::is_some));
+        let places =
+            |data: &Data| data.names().iter().map(|name| names.find(name)).collect::<Draw>();
+        let used = workload
+            .data
+            .iter()
+            .map(|data| (places(data), data))
+            .filter(|(places, _)| places.iter().any(Option::is_some));
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        // A stream of its own for each thread, apart from those of schedules and pauses.
+        // Each thread has its own random stream, separate from those of schedules and pauses.
         random.set_stream(2 << 32 | u64::from(thread));
         Draws {
             built_in: BUILT_IN.map(|name| names.find(name)),
@@ -179,12 +195,12 @@ impl Draws {
         }
     }
 
-    /// The values of a new user.
+    /// Returns the variables of a new user.
     pub fn vars(&self) -> Vars {
         Vars { values: vec![Vec::new(); self.names.0.len()], rounds: 0 }
     }
 
-    /// Draws what one pass over the steps uses.
+    /// Draws the values for one pass over the steps.
     pub fn draw(&mut self, vars: &mut Vars, user: u32) {
         if vars.values.is_empty() {
             return;
@@ -212,7 +228,9 @@ impl Draws {
             }
             let value = &mut vars.values[places[0].expect("only what is used is drawn")];
             match values {
-                Values::Counter { from, step } => spell(from.wrapping_add(step.wrapping_mul(number)), value),
+                Values::Counter { from, step } => {
+                    spell(from.wrapping_add(step.wrapping_mul(number)), value)
+                }
                 Values::Number { from, to } => {
                     let choice = among((to - from).saturating_add(1));
                     spell(from + choice.min(to - from), value);
@@ -250,7 +268,7 @@ mod tests {
     }
 
     fn drawn(workload: &Workload, seed: u64, threads: u32, passes: u32) -> Vec<String> {
-        let names = Names::of(&workload.steps);
+        let names = Names::of_steps(&workload.steps);
         let text = Text::new(&workload.steps[0].path, &names);
         let mut all = Vec::new();
         for thread in 0..threads {
@@ -271,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_and_rows_in_turn_are_shared_out_among_threads() {
+    fn threads_share_counters_and_rows_in_order() {
         let counter = workload(named(Values::Counter { from: 10, step: 5 }), "/${x}");
         let all: BTreeSet<String> = drawn(&counter, 1, 3, 4).into_iter().collect();
         assert_eq!(all, (0..12).map(|n| format!("/{}", 10 + 5 * n)).collect());
@@ -285,12 +303,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_at_random_follows_from_the_seed() {
+    fn random_values_depend_on_the_seed() {
         let sources = [
             Values::Number { from: 3, to: 5 },
             Values::Choice(vec!["red".into(), "green".into()]),
             Values::Text(5),
-            Values::Rows { columns: vec!["c".into()], rows: vec![vec!["1".into()], vec!["2".into()]], at_random: true },
+            Values::Rows {
+                columns: vec!["c".into()],
+                rows: vec![vec!["1".into()], vec!["2".into()]],
+                at_random: true,
+            },
         ];
         for source in sources {
             let name = if matches!(source, Values::Rows { .. }) { "/${x.c}" } else { "/${x}" };
@@ -299,8 +321,12 @@ mod tests {
             assert_ne!(of(7), of(8));
             let found: BTreeSet<String> = of(7).into_iter().collect();
             match &source {
-                Values::Number { .. } => assert_eq!(found, ["/3", "/4", "/5"].map(String::from).into()),
-                Values::Text(_) => assert!(found.len() == 100 && found.iter().all(|t| t.len() == 6), "{found:?}"),
+                Values::Number { .. } => {
+                    assert_eq!(found, ["/3", "/4", "/5"].map(String::from).into())
+                }
+                Values::Text(_) => {
+                    assert!(found.len() == 100 && found.iter().all(|t| t.len() == 6), "{found:?}")
+                }
                 _ => assert_eq!(found.len(), 2),
             }
         }
@@ -308,7 +334,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_is_compared_piece_by_piece(
+        fn text_comparison_equals_comparing_its_bytes(
             parts in prop::collection::vec(("[ab]{0,4}", any::<bool>()), 0..6), other in "[ab]{0,12}", cut in 0usize..12,
         ) {
             let names = Names((0..parts.len()).map(|n| n.to_string()).collect());

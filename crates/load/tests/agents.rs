@@ -1,9 +1,10 @@
-//! A load made by agents, over real sockets: against one generator with the same schedule, and when an agent is gone.
+//! Loads made by agents over real sockets, compared with one generator, and with an agent that is
+//! lost.
 
-use load::agents::{self, Agent, OfAgent, Token, TrustedTls};
+use load::agents::{self, Agent, AgentReport, Token, TrustedTls};
 use load::{Measured, Plan, Target, Wait};
-use model::experiment::{Load, Overflow, Spacing};
-use model::workload::{Answer, BodyCheck, Step, Workload};
+use spec::experiment::{Load, Overflow, Spacing};
+use spec::workload::{Answer, BodyCheck, Step, Workload};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// A server that answers everything, on a thread for each connection.
+/// Starts a server that answers every request, with a thread for each connection.
 fn serve() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -42,7 +43,7 @@ fn token(letter: &str) -> Token {
     Token::new(&letter.repeat(40)).unwrap()
 }
 
-/// Agents of this process, which end with it.
+/// Agents in this process. Dropping them stops them.
 struct Agents {
     names: Vec<String>,
     stop: Arc<AtomicBool>,
@@ -69,7 +70,11 @@ impl Drop for Agents {
 
 fn workload() -> Workload {
     let answer = Answer { body: BodyCheck::Text("hello".into()), ..Answer::default() };
-    Workload { name: "hello".into(), steps: vec![Step { answer, ..Step::default() }], ..Workload::default() }
+    Workload {
+        name: "hello".into(),
+        steps: vec![Step { answer, ..Step::default() }],
+        ..Workload::default()
+    }
 }
 
 fn planned<T>(load: &Load, duration: Duration, does: impl FnOnce(&Plan<'_>) -> T) -> T {
@@ -89,29 +94,42 @@ fn planned<T>(load: &Load, duration: Duration, does: impl FnOnce(&Plan<'_>) -> T
     })
 }
 
-fn made(load: &Load, names: &[String]) -> Result<(Measured, Vec<OfAgent>), String> {
+fn made(load: &Load, names: &[String]) -> Result<(Measured, Vec<AgentReport>), String> {
     planned(load, Duration::from_secs(2), |plan| agents::run(plan, None, names, &token("a")))
 }
 
 #[test]
-fn agents_make_every_request_of_one_generators_schedule() {
+fn agents_send_the_schedule_of_one_generator() {
     let (spacing, overflow) = (Spacing::Poisson, Overflow::Queue);
-    let poisson = Load::Arrivals { rate_per_s: 500.0, stages: vec![], spacing, in_flight_max: 64, overflow };
+    let poisson =
+        Load::Arrivals { rate_per_s: 500.0, stages: vec![], spacing, in_flight_max: 64, overflow };
     let agents = Agents::new(&[1, 2, 1]);
     let (together, apart) = made(&poisson, &agents.names).unwrap();
     let alone = planned(&poisson, Duration::from_secs(2), load::run).unwrap();
     assert_eq!(together.counts.scheduled, alone.counts.scheduled);
-    assert_eq!((together.counts.correct, together.threads), (together.counts.scheduled, 4), "{:?}", together.examples);
+    assert_eq!(
+        (together.counts.correct, together.threads),
+        (together.counts.scheduled, 4),
+        "{:?}",
+        together.examples
+    );
     assert_eq!(together.lag.len(), together.counts.scheduled);
-    let parts: Vec<_> = apart.iter().map(|agent| (agent.first_loop, agent.loops, agent.loops_of_all)).collect();
+    let parts: Vec<_> =
+        apart.iter().map(|agent| (agent.first_loop, agent.loops, agent.loops_of_all)).collect();
     assert_eq!(parts, [(0, 1, 4), (1, 2, 4), (3, 1, 4)]);
-    assert_eq!(apart.iter().map(|agent| agent.counts.scheduled).sum::<u64>(), together.counts.scheduled);
-    // All have one clock here: the truth is zero, and lies within what is said of it.
-    assert!(apart.iter().all(|agent| agent.offset_ns.unsigned_abs() <= agent.offset_error_ns), "{apart:?}");
+    assert_eq!(
+        apart.iter().map(|agent| agent.counts.scheduled).sum::<u64>(),
+        together.counts.scheduled
+    );
+    // All share one clock, so the true offset is zero. It must be within the error.
+    assert!(
+        apart.iter().all(|agent| agent.offset_ns.unsigned_abs() <= agent.offset_error_ns),
+        "{apart:?}"
+    );
 }
 
 #[test]
-fn connections_are_divided_whole_and_an_agent_serves_one_load_after_the_other() {
+fn agents_divide_connections_and_serve_successive_loads() {
     let agents = Agents::new(&[1, 1]);
     for _ in 0..2 {
         let (together, apart) = made(&Load::closed(5), &agents.names).unwrap();
@@ -121,40 +139,58 @@ fn connections_are_divided_whole_and_an_agent_serves_one_load_after_the_other() 
 }
 
 #[test]
-fn the_start_is_told_and_so_is_who_is_there() {
+fn start_and_reachable_agents_are_reported() {
     let agents = Agents::new(&[1, 1]);
     let mut told_ns = None;
     let made = planned(&Load::closed(2), Duration::from_millis(300), |plan| {
         agents::run_from(plan, None, &agents.names, &token("a"), |at_ns| told_ns = Some(at_ns))
     });
     assert_eq!(Some(made.unwrap().0.began_ns), told_ns);
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let looked = agents::look(&[agents.names[0].clone(), nobody.clone()], &token("a"));
-    assert!(matches!(&looked[..], [Ok(()), Err(why)] if why.contains(&nobody) && why.contains("\nhint: ")), "{looked:?}");
-    let called = [agents::Seat { name: "0 on a".into(), at: agents.names[0].clone() }, agents::Seat { name: "1 on b".into(), at: nobody }];
-    let looked = agents::look(&called, &token("a"));
-    assert!(matches!(&looked[..], [Ok(()), Err(why)] if why.starts_with("the agent 1 on b cannot be reached")), "{looked:?}");
-    assert!(agents::look(&agents.names, &token("b")).iter().all(Result::is_err), "who does not know the token finds nobody");
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let found = agents::look(&[agents.names[0].clone(), unused.clone()], &token("a"));
+    assert!(
+        matches!(&found[..], [Ok(()), Err(why)] if why.contains(&unused) && why.contains("\nhint: ")),
+        "{found:?}"
+    );
+    let called = [
+        agents::Seat { name: "0 on a".into(), at: agents.names[0].clone() },
+        agents::Seat { name: "1 on b".into(), at: unused },
+    ];
+    let found = agents::look(&called, &token("a"));
+    assert!(
+        matches!(&found[..], [Ok(()), Err(why)] if why.starts_with("the agent 1 on b cannot be reached")),
+        "{found:?}"
+    );
+    assert!(
+        agents::look(&agents.names, &token("b")).iter().all(Result::is_err),
+        "agents with another token are not found"
+    );
 }
 
 #[test]
-fn what_cannot_be_is_told() {
+fn impossible_load_is_an_error() {
     let agents = Agents::new(&[1, 1]);
     assert!(made(&Load::closed(1), &agents.names).unwrap_err().starts_with("2 agents"));
-    let refused = planned(&Load::closed(2), Duration::from_secs(1), |plan| agents::run(plan, None, &agents.names, &token("b")));
-    assert!(refused.unwrap_err().contains("the same token"));
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    assert!(made(&Load::closed(2), &[nobody]).unwrap_err().contains("cannot be reached"));
+    let refused = planned(&Load::closed(2), Duration::from_secs(1), |plan| {
+        agents::run(plan, None, &agents.names, &token("b"))
+    });
+    assert!(refused.unwrap_err().contains("different tokens"));
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    assert!(made(&Load::closed(2), &[unused]).unwrap_err().contains("cannot be reached"));
     let files = TrustedTls { host: "localhost".into(), insecure: true };
-    let nobody_asked = ["127.0.0.1:1".to_owned(), "127.0.0.1:2".to_owned()];
-    let refused = planned(&Load::closed(2), Duration::from_secs(5_001), |plan| agents::run(plan, None, &nobody_asked, &token("a")));
-    assert!(refused.unwrap_err().contains("bring 10002 histograms"));
-    let refused = planned(&Load::closed(2), Duration::from_secs(1), |plan| agents::run(plan, Some(&files), &agents.names, &token("a")));
-    assert!(refused.unwrap_err().contains("TLS"), "what is in the clear has none");
+    let not_contacted = ["127.0.0.1:1".to_owned(), "127.0.0.1:2".to_owned()];
+    let refused = planned(&Load::closed(2), Duration::from_secs(5_001), |plan| {
+        agents::run(plan, None, &not_contacted, &token("a"))
+    });
+    assert!(refused.unwrap_err().contains("send 10002 histograms"));
+    let refused = planned(&Load::closed(2), Duration::from_secs(1), |plan| {
+        agents::run(plan, Some(&files), &agents.names, &token("a"))
+    });
+    assert!(refused.unwrap_err().contains("TLS"), "a target without TLS has no settings");
 }
 
 #[test]
-fn an_agent_that_is_gone_is_an_error() {
+fn lost_agent_is_an_error() {
     let (staying, going) = (Agents::new(&[1]), Agents::new(&[1]));
     let names = [staying.names[0].clone(), going.names[0].clone()];
     let ends = std::thread::spawn(move || {
@@ -162,10 +198,12 @@ fn an_agent_that_is_gone_is_an_error() {
         drop(going);
     });
     let load = Load::arrivals(100.0, 16);
-    let error = planned(&load, Duration::from_secs(8), |plan| agents::run(plan, None, &names, &token("a"))).unwrap_err();
+    let error =
+        planned(&load, Duration::from_secs(8), |plan| agents::run(plan, None, &names, &token("a")))
+            .unwrap_err();
     ends.join().unwrap();
-    assert!(error.contains(&format!("the agent {} is gone", names[1])), "{error}");
-    // The other was stopped, and makes the next one.
+    assert!(error.contains(&format!("the agent {} was lost", names[1])), "{error}");
+    // The other was stopped and can make the next load.
     std::thread::sleep(Duration::from_millis(500));
     assert!(made(&Load::closed(2), &staying.names).is_ok());
 }

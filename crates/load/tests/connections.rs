@@ -1,15 +1,17 @@
-//! How connections are made, against servers of the test's own: TLS in its kinds, Unix sockets, IPv6, several addresses.
+//! Connections to servers of the test: TLS in several forms, Unix sockets, IPv6, several addresses.
 
 use load::tls::TlsOptions;
 use load::{Address, LoadError, Measured, Plan, Protocol, Target, Wait};
-use model::experiment::Load;
-use model::workload::{Answer, Body, BodyCheck, Statuses, Step, Workload};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion, version};
+use rustls::{
+    RootCertStore, ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion, version,
+};
+use spec::experiment::Load;
+use spec::workload::{Answer, Body, BodyCheck, Statuses, Step, Workload};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
@@ -21,7 +23,7 @@ use tempfile::TempDir;
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// Answers requests one after the other until the other end has enough.
+/// Answers requests one after the other until the peer closes.
 fn answer(mut stream: impl Read + Write) {
     let mut asked = Vec::new();
     let mut piece = [0; 4096];
@@ -30,7 +32,10 @@ fn answer(mut stream: impl Read + Write) {
         while let Some(end) = asked.windows(4).position(|w| w == b"\r\n\r\n") {
             let head = String::from_utf8_lossy(&asked[..end]).into_owned();
             let is_last = head.contains("Connection: close");
-            let body = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).map_or(0, |n| n.parse().unwrap());
+            let body = head
+                .lines()
+                .find_map(|line| line.strip_prefix("Content-Length: "))
+                .map_or(0, |n| n.parse().unwrap());
             if asked.len() < end + 4 + body {
                 break;
             }
@@ -46,9 +51,18 @@ fn run(target: &Target, connections: u32, requests: u64) -> Result<Measured, Loa
     run_step(Step::default(), target, connections, requests)
 }
 
-fn run_step(step: Step, target: &Target, connections: u32, requests: u64) -> Result<Measured, LoadError> {
+fn run_step(
+    step: Step,
+    target: &Target,
+    connections: u32,
+    requests: u64,
+) -> Result<Measured, LoadError> {
     let answer = Answer { body: BodyCheck::Text("hello".into()), ..Answer::default() };
-    let workload = Workload { name: "hello".into(), steps: vec![Step { answer, ..step }], ..Workload::default() };
+    let workload = Workload {
+        name: "hello".into(),
+        steps: vec![Step { answer, ..step }],
+        ..Workload::default()
+    };
     let (load, stop) = (Load::closed(connections), AtomicBool::new(false));
     load::run(&Plan {
         target,
@@ -65,7 +79,7 @@ fn run_step(step: Step, target: &Target, connections: u32, requests: u64) -> Res
     })
 }
 
-/// A certificate authority, and what it has signed, as files.
+/// A certificate authority and what it has signed, as files.
 struct Authority {
     folder: TempDir,
     issuer: Issuer<'static, KeyPair>,
@@ -77,7 +91,8 @@ impl Authority {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("ca.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
+        std::fs::write(folder.path().join("ca.pem"), params.self_signed(&key).unwrap().pem())
+            .unwrap();
         Authority { folder, issuer: Issuer::new(params, key) }
     }
 
@@ -85,11 +100,15 @@ impl Authority {
         self.folder.path().join(name)
     }
 
-    /// Certificate and key of this name.
+    /// Creates a certificate and key for a name.
     fn sign(&self, name: &str) -> (PathBuf, PathBuf) {
         let key = KeyPair::generate().unwrap();
-        let certificate = CertificateParams::new(vec![name.to_owned()]).unwrap().signed_by(&key, &self.issuer).unwrap();
-        let (chain_file, key_file) = (self.file(&format!("{name}.pem")), self.file(&format!("{name}.key")));
+        let certificate = CertificateParams::new(vec![name.to_owned()])
+            .unwrap()
+            .signed_by(&key, &self.issuer)
+            .unwrap();
+        let (chain_file, key_file) =
+            (self.file(&format!("{name}.pem")), self.file(&format!("{name}.key")));
         std::fs::write(&chain_file, certificate.pem()).unwrap();
         std::fs::write(&key_file, key.serialize_pem()).unwrap();
         (chain_file, key_file)
@@ -103,12 +122,17 @@ struct Seen {
     resumed: AtomicU64,
 }
 
-/// A server for `localhost` that speaks these versions, and asks for a certificate where it shall.
-fn serve_tls(authority: &Authority, versions: &[&'static SupportedProtocolVersion], asks: bool) -> (SocketAddr, Arc<Seen>) {
+/// Starts a server for `localhost` with these TLS versions. Requests a client certificate if
+/// configured.
+fn serve_tls(
+    authority: &Authority,
+    versions: &[&'static SupportedProtocolVersion],
+    asks: bool,
+) -> (SocketAddr, Arc<Seen>) {
     serve_tls_with(authority, versions, asks, answer)
 }
 
-/// As [`serve_tls`], with its own way to answer.
+/// As [`serve_tls`], with a custom way to answer.
 fn serve_tls_with(
     authority: &Authority,
     versions: &[&'static SupportedProtocolVersion],
@@ -117,16 +141,22 @@ fn serve_tls_with(
 ) -> (SocketAddr, Arc<Seen>) {
     let (chain, key) = authority.sign("localhost");
     let provider = Arc::new(default_provider());
-    let builder = ServerConfig::builder_with_provider(provider.clone()).with_protocol_versions(versions).unwrap();
+    let builder = ServerConfig::builder_with_provider(provider.clone())
+        .with_protocol_versions(versions)
+        .unwrap();
     let builder = if asks {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_file(authority.file("ca.pem")).unwrap()).unwrap();
-        builder.with_client_cert_verifier(WebPkiClientVerifier::builder_with_provider(roots.into(), provider).build().unwrap())
+        builder.with_client_cert_verifier(
+            WebPkiClientVerifier::builder_with_provider(roots.into(), provider).build().unwrap(),
+        )
     } else {
         builder.with_no_client_auth()
     };
     let chain = vec![CertificateDer::from_pem_file(chain).unwrap()];
-    let config = Arc::new(builder.with_single_cert(chain, PrivateKeyDer::from_pem_file(key).unwrap()).unwrap());
+    let config = Arc::new(
+        builder.with_single_cert(chain, PrivateKeyDer::from_pem_file(key).unwrap()).unwrap(),
+    );
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, seen) = (listener.local_addr().unwrap(), Arc::new(Seen::default()));
     std::thread::spawn({
@@ -135,14 +165,16 @@ fn serve_tls_with(
             for socket in listener.incoming().flatten() {
                 let (config, seen, answer) = (config.clone(), seen.clone(), answer.clone());
                 std::thread::spawn(move || {
-                    let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), socket);
+                    let mut stream =
+                        StreamOwned::new(ServerConnection::new(config).unwrap(), socket);
                     while stream.conn.is_handshaking() {
                         if stream.conn.complete_io(&mut stream.sock).is_err() {
                             return;
                         }
                     }
                     seen.names.lock().unwrap().extend(stream.conn.server_name().map(str::to_owned));
-                    let resumed = stream.conn.handshake_kind() == Some(rustls::HandshakeKind::Resumed);
+                    let resumed =
+                        stream.conn.handshake_kind() == Some(rustls::HandshakeKind::Resumed);
                     seen.resumed.fetch_add(resumed.into(), Ordering::Relaxed);
                     answer(stream);
                 });
@@ -154,11 +186,17 @@ fn serve_tls_with(
 
 fn target(address: SocketAddr, host: &str, tls: &TlsOptions, keep_alive: bool) -> Target {
     let protocol = Protocol::Http1 { keep_alive };
-    Target { addresses: vec![Address::Tcp(address)], host: host.to_owned(), protocol, tls: Some(tls.client(host).unwrap()) }
+    Target {
+        addresses: vec![Address::Tcp(address)],
+        host: host.to_owned(),
+        protocol,
+        tls: Some(tls.client(host).unwrap()),
+        path: None,
+    }
 }
 
 #[test]
-fn each_version_of_tls_is_spoken_to_whom_our_authority_vouches_for() {
+fn each_tls_version_accepts_a_trusted_certificate() {
     let authority = Authority::new();
     let trusting = TlsOptions { ca: Some(authority.file("ca.pem")), ..TlsOptions::default() };
     for version in [&version::TLS12, &version::TLS13] {
@@ -170,11 +208,12 @@ fn each_version_of_tls_is_spoken_to_whom_our_authority_vouches_for() {
 }
 
 #[test]
-fn a_workload_is_asked_over_tls_in_http1_whatever_a_load_would_speak() {
+fn ask_uses_http1_over_tls_for_every_protocol() {
     let authority = Authority::new();
     let (address, _) = serve_tls(&authority, &[&version::TLS13], false);
     let offering = TlsOptions { insecure: true, http2: true, ..TlsOptions::default() };
-    let target = Target { protocol: Protocol::Http2, ..target(address, "localhost", &offering, true) };
+    let target =
+        Target { protocol: Protocol::Http2, ..target(address, "localhost", &offering, true) };
     let answer = Answer { body: BodyCheck::Text("hello".into()), ..Answer::default() };
     let steps = vec![Step { answer, ..Step::default() }; 2];
     let workload = Workload { name: "hello".into(), steps, ..Workload::default() };
@@ -182,29 +221,31 @@ fn a_workload_is_asked_over_tls_in_http1_whatever_a_load_would_speak() {
 }
 
 #[test]
-fn bodies_of_any_size_go_over_tls() {
+fn bodies_of_any_size_are_sent_over_tls() {
     let authority = Authority::new();
     let trusting = TlsOptions { ca: Some(authority.file("ca.pem")), ..TlsOptions::default() };
     let (address, _) = serve_tls(&authority, &[&version::TLS13], false);
     let target = target(address, "localhost", &trusting, true);
-    let step = Step { method: "POST".into(), body: Body::Bytes(vec![b'x'; 3 << 20]), ..Step::default() };
+    let step =
+        Step { method: "POST".into(), body: Body::Bytes(vec![b'x'; 3 << 20]), ..Step::default() };
     let measured = run_step(step, &target, 2, 6).unwrap();
     assert_eq!(measured.counts.correct, 6, "{:?}", measured.examples);
 }
 
 #[test]
-fn an_answer_that_lasts_until_the_end_is_broken_where_tls_was_cut_off() {
+fn unframed_response_fails_if_tls_is_truncated() {
     let authority = Authority::new();
     let insecure = TlsOptions { insecure: true, ..TlsOptions::default() };
     for says_so in [true, false] {
-        let (address, _) = serve_tls_with(&authority, &[&version::TLS13], false, move |mut stream| {
-            let _ = stream.read(&mut [0; 4096]);
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello");
-            if says_so {
-                stream.conn.send_close_notify();
-            }
-            let _ = stream.flush();
-        });
+        let (address, _) =
+            serve_tls_with(&authority, &[&version::TLS13], false, move |mut stream| {
+                let _ = stream.read(&mut [0; 4096]);
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello");
+                if says_so {
+                    stream.conn.send_close_notify();
+                }
+                let _ = stream.flush();
+            });
         let measured = run(&target(address, "localhost", &insecure, true), 1, 3).unwrap();
         let found = (measured.counts.correct, measured.counts.broken);
         assert_eq!(found, if says_so { (3, 0) } else { (0, 3) }, "{:?}", measured.examples);
@@ -212,7 +253,7 @@ fn an_answer_that_lasts_until_the_end_is_broken_where_tls_was_cut_off() {
 }
 
 #[test]
-fn who_cannot_be_trusted_is_refused_with_the_reason() {
+fn untrusted_certificate_is_refused_with_the_reason() {
     let authority = Authority::new();
     let (address, _) = serve_tls(&authority, &[&version::TLS13], false);
     let stranger = Authority::new();
@@ -222,31 +263,47 @@ fn who_cannot_be_trusted_is_refused_with_the_reason() {
         (trusting(authority.file("ca.pem")), "example.com", "not valid for name"),
     ] {
         let measured = run(&target(address, host, &options, true), 1, 3).unwrap();
-        assert_eq!((measured.counts.refused, measured.counts.correct), (3, 0), "{:?}", measured.counts);
+        assert_eq!(
+            (measured.counts.refused, measured.counts.correct),
+            (3, 0),
+            "{:?}",
+            measured.counts
+        );
         assert!(measured.examples[0].contains(why), "{why}: {:?}", measured.examples);
     }
     let insecure = TlsOptions { insecure: true, ..TlsOptions::default() };
-    assert_eq!(run(&target(address, "example.com", &insecure, true), 1, 3).unwrap().counts.correct, 3);
+    assert_eq!(
+        run(&target(address, "example.com", &insecure, true), 1, 3).unwrap().counts.correct,
+        3
+    );
 }
 
 #[test]
-fn a_client_certificate_is_shown_where_it_is_asked_for() {
+fn client_certificate_is_sent_on_request() {
     let authority = Authority::new();
     let certificate = Some(authority.sign("client"));
     for version in [&version::TLS12, &version::TLS13] {
         let (address, _) = serve_tls(&authority, &[version], true);
-        let with = TlsOptions { ca: Some(authority.file("ca.pem")), certificate: certificate.clone(), ..TlsOptions::default() };
+        let with = TlsOptions {
+            ca: Some(authority.file("ca.pem")),
+            certificate: certificate.clone(),
+            ..TlsOptions::default()
+        };
         let measured = run(&target(address, "localhost", &with, true), 1, 5).unwrap();
         assert_eq!(measured.counts.correct, 5, "{version:?}: {:?}", measured.examples);
         let without = TlsOptions { certificate: None, ..with };
         let measured = run(&target(address, "localhost", &without, true), 1, 3).unwrap();
         assert_eq!(measured.counts.correct, 0);
-        assert!(measured.examples.iter().any(|e| e.contains("ertificate")), "{version:?}: {:?}", measured.examples);
+        assert!(
+            measured.examples.iter().any(|e| e.contains("ertificate")),
+            "{version:?}: {:?}",
+            measured.examples
+        );
     }
 }
 
 #[test]
-fn sessions_are_resumed_and_handshakes_are_timed_and_counted_in_latency() {
+fn sessions_resume_and_handshakes_count_as_latency() {
     let authority = Authority::new();
     let trusting = TlsOptions { ca: Some(authority.file("ca.pem")), ..TlsOptions::default() };
     for version in [&version::TLS12, &version::TLS13] {
@@ -256,13 +313,20 @@ fn sessions_are_resumed_and_handshakes_are_timed_and_counted_in_latency() {
         assert_eq!(measured.connections_opened, 30);
         assert_eq!(measured.handshake.len(), 30, "one handshake for each connection");
         assert_eq!(measured.resumed, 29, "{version:?}: all but the first");
-        assert_eq!(seen.resumed.load(Ordering::Relaxed), 29, "{version:?}: and the server says so, too");
-        assert!(measured.service.min_ns() > measured.handshake.min_ns() + measured.connect.min_ns(), "on the path, it counts");
+        assert_eq!(
+            seen.resumed.load(Ordering::Relaxed),
+            29,
+            "{version:?}: and the server says so, too"
+        );
+        assert!(
+            measured.service.min_ns() > measured.handshake.min_ns() + measured.connect.min_ns(),
+            "on the path, it counts"
+        );
     }
 }
 
 #[test]
-fn a_server_that_does_not_speak_tls_is_refused_with_the_reason() {
+fn server_without_tls_is_refused_with_the_reason() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -270,13 +334,23 @@ fn a_server_that_does_not_speak_tls_is_refused_with_the_reason() {
             let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
         }
     });
-    let measured = run(&target(address, "localhost", &TlsOptions { insecure: true, ..TlsOptions::default() }, true), 1, 2).unwrap();
+    let measured = run(
+        &target(
+            address,
+            "localhost",
+            &TlsOptions { insecure: true, ..TlsOptions::default() },
+            true,
+        ),
+        1,
+        2,
+    )
+    .unwrap();
     assert_eq!(measured.counts.refused, 2, "{:?}", measured.counts);
     assert!(measured.examples[0].starts_with("TLS: "), "{:?}", measured.examples);
 }
 
 #[test]
-fn what_cannot_be_used_for_tls_is_said_before_anything_is_sent() {
+fn unusable_tls_files_are_errors_before_connecting() {
     let authority = Authority::new();
     let (chain, _) = authority.sign("client");
     let missing = authority.file("missing.pem");
@@ -284,13 +358,17 @@ fn what_cannot_be_used_for_tls_is_said_before_anything_is_sent() {
     let ca = |file: &PathBuf| TlsOptions { ca: Some(file.clone()), ..TlsOptions::default() };
     assert!(why(ca(&missing)).contains("missing.pem"));
     std::fs::write(&missing, "no certificate").unwrap();
-    assert!(why(ca(&missing)).contains("holds no certificate authority"));
-    let wrong_key = TlsOptions { insecure: true, certificate: Some((chain.clone(), chain)), ..TlsOptions::default() };
+    assert!(why(ca(&missing)).contains("contains no certificate authority"));
+    let wrong_key = TlsOptions {
+        insecure: true,
+        certificate: Some((chain.clone(), chain)),
+        ..TlsOptions::default()
+    };
     assert!(why(wrong_key).contains("the key "));
     assert!(TlsOptions { insecure: true, ..TlsOptions::default() }.client("not a host").is_err());
 }
 
-/// Answers on a listener; returns its address and how many connections it has accepted.
+/// Answers on a listener. Returns its address and a count of accepted connections.
 fn counting(listener: TcpListener) -> (SocketAddr, Arc<AtomicU64>) {
     let (address, accepted) = (listener.local_addr().unwrap(), Arc::new(AtomicU64::new(0)));
     std::thread::spawn({
@@ -306,45 +384,57 @@ fn counting(listener: TcpListener) -> (SocketAddr, Arc<AtomicU64>) {
 }
 
 #[test]
-fn unix_sockets_and_several_addresses_alternately() {
+fn unix_sockets_work_and_addresses_rotate() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
-    std::thread::spawn(move || listener.incoming().flatten().for_each(|stream| drop(std::thread::spawn(move || answer(stream)))));
+    std::thread::spawn(move || {
+        listener
+            .incoming()
+            .flatten()
+            .for_each(|stream| drop(std::thread::spawn(move || answer(stream))))
+    });
     let of = |addresses: Vec<Address>, keep_alive| Target {
         addresses,
         host: "localhost".into(),
         protocol: Protocol::Http1 { keep_alive },
         tls: None,
+        path: None,
     };
     let serve = |bind: &str| counting(TcpListener::bind(bind).unwrap());
     assert_eq!(run(&of(vec![Address::Unix(path)], true), 2, 20).unwrap().counts.correct, 20);
-    let nobody = run(&of(vec![Address::Unix(folder.path().join("nobody"))], true), 1, 2).unwrap();
-    assert_eq!(nobody.counts.refused, 2, "{:?}", nobody.examples);
+    let missing = run(&of(vec![Address::Unix(folder.path().join("missing"))], true), 1, 2).unwrap();
+    assert_eq!(missing.counts.refused, 2, "{:?}", missing.examples);
 
     let (first, second) = (serve("127.0.0.1:0"), serve("127.0.0.2:0"));
     let both = of(vec![Address::Tcp(first.0), Address::Tcp(second.0)], false);
     assert_eq!(run(&both, 1, 20).unwrap().counts.correct, 20);
-    assert_eq!((first.1.load(Ordering::Relaxed), second.1.load(Ordering::Relaxed)), (10, 10), "in turn");
-    // One that refuses costs no request, as long as another accepts.
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    assert_eq!(
+        (first.1.load(Ordering::Relaxed), second.1.load(Ordering::Relaxed)),
+        (10, 10),
+        "addresses rotate"
+    );
+    // An address that refuses costs no request if another accepts.
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for keep_alive in [true, false] {
-        let measured = run(&of(vec![Address::Tcp(nobody), Address::Tcp(first.0)], keep_alive), 4, 40).unwrap();
+        let measured =
+            run(&of(vec![Address::Tcp(unused), Address::Tcp(first.0)], keep_alive), 4, 40).unwrap();
         assert_eq!(measured.counts.correct, 40, "{:?}", measured.examples);
     }
 }
 
 #[test]
 #[ignore = "needs IPv6"]
-fn an_address_of_ipv6() {
-    let listener = TcpListener::bind("[::1]:0").expect("this test needs IPv6\nhint: have the loopback interface carry ::1");
+fn ipv6_address_is_reached() {
+    let listener = TcpListener::bind("[::1]:0")
+        .expect("this test needs IPv6\nhint: have the loopback interface carry ::1");
     let (address, accepted) = counting(listener);
     assert_eq!(run(&Target::plain(address), 1, 5).unwrap().counts.correct, 5);
     assert_eq!(accepted.load(Ordering::Relaxed), 1);
 }
 
 #[test]
-fn what_was_answered_can_be_had_as_it_came_without_its_framing() {
+fn hear_returns_the_body_without_framing() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let chunked: &[u8] = b"HTTP/1.1 203 x\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n";
@@ -354,7 +444,7 @@ fn what_was_answered_can_be_had_as_it_came_without_its_framing() {
             let (mut stream, _) = listener.accept().unwrap();
             let mut asked = [0; 1024];
             let _ = stream.read(&mut asked).unwrap();
-            // In pieces, as a network may bring it.
+            // In pieces, as a network may deliver it.
             for piece in answer.chunks(20) {
                 stream.write_all(piece).unwrap();
                 std::thread::sleep(Duration::from_millis(1));
@@ -363,12 +453,18 @@ fn what_was_answered_can_be_had_as_it_came_without_its_framing() {
     });
     let workload = Workload {
         name: "w".into(),
-        steps: vec![Step { answer: Answer { status: Statuses::parse("2xx").unwrap(), ..Answer::default() }, ..Step::default() }],
+        steps: vec![Step {
+            answer: Answer { status: Statuses::parse("2xx").unwrap(), ..Answer::default() },
+            ..Step::default()
+        }],
         ..Workload::default()
     };
     let hear = || load::hear(address, &Target::plain(address), &workload, Duration::from_secs(5));
     let heard = hear().unwrap();
-    assert_eq!((heard.status, heard.kept.body.as_slice(), heard.kept.content_type.as_deref()), (203, &b"hello"[..], Some("a/b")));
+    assert_eq!(
+        (heard.status, heard.kept.body.as_slice(), heard.kept.content_type.as_deref()),
+        (203, &b"hello"[..], Some("a/b"))
+    );
     let wrong = hear().unwrap_err().to_string();
     assert!(wrong.starts_with("GET /: status 404 instead of"), "{wrong}");
     server.join().unwrap();

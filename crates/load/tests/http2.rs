@@ -1,60 +1,60 @@
-//! Our HTTP/2 beside an implementation by others, as the server: each request must come out as that
-//! server meant it to.
+//! Our HTTP/2 client against the server of another implementation (`h2`). Each request must have
+//! the outcome that the server intended.
 
 use bytes::Bytes;
 use h2::server::{self, SendResponse};
 use h2::{Reason, RecvStream};
 use http::{HeaderMap, Request, Response};
-use load::check::{Asked, Expected, Judgement, Questions};
+use load::check::{Checks, Expected, Judgement, ResponseCheck};
 use load::http2::{Http2, encode};
 use load::request::Vars;
-use load::{Address, Event, Plan, Protocol, Target, Wait};
-use model::experiment::Load;
-use model::record::Counts;
-use model::workload::{Answer, Body, BodyCheck, Step, Workload};
+use load::{Address, Event, Plan, Protocol, Retry, Target, Wait};
 use proptest::prelude::*;
+use record::Counts;
+use spec::experiment::Load;
+use spec::workload::{Answer, Body, BodyCheck, Step, Workload};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::runtime::Runtime;
 
-/// Long past any time that a right run takes.
+/// Longer than any correct run takes.
 const TOO_LONG: Duration = Duration::from_secs(300);
 
 /// What the server does with one request.
 #[derive(Clone, Debug)]
 enum Fate {
-    /// Answers with so many bytes, in pieces of so many, after it has read the request's body.
+    /// Responds with `length` bytes in pieces, after reading the request's body.
     Answer { length: usize, piece: usize, trailers: bool, announced: bool },
-    /// Answers without reading the request's body.
+    /// Responds without reading the request's body.
     AnswerEarly { length: usize },
-    /// Answers with a byte that is not right.
+    /// Responds with one wrong byte.
     Corrupt { length: usize },
-    /// Resets the stream, after part of an answer or before.
+    /// Resets the stream, before or within a response.
     Reset { reason: u32, begun: bool },
 }
 
 #[derive(Clone, Debug)]
-struct Asking {
+struct PlannedRequest {
     body: usize,
-    /// Bytes of a header of the answer; small numbers recur, so that they are indexed.
+    /// The length of a response header. Small numbers recur, so that they are indexed.
     header: usize,
     fate: Fate,
-    /// The client gives it up as soon as it is sent.
+    /// The client cancels the request immediately.
     cancelled: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Case {
-    asked: Vec<Asking>,
+    asked: Vec<PlannedRequest>,
     depth: u32,
     streams: u32,
     stream_window: u32,
     connection_window: u32,
     pipe: usize,
     read: usize,
-    /// The server shuts down gracefully after so many requests.
+    /// The server shuts down gracefully after this many requests.
     shuts_down_after: Option<usize>,
 }
 
@@ -62,21 +62,24 @@ fn text(seed: usize, length: usize) -> String {
     (0..length).map(|at| char::from(b'a' + ((at * 7 + at / 26 + seed) % 26) as u8)).collect()
 }
 
-impl Asking {
+impl PlannedRequest {
     fn expected(&self, number: usize) -> Expected {
         let body = match self.fate {
-            Fate::Answer { length, .. } | Fate::AnswerEarly { length } | Fate::Corrupt { length } => {
-                BodyCheck::Bytes(text(number, length).into())
-            }
+            Fate::Answer { length, .. }
+            | Fate::AnswerEarly { length }
+            | Fate::Corrupt { length } => BodyCheck::Bytes(text(number, length).into()),
             Fate::Reset { .. } => BodyCheck::Any,
         };
         let headers = vec![("x-text".to_owned(), text(0, self.header).as_str().into())];
-        Expected::of(&Step { answer: Answer { headers, body, ..Answer::default() }, ..Step::default() })
+        Expected::of_step(&Step {
+            answer: Answer { headers, body, ..Answer::default() },
+            ..Step::default()
+        })
     }
 }
 
-/// Reads a body to its end; whether it is the right one.
-async fn is_right(mut body: RecvStream, right: &str) -> Result<bool, h2::Error> {
+/// Reads a body to its end. Returns whether it is correct.
+async fn is_correct(mut body: RecvStream, right: &str) -> Result<bool, h2::Error> {
     let mut found = Vec::new();
     while let Some(piece) = body.data().await {
         let piece = piece?;
@@ -86,13 +89,22 @@ async fn is_right(mut body: RecvStream, right: &str) -> Result<bool, h2::Error> 
     Ok(found == right.as_bytes())
 }
 
-async fn serve(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, case: Arc<Case>) -> Result<(), h2::Error> {
+async fn serve(
+    request: Request<RecvStream>,
+    mut respond: SendResponse<Bytes>,
+    case: Arc<Case>,
+) -> Result<(), h2::Error> {
     let number: usize = request.uri().path()[1..].parse().unwrap();
     let asked = &case.asked[number];
-    let response = || Response::builder().status(200).header("x-text", text(0, asked.header)).header("x-number", number);
+    let response = || {
+        Response::builder()
+            .status(200)
+            .header("x-text", text(0, asked.header))
+            .header("x-number", number)
+    };
     let length = match asked.fate {
         Fate::Answer { length, .. } => {
-            if !is_right(request.into_body(), &text(number, asked.body)).await? {
+            if !is_correct(request.into_body(), &text(number, asked.body)).await? {
                 respond.send_response(Response::builder().status(400).body(()).unwrap(), true)?;
                 return Ok(());
             }
@@ -118,7 +130,10 @@ async fn serve(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, c
                 tokio::task::yield_now().await;
             }
             match trailers {
-                true => sending.send_trailers(HeaderMap::from_iter([(http::header::ETAG, "x".parse().unwrap())]))?,
+                true => sending.send_trailers(HeaderMap::from_iter([(
+                    http::header::ETAG,
+                    "x".parse().unwrap(),
+                )]))?,
                 false => sending.send_data(Bytes::new(), true)?,
             }
         }
@@ -136,7 +151,7 @@ async fn serve(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, c
     Ok(())
 }
 
-/// The server; notes which requests it has taken up.
+/// Runs the server. Records which requests it accepted.
 async fn server(pipe: DuplexStream, case: Arc<Case>, taken: Arc<Mutex<Vec<u32>>>) {
     let mut connection = server::Builder::new()
         .initial_window_size(case.stream_window)
@@ -164,9 +179,13 @@ struct Book {
     vars: Vars,
 }
 
-impl Questions for Book {
-    fn asked(&mut self, ticket: u32) -> Asked<'_> {
-        Asked { expected: &mut self.expected[ticket as usize], vars: &mut self.vars, is_head: false }
+impl Checks for Book {
+    fn check(&mut self, ticket: u32) -> ResponseCheck<'_> {
+        ResponseCheck {
+            expected: &mut self.expected[ticket as usize],
+            vars: &mut self.vars,
+            is_head: false,
+        }
     }
 }
 
@@ -178,10 +197,13 @@ enum Outcome {
     Again,
 }
 
-/// The client: makes all requests that the connection takes. What became of each.
+/// Runs the client, which sends all requests that the connection takes. Returns their outcomes.
 async fn client(mut pipe: DuplexStream, case: &Case) -> Vec<Option<Outcome>> {
     let mut session = Http2::new(case.depth);
-    let mut book = Book { expected: case.asked.iter().zip(0..).map(|(a, n)| a.expected(n)).collect(), vars: Vars::default() };
+    let mut book = Book {
+        expected: case.asked.iter().zip(0..).map(|(a, n)| a.expected(n)).collect(),
+        vars: Vars::default(),
+    };
     let (mut out, mut events, mut buffer) = (Vec::new(), Vec::new(), vec![0; case.read]);
     let mut outcomes = vec![None; case.asked.len()];
     let mut next = 0;
@@ -190,7 +212,13 @@ async fn client(mut pipe: DuplexStream, case: &Case) -> Vec<Option<Outcome>> {
         while session.room() > 0 && next < case.asked.len() {
             let (asked, mut block) = (&case.asked[next], Vec::new());
             let path = format!("/{next}");
-            for (name, value) in [(":method", "POST"), (":scheme", "http"), (":authority", "localhost"), (":path", &path), ("x-a", "b")] {
+            for (name, value) in [
+                (":method", "POST"),
+                (":scheme", "http"),
+                (":authority", "localhost"),
+                (":path", &path),
+                ("x-a", "b"),
+            ] {
                 encode(&mut block, name, value.as_bytes());
             }
             session.begin(next as u32, &block, text(next, asked.body).as_bytes(), &mut out);
@@ -199,14 +227,17 @@ async fn client(mut pipe: DuplexStream, case: &Case) -> Vec<Option<Outcome>> {
             }
             next += 1;
         }
-        if out.is_empty() && session.under_way() == 0 && (next == case.asked.len() || session.is_closing()) {
+        if out.is_empty()
+            && session.in_flight() == 0
+            && (next == case.asked.len() || session.is_closing())
+        {
             return outcomes;
         }
         let (mut reader, mut writer) = tokio::io::split(&mut pipe);
         tokio::select! {
             written = writer.write(&out), if !out.is_empty() => match written {
                 Ok(length) => drop(out.drain(..length)),
-                // It has said that it would close, and does not wait for our last word.
+                // The server announced that it would close, and does not wait for our last frames.
                 Err(_) => out.clear(),
             },
             read = reader.read(&mut buffer) => match read.unwrap() {
@@ -216,13 +247,20 @@ async fn client(mut pipe: DuplexStream, case: &Case) -> Vec<Option<Outcome>> {
         }
         for event in events.drain(..) {
             let (ticket, outcome) = match event {
-                Event::Answered { ticket, finished } if finished.judgement == Judgement::Right => (ticket, Outcome::Right),
+                Event::Answered { ticket, finished }
+                    if finished.judgement == Judgement::Correct =>
+                {
+                    (ticket, Outcome::Right)
+                }
                 Event::Answered { ticket, .. } => (ticket, Outcome::Wrong),
-                Event::Failed { ticket, sent_again_is_safe, .. } => {
-                    (ticket, if sent_again_is_safe { Outcome::Again } else { Outcome::Failed })
+                Event::Failed { ticket, retry, .. } => {
+                    (ticket, if retry == Retry::Safe { Outcome::Again } else { Outcome::Failed })
                 }
             };
-            assert!(outcomes[ticket as usize].replace(outcome).is_none(), "{ticket} is named twice");
+            assert!(
+                outcomes[ticket as usize].replace(outcome).is_none(),
+                "{ticket} is named twice"
+            );
         }
     }
 }
@@ -231,7 +269,7 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// Runs a case; checks that everything came out as the server meant it to.
+/// Runs a case and checks every outcome.
 fn check(case: &Case) -> Result<(), TestCaseError> {
     let case = Arc::new(case.clone());
     let taken = Arc::new(Mutex::new(Vec::new()));
@@ -249,8 +287,8 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
             Fate::Reset { reason: 7, .. } => Some(Outcome::Again),
             Fate::Reset { .. } => Some(Outcome::Failed),
         };
-        // What it did not take up is safe to be sent again. It refuses streams also while it has yet to send the
-        // resets of requests that it answered early.
+        // Requests that the server did not accept are safe to retry. It also refuses streams while
+        // it still has to reset those that it answered early.
         match (taken.contains(&(number as u32)), outcome) {
             (false, None) => prop_assert!(asked.cancelled || case.shuts_down_after.is_some()),
             (false, _) => prop_assert_eq!(outcome, Some(Outcome::Again)),
@@ -260,7 +298,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn any_asking() -> impl Strategy<Value = Asking> {
+fn any_request() -> impl Strategy<Value = PlannedRequest> {
     let length = || prop_oneof![0usize..20, 0usize..3_000, 0usize..70_000];
     let fate = prop_oneof![
         6 => (length(), 1usize..20_000, any::<(bool, bool)>()).prop_map(|(length, piece, (trailers, announced))| {
@@ -270,65 +308,92 @@ fn any_asking() -> impl Strategy<Value = Asking> {
         1 => (1usize..3_000).prop_map(|length| Fate::Corrupt { length }),
         1 => (1u32..14, any::<bool>()).prop_map(|(reason, begun)| Fate::Reset { reason, begun }),
     ];
-    (length(), prop_oneof![0usize..4, 0usize..1_500], fate, prop::bool::weighted(0.05)).prop_map(|(body, header, fate, cancelled)| Asking {
-        body,
-        header,
-        fate,
-        cancelled,
-    })
+    (length(), prop_oneof![0usize..4, 0usize..1_500], fate, prop::bool::weighted(0.05)).prop_map(
+        |(body, header, fate, cancelled)| PlannedRequest { body, header, fate, cancelled },
+    )
 }
 
 fn any_case() -> impl Strategy<Value = Case> {
     let windows = (prop_oneof![20u32..200, 200u32..100_000], 65_535u32..1_000_000);
-    let pipe = (prop_oneof![16usize..64, 64usize..100_000], prop_oneof![16usize..64, 64usize..70_000]);
-    (prop::collection::vec(any_asking(), 1..30), 1u32..40, 1u32..40, windows, pipe, prop::option::weighted(0.3, 1usize..20)).prop_map(
-        |(asked, depth, streams, (stream_window, connection_window), (pipe, read), shuts_down_after)| Case {
-            asked,
-            depth,
-            streams,
-            stream_window,
-            connection_window,
-            pipe,
-            read,
-            shuts_down_after,
-        },
+    let pipe =
+        (prop_oneof![16usize..64, 64usize..100_000], prop_oneof![16usize..64, 64usize..70_000]);
+    (
+        prop::collection::vec(any_request(), 1..30),
+        1u32..40,
+        1u32..40,
+        windows,
+        pipe,
+        prop::option::weighted(0.3, 1usize..20),
     )
+        .prop_map(
+            |(
+                asked,
+                depth,
+                streams,
+                (stream_window, connection_window),
+                (pipe, read),
+                shuts_down_after,
+            )| Case {
+                asked,
+                depth,
+                streams,
+                stream_window,
+                connection_window,
+                pipe,
+                read,
+                shuts_down_after,
+            },
+        )
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_request_comes_out_as_the_server_meant_it(case in any_case()) {
+    fn every_request_has_the_outcome_that_the_server_sent(case in any_case()) {
         check(&case)?;
     }
 }
 
-/// Answers `hello` to every request on every connection; a wrong byte in every so manieth answer, a graceful
-/// shutdown after so many requests of a connection.
-async fn greet(listener: tokio::net::TcpListener, wrong_each: u64, shuts_down_after: u64, wrong: Arc<AtomicU64>) {
+/// Answers every request with `hello`. Every `wrong_each`-th response has a wrong byte, and
+/// connections shut down gracefully after a number of requests.
+async fn greet(
+    listener: tokio::net::TcpListener,
+    wrong_each: u64,
+    shuts_down_after: u64,
+    wrong: Arc<AtomicU64>,
+) {
     let served = Arc::new(AtomicU64::new(0));
     while let Ok((socket, _)) = listener.accept().await {
         let (served, wrong) = (served.clone(), wrong.clone());
         tokio::spawn(async move {
-            let Ok(mut connection) = server::Builder::new().max_concurrent_streams(10).handshake(socket).await else { return };
+            let Ok(mut connection) =
+                server::Builder::new().max_concurrent_streams(10).handshake(socket).await
+            else {
+                return;
+            };
             let mut on_this = 0;
             while let Some(Ok((request, mut respond))) = connection.accept().await {
                 on_this += 1;
                 if on_this == shuts_down_after {
                     connection.graceful_shutdown();
                 }
-                let is_wrong = wrong_each > 0 && (served.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(wrong_each);
+                let is_wrong = wrong_each > 0
+                    && (served.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(wrong_each);
                 let wrong = wrong.clone();
                 tokio::spawn(async move {
-                    if !is_right(request.into_body(), &text(1, 20_000)).await.unwrap_or(false) {
+                    if !is_correct(request.into_body(), &text(1, 20_000)).await.unwrap_or(false) {
                         return;
                     }
                     if is_wrong {
                         wrong.fetch_add(1, Ordering::Relaxed);
                     }
                     if let Ok(mut sending) = respond.send_response(Response::new(()), false) {
-                        let body = if is_wrong { Bytes::from_static(b"hellO") } else { Bytes::from_static(b"hello") };
+                        let body = if is_wrong {
+                            Bytes::from_static(b"hellO")
+                        } else {
+                            Bytes::from_static(b"hello")
+                        };
                         let _ = sending.send_data(body, true);
                     }
                 });
@@ -337,7 +402,7 @@ async fn greet(listener: tokio::net::TcpListener, wrong_each: u64, shuts_down_af
     }
 }
 
-/// Makes so many requests of a load to such a server; what became of them, and how many answers were wrong.
+/// Runs a load against such a server. Returns the measurement and the number of wrong responses.
 fn run(load: Load, requests: u64, wrong_each: u64, shuts_down_after: u64) -> (load::Measured, u64) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
@@ -354,9 +419,18 @@ fn run(load: Load, requests: u64, wrong_each: u64, shuts_down_after: u64) -> (lo
             }
         });
     });
-    let target = Target { addresses: vec![Address::Tcp(address)], protocol: Protocol::Http2, ..Target::plain(address) };
+    let target = Target {
+        addresses: vec![Address::Tcp(address)],
+        protocol: Protocol::Http2,
+        ..Target::plain(address)
+    };
     let answer = Answer { body: BodyCheck::Text("hello".into()), ..Answer::default() };
-    let step = Step { method: "POST".into(), body: Body::Bytes(text(1, 20_000).into()), answer, ..Step::default() };
+    let step = Step {
+        method: "POST".into(),
+        body: Body::Bytes(text(1, 20_000).into()),
+        answer,
+        ..Step::default()
+    };
     let workload = Workload { name: "hello".into(), steps: vec![step], ..Workload::default() };
     let never = AtomicBool::new(false);
     let plan = Plan {
@@ -380,29 +454,44 @@ fn run(load: Load, requests: u64, wrong_each: u64, shuts_down_after: u64) -> (lo
 }
 
 #[test]
-fn a_run_counts_every_answer() {
+fn run_counts_every_response() {
     let (measured, wrong) = run(Load::Closed { connections: 3, depth: 8 }, 500, 25, 0);
-    assert_eq!(measured.counts, Counts { scheduled: 500, correct: 480, wrong: 20, ..Counts::default() }, "{:?}", measured.examples);
+    assert_eq!(
+        measured.counts,
+        Counts { scheduled: 500, correct: 480, wrong: 20, ..Counts::default() },
+        "{:?}",
+        measured.examples
+    );
     assert_eq!((wrong, measured.in_flight_max), (20, 24));
 }
 
 #[test]
-fn more_streams_than_the_server_takes_wait_their_turn() {
+fn streams_beyond_the_servers_limit_wait() {
     let (measured, _) = run(Load::Closed { connections: 2, depth: 30 }, 500, 0, 0);
-    assert_eq!(measured.counts, Counts { scheduled: 500, correct: 500, ..Counts::default() }, "{:?}", measured.examples);
+    assert_eq!(
+        measured.counts,
+        Counts { scheduled: 500, correct: 500, ..Counts::default() },
+        "{:?}",
+        measured.examples
+    );
 }
 
 #[test]
-fn a_server_that_says_goaway_costs_no_request() {
+fn goaway_loses_no_request() {
     for load in [Load::Closed { connections: 2, depth: 8 }, Load::arrivals(2_000.0, 200)] {
         let (measured, _) = run(load.clone(), 600, 0, 25);
         let counts = measured.counts;
-        assert_eq!(counts, Counts { scheduled: 600, correct: 600, ..Counts::default() }, "{load:?}: {:?}", measured.examples);
+        assert_eq!(
+            counts,
+            Counts { scheduled: 600, correct: 600, ..Counts::default() },
+            "{load:?}: {:?}",
+            measured.examples
+        );
         assert!(measured.connections_opened >= 600 / 60, "{}", measured.connections_opened);
     }
 }
 
-/// A server that says only what frames it is given, and whatever it is asked never answers.
+/// Starts a server that sends only the given frames and never responds.
 fn silent(frames: &'static [u8]) -> Target {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -413,11 +502,15 @@ fn silent(frames: &'static [u8]) -> Target {
             kept.push(stream);
         }
     });
-    Target { addresses: vec![Address::Tcp(address)], protocol: Protocol::Http2, ..Target::plain(address) }
+    Target {
+        addresses: vec![Address::Tcp(address)],
+        protocol: Protocol::Http2,
+        ..Target::plain(address)
+    }
 }
 
 #[test]
-fn streams_that_time_out_leave_room_for_others() {
+fn timed_out_streams_leave_room_for_others() {
     let target = silent(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
     let step = Step { answer: Answer::default(), ..Step::default() };
     let workload = Workload { name: "silence".into(), steps: vec![step], ..Workload::default() };
@@ -436,6 +529,6 @@ fn streams_that_time_out_leave_room_for_others() {
         progress: None,
     };
     let counts = load::run(&plan).unwrap().counts;
-    // Twice as many as have a place, and more: the places of the first were taken again.
+    // More than twice the number of concurrent requests, so slots were reused.
     assert!(counts.timed_out > 600 && counts.add_up(), "{counts:?}");
 }

@@ -1,13 +1,17 @@
 //! Builds systems, and only what has changed.
+//!
+//! A build runs the commands of a manifest, and its outputs are the artefacts. A stamp keeps a
+//! digest of the inputs. If inputs, commands and artefacts match it, nothing is built. Start with
+//! [`build`].
 
 use crate::jdk::Jdk;
 use crate::needs::Tools;
-use crate::process::{self, NotDone, Spec, last_lines};
+use crate::process::{self, LOG_LINES, NotDone, Spec, last_lines};
 use crate::scrub;
 use crate::sha256::{Sha256, hex_digest};
-use model::placeholder::Values;
-use model::record::{Artifact, Failure};
-use model::system::{Build, Contender};
+use record::{Artifact, Failure};
+use spec::placeholder::Values;
+use spec::system::{Build, Contender};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -16,76 +20,155 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What a build came to.
+/// The result of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
-    /// What it made.
+    /// The files that it made.
     pub artifacts: Vec<Artifact>,
-    /// Whether anything had to be done.
+    /// Whether any command had to run.
     pub was_built: bool,
 }
 
-/// What is remembered of a build, beside the system's name.
+/// What is kept about a build, in a file named after the system and its commands.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Stamp {
     inputs: String,
     artifacts: Vec<Artifact>,
 }
 
-/// Builds a contender if its inputs, commands or artefacts have changed since
-/// the last time; `cache` is where logs and stamps are kept.
+/// Builds a contender if its inputs, commands or artefacts have changed since the last build.
+/// `cache` is the folder of logs and stamps.
 ///
 /// # Errors
 /// The failure, with the last lines of the log and its path.
-pub fn build(contender: &Contender, tools: &Tools, cache: &Path, run: &str, stop: &AtomicBool) -> Result<Built, Failure> {
+pub fn build(
+    contender: &Contender,
+    tools: &Tools,
+    cache: &Path,
+    run: &str,
+    stop: &AtomicBool,
+) -> Result<Built, Failure> {
     let system = &contender.system;
-    let Some(build) = &system.build else { return Ok(Built { artifacts: Vec::new(), was_built: false }) };
-    let fail = |cause: String, log: Vec<String>| Failure { stage: "build".into(), cause, log };
+    let Some(build) = &system.build else {
+        return Ok(Built { artifacts: Vec::new(), was_built: false });
+    };
     let values = values(contender, tools.jdk(system));
-    let fingerprint = fingerprint(build, &values, &system.runs_in).map_err(|e| fail(e, vec![]))?;
-    // A variant with a build of its own has a stamp of its own; the same commands share one.
-    let revision = system.revision.as_ref().map(|commit| format!("-at-{commit}")).unwrap_or_default();
-    let name = format!("{}{revision}-{}", system.name, &hex_digest(format!("{:?}{:?}{:?}", build.run, build.env, build.outputs))[..12]);
+    let inputs =
+        fingerprint(build, &values, &system.runs_in).map_err(|cause| fail(cause, vec![]))?;
+    let name = stamp_name(contender, build);
     let stamp_path = cache.join(format!("{name}.json"));
-    let known: Option<Stamp> = std::fs::read(&stamp_path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let known: Option<Stamp> =
+        std::fs::read(&stamp_path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     if let Some(stamp) = known
-        && stamp.inputs == fingerprint
+        && stamp.inputs == inputs
         && artifacts(build, &system.runs_in).is_ok_and(|now| now == stamp.artifacts)
     {
         return Ok(Built { artifacts: stamp.artifacts, was_built: false });
     }
-    std::fs::create_dir_all(cache).map_err(|e| fail(format!("{} cannot be made: {e}", cache.display()), vec![]))?;
+    std::fs::create_dir_all(cache)
+        .map_err(|e| fail(format!("{} cannot be made: {e}", cache.display()), vec![]))?;
     let log = cache.join(format!("{name}.log"));
     let _ = std::fs::remove_file(&log);
-    let mut env = BTreeMap::new();
-    for (key, template) in &build.env {
-        env.insert(key.clone(), values.expand(template).map_err(|p| fail(format!("`{{{p}}}` has no value in a build"), vec![]))?);
-    }
-    let deadline = load::clock::now_ns() + build.within.as_nanos() as u64;
-    for command in &build.run {
-        let command = values.expand_command(command).map_err(|p| fail(format!("`{{{p}}}` has no value in a build"), vec![]))?;
-        let spec = Spec { command: &command, folder: &system.runs_in, env: &env, cpus: &[], descriptors: None, log: &log, user: None, run };
-        let shown = command.join(" ");
-        let with_log = |what: String| fail(format!("`{shown}` {what} (log: {})", log.display()), last_lines(&log, 20));
-        let ended = process::run(&spec, deadline, stop);
-        scrub::file(&log);
-        ended.map_err(|why| match why {
-            NotDone::NotStarted(cause) => fail(cause, vec![]),
-            NotDone::Ended(status) => with_log(format!("ended with {status}")),
-            NotDone::Interrupted => fail("interrupted".into(), vec![]),
-            NotDone::Late => with_log(format!("was not done within {}", model::units::show_duration(build.within))),
-        })?;
-    }
-    let artifacts = artifacts(build, &system.runs_in)
-        .map_err(|missing| fail(format!("the build made no {missing} (log: {})", log.display()), last_lines(&log, 20)))?;
-    let stamp = Stamp { inputs: fingerprint, artifacts: artifacts.clone() };
+    run_commands(build, &values, (&system.runs_in, &log), run, stop)?;
+    let artifacts = artifacts(build, &system.runs_in).map_err(|missing| {
+        let cause = format!("the build made no {missing} (log: {})", log.display());
+        fail(cause, last_lines(&log, LOG_LINES))
+    })?;
+    let stamp = Stamp { inputs, artifacts: artifacts.clone() };
     let text = serde_json::to_vec(&stamp).expect("a stamp is plain data");
-    // Without its stamp it is built again next time, nothing worse.
+    // Without a stamp, the next run builds again.
     let _ = std::fs::write(&stamp_path, text);
     Ok(Built { artifacts, was_built: true })
 }
 
-/// What placeholders mean in a build or a start: the JDK, and what variants fill in.
+fn fail(cause: String, log: Vec<String>) -> Failure {
+    Failure { stage: "build".into(), cause, log }
+}
+
+/// The name of a build's stamp and log. Builds with the same commands at the same revision share
+/// one.
+fn stamp_name(contender: &Contender, build: &Build) -> String {
+    let system = &contender.system;
+    let revision =
+        system.revision.as_ref().map(|commit| format!("-at-{commit}")).unwrap_or_default();
+    let commands = hex_digest(format!("{:?}{:?}{:?}", build.run, build.env, build.outputs));
+    format!("{}{revision}-{}", system.name, &commands[..12])
+}
+
+/// Runs the commands of a build one after the other.
+fn run_commands(
+    build: &Build,
+    values: &Values,
+    (folder, log): (&Path, &Path),
+    run: &str,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let no_value = |name: String| fail(format!("`{{{name}}}` has no value in a build"), vec![]);
+    let mut env = BTreeMap::new();
+    for (key, template) in &build.env {
+        env.insert(key.clone(), values.expand(template).map_err(no_value)?);
+    }
+    let deadline = load::clock::now_ns() + build.within.as_nanos() as u64;
+    for command in &build.run {
+        let command = values.expand_command(command).map_err(no_value)?;
+        let spec = Spec {
+            command: &command,
+            folder,
+            env: &env,
+            cpus: &[],
+            descriptors: None,
+            log,
+            user: None,
+            run,
+        };
+        let ended = process::run(&spec, deadline, stop);
+        scrub::file(log);
+        let command = command.join(" ");
+        ended.map_err(|why| match why {
+            NotDone::NotStarted(cause) => fail(cause, vec![]),
+            NotDone::Ended(status) => with_log(&command, &format!("ended with {status}"), log),
+            NotDone::Interrupted => fail("interrupted".into(), vec![]),
+            NotDone::Late => {
+                let within = spec::units::show_duration(build.within);
+                with_log(&command, &format!("was not done within {within}"), log)
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// The failure of a command, with the line of its log that explains it.
+fn with_log(command: &str, what: &str, log: &Path) -> Failure {
+    let mut lines = last_lines(log, usize::MAX);
+    let why = lines
+        .iter()
+        .find(|line| is_decisive(line))
+        .map(|line| format!(": {}", line.trim()))
+        .unwrap_or_default();
+    let cause = format!("`{command}` {what}{why} (log: {})", log.display());
+    fail(cause, lines.split_off(lines.len().saturating_sub(LOG_LINES)))
+}
+
+/// Whether a line of a build's log explains the failure, in the form that compilers and build tools
+/// use.
+fn is_decisive(line: &str) -> bool {
+    let lower = line.to_ascii_lowercase();
+    let words = ["error:", "error[", "[error]", "error ts", "error cs", "fatal:", "panic:"];
+    words.iter().any(|word| lower.contains(word)) || names_a_place(line)
+}
+
+/// Whether a line begins with a place: `./main.go:12:3: undefined: x`.
+fn names_a_place(line: &str) -> bool {
+    let Some((file, rest)) = line.trim_start().split_once(':') else { return false };
+    let number = rest.split(':').next().unwrap_or_default();
+    let is_file = file.contains('.') && !file.contains(char::is_whitespace);
+    is_file
+        && !number.is_empty()
+        && number.bytes().all(|b| b.is_ascii_digit())
+        && rest.len() > number.len()
+}
+
+/// The values of placeholders in a build or a start: the JDK, and what variants add.
 pub(crate) fn values(contender: &Contender, jdk: Option<&Jdk>) -> Values {
     let mut values = Values::default();
     if let Some(jdk) = jdk {
@@ -97,10 +180,10 @@ pub(crate) fn values(contender: &Contender, jdk: Option<&Jdk>) -> Values {
     values
 }
 
-/// The artefacts as they are now.
+/// Reads the artefacts as they are now.
 ///
 /// # Errors
-/// The path of the first that is not there.
+/// The path of the first artefact that is missing.
 pub fn artifacts(build: &Build, folder: &Path) -> Result<Vec<Artifact>, String> {
     let mut all = Vec::new();
     for output in &build.outputs {
@@ -111,10 +194,11 @@ pub fn artifacts(build: &Build, folder: &Path) -> Result<Vec<Artifact>, String> 
     Ok(all)
 }
 
-/// SHA-256 in hex, and length, of a file, or of all that is in a folder.
+/// SHA-256 in hex, and the length, of a file or of everything in a folder.
 fn digest(path: &Path) -> Option<(String, u64)> {
     if path.is_dir() {
-        let inside: BTreeSet<PathBuf> = std::fs::read_dir(path).ok()?.flatten().map(|entry| entry.path()).collect();
+        let inside: BTreeSet<PathBuf> =
+            std::fs::read_dir(path).ok()?.flatten().map(|entry| entry.path()).collect();
         let (mut hash, mut bytes) = (Sha256::new(), 0);
         for path in inside {
             let (sha256, length) = digest(&path)?;
@@ -125,9 +209,11 @@ fn digest(path: &Path) -> Option<(String, u64)> {
     }
     let mut file = std::fs::File::open(path).ok()?;
     let state = file.metadata().ok().filter(|m| m.is_file())?;
-    // Whoever writes to a file cannot leave these as they were.
+    // A program that writes to a file cannot keep all of these as they were.
     let version = (state.dev(), state.ino(), state.len(), state.ctime(), state.ctime_nsec());
-    if let Some(known) = DIGESTS.lock().expect("nobody panics with it").get(&version) {
+    if let Some(known) =
+        DIGESTS.lock().expect("no thread panics while it holds the lock").get(&version)
+    {
         return Some((known.clone(), state.len()));
     }
     let (mut hash, mut buffer, mut bytes) = (Sha256::new(), vec![0; 1 << 18], 0);
@@ -140,10 +226,15 @@ fn digest(path: &Path) -> Option<(String, u64)> {
         bytes += length as u64;
     }
     let digest = hash.hex();
-    // Its clock is coarse: what was written a moment ago may be written again without a trace.
-    let age = SystemTime::now().duration_since(UNIX_EPOCH + Duration::new(version.3.try_into().ok()?, version.4.try_into().ok()?));
+    // File times are coarse: a file that was just written may change again without a new time.
+    let age = SystemTime::now().duration_since(
+        UNIX_EPOCH + Duration::new(version.3.try_into().ok()?, version.4.try_into().ok()?),
+    );
     if age.is_ok_and(|age| age > SETTLED) {
-        DIGESTS.lock().expect("nobody panics with it").insert(version, digest.clone());
+        DIGESTS
+            .lock()
+            .expect("no thread panics while it holds the lock")
+            .insert(version, digest.clone());
     }
     Some((digest, bytes))
 }
@@ -151,10 +242,10 @@ fn digest(path: &Path) -> Option<(String, u64)> {
 /// Device, inode, length, and when it was last changed.
 type Version = (u64, u64, u64, i64, i64);
 
-/// Digests of files that were read before: variants of a system share most of theirs.
+/// Digests of files that were read before. Variants of a system share most of theirs.
 static DIGESTS: Mutex<BTreeMap<Version, String>> = Mutex::new(BTreeMap::new());
 
-/// How long a file must have been left alone before its digest is kept.
+/// How long a file must be unchanged before its digest is kept.
 const SETTLED: Duration = Duration::from_secs(1);
 
 /// A digest of the commands, the environment and every input file.
@@ -162,8 +253,12 @@ fn fingerprint(build: &Build, values: &Values, folder: &Path) -> Result<String, 
     let mut hash = Sha256::new();
     hash.update(format!("{:?}{:?}{:?}{:?}", build.run, build.env, build.outputs, values.texts));
     for path in input_files(build, folder)? {
-        let (sha256, _) = digest(&path).ok_or_else(|| format!("the input {} cannot be read", path.display()))?;
-        hash.update(format!("{}\0{sha256}\n", path.strip_prefix(folder).unwrap_or(&path).display()));
+        let (sha256, _) =
+            digest(&path).ok_or_else(|| format!("the input {} cannot be read", path.display()))?;
+        hash.update(format!(
+            "{}\0{sha256}\n",
+            path.strip_prefix(folder).unwrap_or(&path).display()
+        ));
     }
     Ok(hash.hex())
 }
@@ -176,15 +271,47 @@ fn input_files(build: &Build, folder: &Path) -> Result<BTreeSet<PathBuf>, String
     Ok(files)
 }
 
-/// The files that a pattern means, counted from a folder.
+/// Finds the files that match a pattern, relative to a folder.
 ///
 /// # Errors
-/// That it is no pattern, or matches none.
+/// An invalid pattern, or one that matches nothing.
 pub(crate) fn matching(given: &str, folder: &Path) -> Result<BTreeSet<PathBuf>, String> {
-    // `src/**` means every file below, as people read it.
-    let pattern = if given.ends_with("/**") || given == "**" { format!("{given}/*") } else { given.to_owned() };
+    // People write `src/**` for every file below.
+    let pattern = if given.ends_with("/**") || given == "**" {
+        format!("{given}/*")
+    } else {
+        given.to_owned()
+    };
     let absolute = format!("{}/{pattern}", glob::Pattern::escape(&folder.to_string_lossy()));
     let found = glob::glob(&absolute).map_err(|e| format!("`{given}` is no pattern: {e}"))?;
     let files: BTreeSet<PathBuf> = found.flatten().filter(|p| p.is_file()).collect();
     if files.is_empty() { Err(format!("`{given}` matches no file")) } else { Ok(files) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decisive_line_of_a_build_log_is_found() {
+        for line in [
+            "./main.go:12:3: undefined: x",
+            "error[E0425]: cannot find value `x` in this scope",
+            "[ERROR] Failed to execute goal compile: Fatal error compiling: error: release version 99 not supported",
+            "src/app.ts(3,5): error TS2304: Cannot find name 'x'.",
+            "make: *** No rule to make target 'x'.  Stop.\nfatal: not a repository",
+            "npm error: missing script",
+        ] {
+            assert!(is_decisive(line), "{line}");
+        }
+        for line in [
+            "# example.org/served",
+            "   Compiling shop v1.0.0",
+            "[INFO] BUILD in 10:23",
+            "at 12:30: began",
+            "0 errors",
+        ] {
+            assert!(!is_decisive(line), "{line}");
+        }
+    }
 }

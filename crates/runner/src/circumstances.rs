@@ -1,12 +1,14 @@
-//! What the machine does around a measurement: read right before it and right after it.
+//! Readings of the machine around a measurement: other programs, stolen CPU time, clocks, sockets.
+//!
+//! One reading is taken right before a measurement and one right after it. Start with [`Reading`].
 
 use crate::awake::Awake;
 use crate::procfs::Reader;
-use model::record::{Circumstances, CpuTime, Memory, Ports, TICK_NS, Tcp};
+use record::{Circumstances, CpuTime, Memory, Ports, TICK_NS, Tcp};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 
-/// One reading.
+/// A reading of the machine.
 pub struct Reading<'a> {
     awake: Option<&'a Awake>,
     monotonic_ns: i64,
@@ -20,7 +22,7 @@ pub struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// Reads now; of the CPUs, these. What keeps them awake counts as idle.
+    /// Reads these CPUs now. The processes that keep them awake count as idle.
     pub fn now(cpus: &[usize], awake: Option<&'a Awake>) -> Reading<'a> {
         let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
         let without_awake = |time: CpuTime| {
@@ -35,10 +37,17 @@ impl<'a> Reading<'a> {
             realtime_ns,
             boottime_ns,
             faceoff_cpu_ns: clock(ClockId::ProcessCPUTime) as u64,
-            cpus: cpu_times.into_iter().filter(|time| cpus.contains(&time.cpu)).map(without_awake).collect(),
+            cpus: cpu_times
+                .into_iter()
+                .filter(|time| cpus.contains(&time.cpu))
+                .map(without_awake)
+                .collect(),
             tcp: tcp(&read("/proc/net/snmp"), &read("/proc/net/netstat")),
             memory: memory(&read("/proc/meminfo"), &read("/proc/vmstat")),
-            ports: ports(&read("/proc/net/sockstat"), &read("/proc/sys/net/ipv4/ip_local_port_range")),
+            ports: ports(
+                &read("/proc/net/sockstat"),
+                &read("/proc/sys/net/ipv4/ip_local_port_range"),
+            ),
         }
     }
 
@@ -47,13 +56,18 @@ impl<'a> Reading<'a> {
         let of_cpus: Vec<usize> = self.cpus.iter().map(|time| time.cpu).collect();
         let now = Reading::now(&of_cpus, self.awake);
         let wall_ns = now.monotonic_ns - self.monotonic_ns;
-        // One that went offline meanwhile has no after.
-        let both = self.cpus.iter().filter_map(|before| Some((before, now.cpus.iter().find(|after| after.cpu == before.cpu)?)));
+        // A CPU that went offline meanwhile has no second reading.
+        let both = self.cpus.iter().filter_map(|before| {
+            Some((before, now.cpus.iter().find(|after| after.cpu == before.cpu)?))
+        });
         let cpus = both.map(|(before, after)| CpuTime {
             cpu: before.cpu,
             busy_ticks: after.busy_ticks.saturating_sub(before.busy_ticks),
             ticks: after.ticks.saturating_sub(before.ticks),
-            stolen_ticks: before.stolen_ticks.zip(after.stolen_ticks).map(|(before, after)| after.saturating_sub(before)),
+            stolen_ticks: before
+                .stolen_ticks
+                .zip(after.stolen_ticks)
+                .map(|(before, after)| after.saturating_sub(before)),
         });
         Circumstances {
             wall_ns: wall_ns.max(0) as u64,
@@ -67,7 +81,9 @@ impl<'a> Reading<'a> {
                 listen_overflows: after.listen_overflows.saturating_sub(before.listen_overflows),
                 listen_drops: after.listen_drops.saturating_sub(before.listen_drops),
             }),
-            ports: self.ports.zip(now.ports).map(|((taken_before, _), (taken_after, range))| Ports { taken_before, taken_after, range }),
+            ports: self.ports.zip(now.ports).map(|((taken_before, _), (taken_after, range))| {
+                Ports { taken_before, taken_after, range }
+            }),
             memory: self.memory.zip(now.memory).map(|(before, after)| Memory {
                 available_bytes: after.available_bytes.min(before.available_bytes),
                 total_bytes: after.total_bytes,
@@ -84,7 +100,8 @@ fn clock(id: ClockId) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// The monotonic, the wall and the boot clock, of one instant: read again when something came between.
+/// The monotonic, the wall and the boot clock at one instant. They are read again if something
+/// interrupted.
 fn clocks() -> (i64, i64, i64) {
     let mut read = (0, 0, 0);
     for _ in 0..10 {
@@ -99,11 +116,17 @@ fn clocks() -> (i64, i64, i64) {
     read
 }
 
-/// A value from lines of names that are followed by lines of values, as `/proc/net/snmp` has them.
+/// A value from lines of names followed by lines of values, as in `/proc/net/snmp`.
 fn named(text: &str, protocol: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(protocol)?.strip_prefix(':'));
     let (names, values) = (lines.next()?, lines.next()?);
-    names.split_whitespace().zip(values.split_whitespace()).find(|(n, _)| *n == name)?.1.parse().ok()
+    names
+        .split_whitespace()
+        .zip(values.split_whitespace())
+        .find(|(n, _)| *n == name)?
+        .1
+        .parse()
+        .ok()
 }
 
 fn tcp(snmp: &str, netstat: &str) -> Option<Tcp> {
@@ -125,24 +148,31 @@ fn memory(meminfo: &str, vmstat: &str) -> Option<Memory> {
     Some(Memory {
         available_bytes: after(meminfo, "MemAvailable:")?.checked_mul(1024)?,
         total_bytes: after(meminfo, "MemTotal:")?.checked_mul(1024)?,
-        swapped_pages: after(vmstat, "pswpin ").unwrap_or(0).saturating_add(after(vmstat, "pswpout ").unwrap_or(0)),
+        swapped_pages: after(vmstat, "pswpin ")
+            .unwrap_or(0)
+            .saturating_add(after(vmstat, "pswpout ").unwrap_or(0)),
     })
 }
 
-/// TCP sockets in use or in TIME_WAIT, and how many ephemeral ports there are.
+/// TCP sockets in use or in TIME_WAIT, and the number of ephemeral ports.
 fn ports(sockets: &str, range: &str) -> Option<(u64, u64)> {
     // TCP: inuse 6 orphan 0 tw 68 alloc 9 mem 27
-    let fields: Vec<&str> = sockets.lines().find_map(|line| line.strip_prefix("TCP:"))?.split_whitespace().collect();
+    let fields: Vec<&str> =
+        sockets.lines().find_map(|line| line.strip_prefix("TCP:"))?.split_whitespace().collect();
     let of = |name: &str| fields.iter().skip_while(|f| **f != name).nth(1)?.parse::<u64>().ok();
     let mut ends = range.split_whitespace().map_while(|n| n.parse::<u64>().ok());
     let (first, last) = (ends.next()?, ends.next()?);
     Some((of("inuse")?.checked_add(of("tw")?)?, last.checked_sub(first)?.checked_add(1)?))
 }
 
-/// Current frequency of these CPUs in MHz, on average; `None` where it cannot be seen, as on most virtual machines.
+/// The mean current frequency of these CPUs in MHz; `None` if it is hidden, as on most virtual
+/// machines.
 pub(crate) fn mhz(cpus: &[usize]) -> Option<f64> {
     let khz = |cpu: &usize| {
-        let text = fs::read_to_string(format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq")).ok()?;
+        let text = fs::read_to_string(format!(
+            "/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq"
+        ))
+        .ok()?;
         text.trim().parse::<f64>().ok()
     };
     let all: Vec<f64> = cpus.iter().map(khz).collect::<Option<_>>()?;
@@ -154,10 +184,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_tables_are_read_by_name() {
+    fn values_of_kernel_tables_are_found_by_name() {
         let snmp = "Ip: A B\nIp: 1 2\nTcp: MaxConn OutSegs RetransSegs\nTcp: -1 500 7\n";
         let netstat = "TcpExt: X ListenOverflows ListenDrops TCPLossProbes\nTcpExt: 0 3 4 5\nIpExt: X\nIpExt: 1\n";
-        let read = Tcp { segments: 500, retransmitted: 7, probes: 5, listen_overflows: 3, listen_drops: 4 };
+        let read = Tcp {
+            segments: 500,
+            retransmitted: 7,
+            probes: 5,
+            listen_overflows: 3,
+            listen_drops: 4,
+        };
         assert_eq!(tcp(snmp, netstat), Some(read));
         assert_eq!(tcp("", netstat), None);
         let meminfo = "MemTotal:       1000 kB\nMemFree: 1 kB\nMemAvailable:    400 kB\n";
@@ -170,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_read() {
+    fn reading_of_this_machine_has_plausible_values() {
         let cpus = crate::cpus::usable();
         let before = Reading::now(&cpus, None);
         let begin = load::clock::thread_cpu_ns();
@@ -184,6 +220,10 @@ mod tests {
         assert!(seen.cpus.iter().all(|time| time.ticks >= time.busy_ticks), "{seen:?}");
         assert!(seen.memory.unwrap().available_bytes < seen.memory.unwrap().total_bytes);
         assert!(seen.tcp.is_some() && seen.ports.is_some());
-        assert!(seen.wall_clock_moved_ns.abs() < 50_000_000 && seen.slept_ns == seen.slept_ns.clamp(-50_000_000, 50_000_000), "{seen:?}");
+        assert!(
+            seen.wall_clock_moved_ns.abs() < 50_000_000
+                && seen.slept_ns == seen.slept_ns.clamp(-50_000_000, 50_000_000),
+            "{seen:?}"
+        );
     }
 }

@@ -1,36 +1,34 @@
 //! The guard: the process between faceoff and a system.
 //!
-//! It adopts whatever the system leaves behind (child subreaper), passes signals
-//! on, and ends everything when its standard input closes, which the kernel sees
-//! to when faceoff dies, by whatever signal. Should the guard itself be killed,
-//! the kernel kills the system (parent-death signal).
+//! It adopts every process that the system leaves (child subreaper), and forwards signals. It ends
+//! everything when its standard input closes, which happens when faceoff dies by any signal. If the
+//! guard itself is killed, the kernel kills the system (parent-death signal).
 //!
-//! It is told what to do line by line on standard input (`signal 15`, `kill`)
-//! and tells what happens on standard output (`started PID NS`, `failed CAUSE`,
-//! `ended STATUS`, `orphans N`).
+//! It reads commands from standard input, one per line (`signal 15`, `kill`). It reports events on
+//! standard output (`started PID NS`, `failed CAUSE`, `ended STATUS`, `orphans N`).
 
 use crate::cpus::set_of;
 use crate::procfs::descendants;
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, kill_process, set_child_subreaper, set_parent_process_death_signal, setrlimit,
-    wait,
+    Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, kill_process, set_child_subreaper,
+    set_parent_process_death_signal, setrlimit, wait,
 };
 use std::io::{BufRead, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
 
-/// The first argument by which the faceoff command knows that it is a guard.
+/// The first argument of the faceoff command when it runs as a guard.
 pub const ARGUMENT: &str = "__guard";
 
-/// Marks every process that descends from a system, with the run's id.
+/// The environment variable that marks every descendant of a system with the run's id.
 pub const MARK: &str = "FACEOFF_RUN";
 
-/// Who runs a process.
+/// The user of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct User {
     /// User id.
     pub user: u32,
-    /// Group id; it is in no other group.
+    /// Group id. The user is in no other group.
     pub group: u32,
 }
 
@@ -41,8 +39,7 @@ impl User {
     }
 }
 
-/// What a guard is given besides the command: everything in its arguments, so
-/// that `ps` shows it.
+/// What a guard must do. Everything is in its arguments, so that `ps` shows it.
 pub(crate) struct Order<'a> {
     pub cpus: &'a [usize],
     pub descriptors: Option<u64>,
@@ -55,9 +52,13 @@ impl Order<'_> {
     pub fn arguments(&self) -> Vec<String> {
         let cpus: Vec<String> = self.cpus.iter().map(ToString::to_string).collect();
         let descriptors = self.descriptors.map(|n| n.to_string()).unwrap_or_default();
-        let user = self.user.map(|User { user, group }| format!("{user}:{group}")).unwrap_or_default();
+        let user =
+            self.user.map(|User { user, group }| format!("{user}:{group}")).unwrap_or_default();
         let log = self.log.to_string_lossy().into_owned();
-        [ARGUMENT.to_owned(), cpus.join(","), descriptors, user, log].into_iter().chain(self.command.iter().cloned()).collect()
+        [ARGUMENT.to_owned(), cpus.join(","), descriptors, user, log]
+            .into_iter()
+            .chain(self.command.iter().cloned())
+            .collect()
     }
 }
 
@@ -65,15 +66,10 @@ impl Order<'_> {
 pub fn main(arguments: &[String]) -> ExitCode {
     let [cpus, descriptors, user, log, command @ ..] = arguments else { return ExitCode::from(2) };
     let [program, rest @ ..] = command else { return ExitCode::from(2) };
-    // A session of its own: Ctrl-C at the terminal reaches faceoff alone.
+    // In a session of its own, so that Ctrl-C at the terminal reaches faceoff only.
     let _ = rustix::process::setsid();
     let _ = rustix::thread::set_name(c"faceoff-guard");
     let _ = set_child_subreaper(Pid::from_raw(1));
-
-    let set = set_of(&cpus.split(',').filter_map(|c| c.parse().ok()).collect::<Vec<usize>>());
-    let has_cpus = !cpus.is_empty();
-    let descriptors: Option<u64> = descriptors.parse().ok();
-    let me = rustix::process::getpid();
     let mut child = Command::new(program);
     let open_log = || std::fs::File::options().append(true).create(true).open(log);
     let (Ok(out), Ok(err)) = (open_log(), open_log()) else {
@@ -86,7 +82,28 @@ pub fn main(arguments: &[String]) -> ExitCode {
         None if user.is_empty() => {}
         None => return ExitCode::from(2),
     }
-    // By now the user has been changed, which would take the parent-death signal back.
+    confine(&mut child, cpus, descriptors);
+    let before = load::clock::now_ns();
+    let child = match child.spawn() {
+        Ok(child) => Pid::from_child(&child),
+        Err(error) => {
+            println!("failed {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    println!("started {} {before}", child.as_raw_pid());
+    // The main thread waits. It must outlive the system, whose parent-death signal depends on it.
+    std::thread::spawn(move || obey(child));
+    await_end(child)
+}
+
+/// Has a child die with this process, and limits its CPUs and its descriptors.
+fn confine(child: &mut Command, cpus: &str, descriptors: &str) {
+    let set = set_of(&cpus.split(',').filter_map(|c| c.parse().ok()).collect::<Vec<usize>>());
+    let has_cpus = !cpus.is_empty();
+    let descriptors: Option<u64> = descriptors.parse().ok();
+    let me = rustix::process::getpid();
+    // The parent-death signal is set last, as a change of the user would reset it.
     // SAFETY: between fork and exec only system calls are made; nothing is allocated or locked.
     unsafe {
         child.pre_exec(move || {
@@ -103,35 +120,27 @@ pub fn main(arguments: &[String]) -> ExitCode {
             Ok(())
         });
     }
-    let before = load::clock::now_ns();
-    let child = match child.spawn() {
-        Ok(child) => Pid::from_child(&child),
-        Err(error) => {
-            println!("failed {error}");
-            return ExitCode::FAILURE;
-        }
-    };
-    println!("started {} {before}", child.as_raw_pid());
+}
 
-    // The main thread waits: the parent-death signal hangs on it, so it must outlive the system.
-    std::thread::spawn(move || obey(child));
-    let mut told = false;
+/// Waits until the system and everything that it left have ended.
+fn await_end(child: Pid) -> ExitCode {
+    let mut is_reported = false;
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == child => {
-                tell(&format!("ended {}", describe(status)));
-                told = true;
+                report(&format!("ended {}", describe(status)));
+                is_reported = true;
                 let orphans = descendants(std::process::id()).len();
                 if orphans > 0 {
-                    tell(&format!("orphans {orphans}"));
+                    report(&format!("orphans {orphans}"));
                     kill_all();
                 }
             }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            // Nobody is left.
+            // No child remains.
             Err(_) => {
-                if !told {
-                    tell("ended lost");
+                if !is_reported {
+                    report("ended lost");
                 }
                 return ExitCode::SUCCESS;
             }
@@ -139,16 +148,17 @@ pub fn main(arguments: &[String]) -> ExitCode {
     }
 }
 
-/// Says something to faceoff, which may be gone.
-fn tell(line: &str) {
+/// Reports an event to faceoff, which may be gone.
+fn report(line: &str) {
     let mut out = std::io::stdout();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-/// Does what standard input says; its end means that faceoff is gone.
+/// Obeys the commands on standard input. Its end means that faceoff is gone.
 fn obey(child: Pid) {
     for line in std::io::stdin().lock().lines() {
-        let number = line.as_deref().ok().and_then(|line| line.strip_prefix("signal ")?.parse().ok());
+        let number =
+            line.as_deref().ok().and_then(|line| line.strip_prefix("signal ")?.parse().ok());
         match number.and_then(Signal::from_named_raw) {
             Some(signal) => drop(kill_process(child, signal)),
             None => kill_all(),
@@ -157,7 +167,7 @@ fn obey(child: Pid) {
     kill_all();
 }
 
-/// Kills every descendant, also those that are born meanwhile.
+/// Kills every descendant, including those that start meanwhile.
 fn kill_all() {
     for _ in 0..200 {
         let alive = descendants(std::process::id());

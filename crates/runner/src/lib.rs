@@ -1,8 +1,11 @@
-//! Starts, watches and stops systems. The only place where processes begin.
+//! Starts, watches and stops systems. No other crate starts processes.
 //!
-//! Every process hangs on a [`guard`]: a small process of ours that adopts all
-//! that the system starts and ends it when it is told to, and also when faceoff
-//! itself is gone, however it went.
+//! Every process has a [`guard`]: a small process of ours that adopts everything the system starts.
+//! It ends the system on request, and also when faceoff itself is gone, even if it was killed.
+//!
+//! Start with [`start`]: from a contender to a correct response. [`place`] is the interface to
+//! where systems run; `processes`, [`docker`] and [`kubernetes`] implement it; [`open`] chooses
+//! one.
 
 pub mod awake;
 pub mod build;
@@ -17,14 +20,18 @@ pub mod image;
 mod jdk;
 pub mod kubernetes;
 pub mod leftovers;
+pub mod listener;
 pub mod lock;
 pub mod machine;
+pub mod means;
 pub mod needs;
-pub mod notes;
+mod notes;
+pub mod open;
 pub mod place;
 mod ports;
 pub mod postgres;
 pub mod process;
+mod processes;
 mod procfs;
 mod reset;
 pub mod revision;

@@ -1,9 +1,9 @@
-//! The machine, as a record describes it.
+//! Describes the machine for a record.
 
-use model::record::Machine;
+use record::Machine;
 use std::fs;
 
-/// Reads what the system tells.
+/// Reads the description from the system.
 pub fn describe() -> Machine {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let value_of = |text: &str, key: &str, separator: char| {
@@ -20,9 +20,11 @@ pub fn describe() -> Machine {
         cores: crate::cpus::usable().len(),
         memory_bytes: kib * 1024,
         kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
-        os: value_of(&read("/etc/os-release"), "PRETTY_NAME", '=').unwrap_or_else(|| "unknown".into()),
+        os: value_of(&read("/etc/os-release"), "PRETTY_NAME", '=')
+            .unwrap_or_else(|| "unknown".into()),
         governor: (!governor.is_empty()).then_some(governor),
-        is_virtual: value_of(&cpuinfo, "flags", ':').is_some_and(|f| f.split(' ').any(|flag| flag == "hypervisor")),
+        is_virtual: value_of(&cpuinfo, "flags", ':')
+            .is_some_and(|f| f.split(' ').any(|flag| flag == "hypervisor")),
     }
 }
 

@@ -1,9 +1,11 @@
-//! Tools that must be there, tried before anything is built.
+//! Checks the tools that systems need before anything is built.
+//!
+//! Each tool is called once, and its version read from its output. Start with [`Tools::check`].
 
 use crate::jdk::Jdk;
 use crate::process::without_colours;
-use model::system::{Contender, Need, System};
 use rustix::process::{Pid, Signal, kill_process_group};
+use spec::system::{Contender, Need, System};
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
@@ -11,24 +13,24 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// The tools of this machine, each tried once.
+/// The tools of this machine, each checked once.
 pub struct Tools {
     jdks: Vec<Jdk>,
     tried: std::cell::RefCell<BTreeMap<Vec<String>, Option<String>>>,
 }
 
-/// A tool that a system needs, as found.
+/// A tool that a system needs, and whether it exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// What it is called.
+    /// Its name.
     pub tool: String,
-    /// Its version; `None` when it is not there, or not in a version that fits.
+    /// Its version; `None` if it is missing, or in no version that fits.
     pub version: Option<String>,
-    /// How to get it.
+    /// How to install it.
     pub hint: String,
 }
 
-/// How long a tool may take to show itself.
+/// How long a tool may take to print its version.
 const WITHIN: Duration = Duration::from_secs(20);
 
 impl Default for Tools {
@@ -38,18 +40,18 @@ impl Default for Tools {
 }
 
 impl Tools {
-    /// The newest JDK that a system can be built with.
+    /// The newest JDK that can build a system.
     pub fn jdk(&self, system: &System) -> Option<&Jdk> {
         Jdk::newest(&self.jdks, system.jdk?..)
     }
 
-    /// The newest JDK that a system is to be started with.
+    /// The newest JDK that can start a system.
     pub fn jvm(&self, system: &System) -> Option<&Jdk> {
         Jdk::newest(&self.jdks, system.jdk?..=system.jdk_at_most.unwrap_or(u32::MAX))
     }
 
-    /// Everything a contender needs, found or not.
-    pub fn of(&self, contender: &Contender) -> Vec<Found> {
+    /// Everything that a contender needs, whether it exists or not.
+    pub fn check(&self, contender: &Contender) -> Vec<Found> {
         let system = &contender.system;
         let mut found = Vec::new();
         if let Some(least) = system.jdk {
@@ -57,7 +59,8 @@ impl Tools {
                 tool: format!("JDK {least}+"),
                 version: self.jdk(system).map(|jdk| jdk.version.clone()),
                 hint: format!(
-                    "install a JDK {least} or newer (on Debian: apt-get install openjdk-{least}-jdk-headless), or set JAVA_HOME to one"
+                    "install a JDK {least} or newer (on Debian: apt-get install \
+                     openjdk-{least}-jdk-headless), or set JAVA_HOME to one"
                 ),
             });
         }
@@ -65,35 +68,55 @@ impl Tools {
             found.push(Found {
                 tool: format!("JDK up to {most}"),
                 version: self.jvm(system).map(|jdk| jdk.version.clone()),
-                hint: format!("install JDK {most} beside the others (on Debian: apt-get install openjdk-{most}-jdk-headless)"),
+                hint: format!(
+                    "install JDK {most} in addition to the others (on Debian: apt-get \
+                    install openjdk-{most}-jdk-headless)"
+                ),
             });
         }
         for need in &system.needs {
-            found.push(Found { tool: need.tool.clone(), version: self.version(need), hint: need.hint.clone() });
+            found.push(Found {
+                tool: need.tool.clone(),
+                version: self.version(need),
+                hint: need.hint.clone(),
+            });
         }
         found
     }
 
-    /// The version of a tool: what its pattern captures, or its first line.
+    /// The version of a tool: what its pattern captures, else its first line.
     fn version(&self, need: &Need) -> Option<String> {
-        let output = self.tried.borrow_mut().entry(need.run.clone()).or_insert_with(|| output_of(&need.run)).clone()?;
-        let Some(pattern) = &need.pattern else { return Some(output.lines().next().unwrap_or("found").trim().to_owned()) };
+        let output = self
+            .tried
+            .borrow_mut()
+            .entry(need.run.clone())
+            .or_insert_with(|| output_of(&need.run))
+            .clone()?;
+        let Some(pattern) = &need.pattern else {
+            return Some(output.lines().next().unwrap_or("found").trim().to_owned());
+        };
         let captures = regex_lite::Regex::new(pattern).ok()?.captures(&output)?;
         Some(captures.get(1).or(captures.get(0))?.as_str().to_owned())
     }
 }
 
-/// How a command ended, and what it wrote.
+/// How a command ended, and its output.
 pub(crate) struct Done {
     pub status: ExitStatus,
     pub out: String,
     pub err: String,
 }
 
-/// Runs a command to its end; `None` when it takes too long, and is killed with all that it started.
+/// Runs a command to its end; `None` if it takes too long, in which case it is killed with all its
+/// descendants.
 pub(crate) fn output_within(command: &mut Command, within: Duration) -> io::Result<Option<Done>> {
-    // What it starts is found by its group.
-    let mut child = command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    // Its descendants are found by its process group.
+    let mut child = command
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
     let read = |pipe: Option<Box<dyn Read + Send>>| {
         let (sender, read) = channel();
         std::thread::spawn(move || {
@@ -120,16 +143,16 @@ pub(crate) fn output_within(command: &mut Command, within: Duration) -> io::Resu
             None => std::thread::sleep(Duration::from_millis(5)),
         }
     };
-    // What outlives it and keeps them open is not waited for.
+    // A descendant that keeps the pipes open is not waited for.
     let text = |output: Receiver<String>| output.recv_timeout(left()).unwrap_or_default();
     Ok(Some(Done { status, out: text(out), err: text(err) }))
 }
 
-/// What a command writes to both outputs; `None` when it cannot be run, fails or takes too long.
+/// Both outputs of a command; `None` if it cannot run, fails or takes too long.
 pub(crate) fn output_of(command: &[String]) -> Option<String> {
     let (program, arguments) = command.split_first()?;
     let done = output_within(Command::new(program).args(arguments), WITHIN).ok()??;
-    // Maven colours its version even where nobody looks.
+    // Maven colours its version even without a terminal.
     done.status.success().then(|| without_colours(&format!("{}{}", done.out, done.err)))
 }
 
@@ -138,33 +161,60 @@ mod tests {
     use super::*;
 
     fn need(run: &[&str], pattern: Option<&str>) -> Need {
-        Need { tool: "t".into(), run: run.iter().map(|s| (*s).to_owned()).collect(), pattern: pattern.map(str::to_owned), hint: "h".into() }
+        Need {
+            tool: "t".into(),
+            run: run.iter().map(|s| (*s).to_owned()).collect(),
+            pattern: pattern.map(str::to_owned),
+            hint: "h".into(),
+        }
     }
 
     #[test]
-    fn versions_are_captured_from_either_output() {
+    fn version_is_captured_from_either_output() {
         let tools = Tools { jdks: vec![], tried: Default::default() };
-        assert_eq!(tools.version(&need(&["sh", "-c", "echo tool 1.2.3 >&2"], Some(r"tool (\S+)"))).as_deref(), Some("1.2.3"));
-        assert_eq!(tools.version(&need(&["echo", "first line"], None)).as_deref(), Some("first line"));
-        assert_eq!(tools.version(&need(&["echo", "tool 1"], Some(r"tool ([2-9])"))), None, "a version that does not fit");
+        assert_eq!(
+            tools
+                .version(&need(&["sh", "-c", "echo tool 1.2.3 >&2"], Some(r"tool (\S+)")))
+                .as_deref(),
+            Some("1.2.3")
+        );
+        assert_eq!(
+            tools.version(&need(&["echo", "first line"], None)).as_deref(),
+            Some("first line")
+        );
+        assert_eq!(
+            tools.version(&need(&["echo", "tool 1"], Some(r"tool ([2-9])"))),
+            None,
+            "a version that does not fit"
+        );
         assert_eq!(tools.version(&need(&["no-such-tool-here"], None)), None);
         assert_eq!(tools.version(&need(&["false"], None)), None);
     }
 
     #[test]
-    fn what_takes_too_long_is_killed_with_all_that_it_started() {
+    fn slow_command_is_killed_with_its_descendants() {
         let folder = tempfile::tempdir().unwrap();
         let begun = std::time::Instant::now();
         let script = "sleep 60 & echo $! > child; wait";
-        let late = output_within(Command::new("sh").args(["-c", script]).current_dir(folder.path()), Duration::from_secs(1)).unwrap();
+        let late = output_within(
+            Command::new("sh").args(["-c", script]).current_dir(folder.path()),
+            Duration::from_secs(1),
+        )
+        .unwrap();
         assert!(late.is_none() && begun.elapsed() < Duration::from_secs(30));
-        let child: u32 = std::fs::read_to_string(folder.path().join("child")).unwrap().trim().parse().unwrap();
+        let child: u32 =
+            std::fs::read_to_string(folder.path().join("child")).unwrap().trim().parse().unwrap();
         while crate::procfs::is_alive(child) {
             assert!(begun.elapsed() < Duration::from_secs(30), "what it started runs on");
             std::thread::sleep(Duration::from_millis(5));
         }
-        // What outlives it may keep its outputs open.
-        let kept = output_within(Command::new("sh").args(["-c", "sleep 5 & exit 3"]), Duration::from_secs(1)).unwrap().unwrap();
+        // A descendant may keep its outputs open.
+        let kept = output_within(
+            Command::new("sh").args(["-c", "sleep 5 & exit 3"]),
+            Duration::from_secs(1),
+        )
+        .unwrap()
+        .unwrap();
         assert_eq!(kept.status.code(), Some(3));
         assert!(begun.elapsed() < Duration::from_secs(30));
     }

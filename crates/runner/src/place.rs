@@ -1,370 +1,333 @@
-//! Where systems run: the seam between starting a system and what it starts as.
+//! The interface between starting a system and where it runs.
 //!
-//! [`start`](crate::start::start) asks a [`Runner`] what a contender finds where it will be, fills that into its command and rendered
-//! files, has the runner start it, and from then on knows a [`Started`]: something with a process id, an end and a log. Whoever measures reads
-//! the process id, and so needs to know nothing of engines.
+//! [`start`](crate::start::start) asks a [`Runner`] which addresses and folders a contender finds
+//! where it runs, fills them into its command and rendered files, and has the runner start it. From
+//! then on it knows a [`Started`]: something with a process id, an end and a log. Measurements use
+//! the process id, so they do not depend on containers or clusters.
+//!
+//! Runners are in `processes`, `docker` and `kubernetes`; `open` chooses one.
 
-use crate::database::Means;
-use crate::docker::Docker;
-use crate::kubernetes::{AgentPods, Kubernetes};
-use crate::ports;
-use crate::process::{Process, Spec, Stop};
-use crate::start::Surroundings;
+use crate::means::Means;
+use crate::needs::Tools;
+use crate::process::Stop;
 use load::WrongAnswer;
-use model::experiment::{self, Network, RunnerKind};
-use model::image::Image;
-use model::name::ContenderName;
-use model::problem::Problems;
-use model::record::Failure;
-use model::system::{Contender, StopSignal};
+use load::agents::{Seat, Token};
+use record::Failure;
+use spec::experiment;
+use spec::image::Image;
+use spec::system::{Contender, StopSignal};
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Where systems run: as processes of this machine, in containers of an engine, in pods of a cluster.
+/// Where systems run: as processes of this machine, in containers of an engine, or in pods of a
+/// cluster.
 pub trait Runner {
-    /// Sees to it that a contender that is built can start; the image that it will start from, where it starts from one. `cache` is
-    /// where images and logs are kept.
+    /// Prepares a built contender so that it can start. Returns the image that it will start from,
+    /// if any. `cache` is the folder for images and logs.
     ///
     /// # Errors
-    /// The failure: an image that cannot be made, or that the engine does not take.
-    fn provide(&self, contender: &Contender, cache: &Path, means: Means<'_>) -> Result<Option<Image>, Failure>;
+    /// An image that cannot be made, or that the engine rejects.
+    fn provide(
+        &self,
+        contender: &Contender,
+        cache: &Path,
+        means: Means<'_>,
+    ) -> Result<Option<Image>, Failure>;
 
-    /// What a contender finds where it starts; `work` is the folder for what is rendered, as it is called here.
+    /// The addresses and folders that a contender will find where it starts. `work` is the folder
+    /// for rendered files, as this machine names it.
     ///
     /// # Errors
-    /// In words, what cannot be had there.
-    fn inside(&self, contender: &Contender, around: &Surroundings<'_>, work: &Path) -> Result<Inside, String>;
+    /// Something that this runner cannot provide.
+    fn inside(
+        &self,
+        contender: &Contender,
+        around: &Surroundings<'_>,
+        work: &Path,
+    ) -> Result<Inside, String>;
 
-    /// Starts it. Whatever was begun is gone where it fails.
+    /// Starts a contender. If that fails, nothing of it remains.
     ///
     /// # Errors
-    /// In words, why it does not start.
+    /// Why it does not start.
     fn start(&self, order: &Order<'_>) -> Result<Box<dyn Started>, String>;
 
-    /// Has agents run beside what it starts, which make the loads.
+    /// Starts agents in pods, which make the loads.
     ///
     /// # Errors
-    /// In words, why there are none.
-    fn agents(&self, _: &AskedAgents<'_>) -> Result<AgentPods, String> {
+    /// Why there are none.
+    fn agents(&self, _: &AgentPodsSpec<'_>) -> Result<Box<dyn PodAgents>, String> {
         Err("only a cluster has pods for agents".into())
     }
 
-    /// Why what failed since this was last asked may have failed by the doing of the engine that it runs in, and not by its own; `None`
-    /// where that is as it was.
+    /// How the engine or cluster failed since the last call; `None` if it did not. Failures of
+    /// systems meanwhile may be due to it.
     fn lost(&self) -> Option<String> {
         None
     }
 
-    /// Removes whatever a lost engine kept of earlier starts, none of which is needed any more.
+    /// Removes what a lost engine kept of earlier starts.
     ///
     /// # Errors
-    /// In words, why it is not there again.
+    /// Why the engine is not back.
     fn recover(&self) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// Agents that a runner is to have beside what it starts.
-pub struct AskedAgents<'a> {
-    /// How many.
+/// Agents that a runner is asked to start.
+pub struct AgentPodsSpec<'a> {
+    /// Number of pods.
     pub pods: u32,
     /// The longest load that they make.
     pub longest: Duration,
-    /// The CPUs of the load generator, in whose place they are where they are on this machine.
+    /// The CPUs of the load generator, which agents on this machine use in its place.
     pub cpus: &'a [usize],
-    /// Where images and logs are kept.
+    /// Folder for images and logs.
     pub cache: &'a Path,
-    /// The rest.
+    /// Tools, run and stop flag.
     pub means: Means<'a>,
+}
+
+/// Agents that run in pods. Dropping them removes the pods.
+pub trait PodAgents {
+    /// The agents that run, by their numbers.
+    fn seats(&self) -> Vec<Seat>;
+
+    /// The token that authenticates requests to the agents.
+    fn token(&self) -> &Token;
+
+    /// Whether all agents are on this machine, and so on the CPUs of its generator.
+    fn are_here(&self) -> bool;
+
+    /// The CPU time in seconds that the event loop of each agent may use per second. It is less
+    /// than the pod's quota if several nodes share this machine.
+    fn cpus(&self) -> f64;
+
+    /// Replaces all pods if an agent does not respond, and returns why it did not.
+    ///
+    /// # Errors
+    /// Why new pods cannot be made.
+    fn replace_lost(&mut self, stop: &AtomicBool) -> Result<Option<String>, String>;
+
+    /// How a pod of an agent ended, if one has. The cluster notices an end a little later.
+    fn end_of_one(&self) -> Option<String>;
 }
 
 /// What a contender finds where it starts.
 #[derive(Clone, Debug)]
 pub struct Inside {
-    /// What `{java}`, `{java.home}`, `{work}`, `{listen}` and `{port.*}` stand for.
+    /// The values of `{java}`, `{java.home}`, `{work}`, `{listen}` and `{port.*}`.
     pub texts: BTreeMap<String, String>,
-    /// Where it is reached from here.
+    /// The address at which this machine reaches it.
     pub address: SocketAddr,
-    /// Ports at which it listens and at which it is reached from here, where they differ.
+    /// Pairs of the port on which it listens and the port at which this machine reaches it, if
+    /// they differ.
     pub published: Vec<(u16, u16)>,
 }
 
 impl Inside {
     /// The named ports with their numbers, as the system knows them.
     pub(crate) fn ports(&self, names: &[String]) -> Vec<(String, u16)> {
-        names.iter().filter_map(|name| Some((name.clone(), self.texts.get(&format!("port.{name}"))?.parse().ok()?))).collect()
+        names
+            .iter()
+            .filter_map(|name| {
+                Some((name.clone(), self.texts.get(&format!("port.{name}"))?.parse().ok()?))
+            })
+            .collect()
     }
 }
 
 /// A start, with all placeholders filled in.
 pub struct Order<'a> {
-    /// Who.
+    /// The contender.
     pub contender: &'a Contender,
     /// The command.
     pub command: &'a [String],
-    /// Added to the environment.
+    /// Variables to add to the environment.
     pub env: &'a BTreeMap<String, String>,
-    /// What the runner said of it.
+    /// What [`Runner::inside`] returned.
     pub inside: &'a Inside,
-    /// The folder of what was rendered, as it is called here.
+    /// The folder of rendered files, as this machine names it.
     pub work: &'a Path,
-    /// Most descriptors.
+    /// Maximum number of descriptors.
     pub descriptors: u64,
-    /// Where its output goes, at its end at the latest.
+    /// File for its output, complete at the latest when it ends.
     pub log: &'a Path,
-    /// The rest.
+    /// Everything else.
     pub around: &'a Surroundings<'a>,
 }
 
 impl Order<'_> {
-    /// How much of the machine it may use: what its name says, and where that says nothing, what is said of all.
+    /// How much of the machine the contender may use: the limits in its name, else those of the
+    /// experiment.
     pub fn limits(&self) -> Limits {
         let (share, usual) = (self.contender.name.share(), self.around.limits);
-        Limits { cpus: share.cpus.or(usual.cpus), memory_bytes: share.memory_bytes.or(usual.memory_bytes) }
+        Limits {
+            cpus: share.cpus.or(usual.cpus),
+            memory_bytes: share.memory_bytes.or(usual.memory_bytes),
+        }
     }
 }
 
-/// Asks a replica at its own address: when it answered rightly (CLOCK_MONOTONIC, ns).
-pub type Asks<'a> = dyn Fn(SocketAddr) -> Result<u64, WrongAnswer> + 'a;
+/// Sends a request to a replica at its own address. Returns when the correct response arrived
+/// (CLOCK_MONOTONIC, ns).
+pub type SendTo<'a> = dyn Fn(SocketAddr) -> Result<u64, WrongAnswer> + 'a;
 
-/// Replicas that have all answered rightly.
+/// Replicas that have all given a correct response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScaledOut {
-    /// How long it took, from when they were asked for.
+    /// Time since they were requested.
     pub after_ns: u64,
-    /// How often they were asked before, and gave no right answer.
-    pub asked_in_vain: u64,
+    /// Number of earlier requests that got no correct response.
+    pub failed_attempts: u64,
 }
 
-/// A system that was started. Dropping it ends it, and leaves nothing of it.
+/// A system that was started. Dropping it ends it, and nothing of it remains.
 pub trait Started {
-    /// Its process id, as this machine knows it.
+    /// Its process id on this machine.
     fn pid(&self) -> u32;
 
-    /// When it was started, or its start was asked for (CLOCK_MONOTONIC, ns).
+    /// When it was started, or its start was requested (CLOCK_MONOTONIC, ns).
     fn started_ns(&self) -> u64;
 
-    /// Where other systems of the same runner reach it, where that is another place than from here.
+    /// The address at which other systems of the same runner reach it, if that differs from the one
+    /// for this machine.
     fn seen_by_others(&self) -> Option<SocketAddr> {
         None
     }
 
-    /// Where the service itself is reached, where another stands before it.
+    /// The address of the service itself, if an Ingress forwards to it.
     fn behind(&self) -> Option<SocketAddr> {
         None
     }
 
-    /// The process ids of the further replicas, where it has several.
+    /// The process ids of further replicas.
     fn others(&self) -> Vec<u32> {
         vec![]
     }
 
-    /// The process ids of what the engine runs to pass its packets on, for it alone.
+    /// The process ids of what the engine runs to forward packets to this system alone.
     fn forwarders(&self) -> Vec<u32> {
         vec![]
     }
 
-    /// Asks for the further replicas that its name says, and waits until each has answered rightly; `None` where it has none.
+    /// Starts the further replicas that its name asks for, and waits until each has given a correct
+    /// response; `None` if it has none.
     ///
     /// # Errors
-    /// In words, how many came, and what the others waited for.
-    fn scale_out(&mut self, _: &Asks<'_>, _within: Duration, _stop: &AtomicBool) -> Result<Option<ScaledOut>, String> {
+    /// How many replicas came, and what the others waited for.
+    fn scale_out(
+        &mut self,
+        _: &SendTo<'_>,
+        _within: Duration,
+        _stop: &AtomicBool,
+    ) -> Result<Option<ScaledOut>, String> {
         Ok(None)
     }
 
     /// How it ended, if it has: `exit 0`, `signal 9`.
     fn ended(&mut self) -> Option<String>;
 
-    /// Where its output goes, at its end at the latest.
+    /// File with its output, complete at the latest when it ends.
     fn log(&self) -> &Path;
 
-    /// The last lines it wrote.
+    /// The last lines that it wrote.
     fn last_lines(&self, most: usize) -> Vec<String>;
 
     /// Asks it to end, and kills it after a deadline.
     fn stop(self: Box<Self>, signal: StopSignal, within: Duration) -> Stop;
 }
 
-/// How much of the machine a system may use; nothing where nothing is said.
+/// How much of the machine a system may use; no limit by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// CPU time a second, in seconds.
+    /// CPU time per second, in seconds.
     pub cpus: Option<f64>,
     /// Memory.
     pub memory_bytes: Option<u64>,
 }
 
 impl Limits {
-    /// Those of an experiment's `[place]`.
-    pub fn of(place: &experiment::Place) -> Limits {
+    /// The limits of an experiment's `[place]`.
+    pub fn of_place(place: &experiment::Place) -> Limits {
         Limits { cpus: place.cpu_limit, memory_bytes: place.memory_limit }
     }
 }
 
-/// The runner that a `[place]` names, for whoever takes part: some may say themselves what they run as.
-///
-/// # Errors
-/// An engine that is not there, where `[place]` names it. One that only contenders name is missed when they are provided for. A contender
-/// that cannot be given what its name says.
-pub fn runner<'n>(place: &experiment::Place, names: impl IntoIterator<Item = &'n ContenderName>) -> Result<Box<dyn Runner>, Problems> {
-    let usual = (place.runner, place.network);
-    let listen = place.address.unwrap_or(Ipv4Addr::LOCALHOST);
-    let names: Vec<&ContenderName> = names.into_iter().collect();
-    if let Some((message, hint)) = names.iter().find_map(|name| name.contradiction(place.runner)) {
-        return Err(Problems::plain(message, hint));
-    }
-    let usual_runner = open(usual, listen).map_err(|cause| {
-        let hint = match place.runner {
-            RunnerKind::Kubernetes => "have KUBECONFIG name a cluster, or run contenders as processes with `--runner process`",
-            _ => "start Docker, have DOCKER_HOST name its socket (unix:///path), or run contenders as processes with `--runner process`",
-        };
-        Problems::plain(cause, hint)
-    })?;
-    let mut others = BTreeMap::new();
-    for other in names.into_iter().filter_map(ContenderName::place).filter(|other| *other != usual) {
-        others.entry(other).or_insert_with(|| open(other, listen));
-    }
-    if others.is_empty() { Ok(usual_runner) } else { Ok(Box::new(Several { usual: usual_runner, others })) }
+/// What a start needs in addition to the contender.
+pub struct Surroundings<'a> {
+    /// The tools of this machine.
+    pub tools: &'a Tools,
+    /// Where the contender runs.
+    pub runner: &'a dyn Runner,
+    /// How much of the machine it may use.
+    pub limits: Limits,
+    /// The upstream of a proxy.
+    pub upstream: Option<Upstream>,
+    /// Its database: the values of `{database.*}`.
+    pub database: Option<&'a BTreeMap<String, String>>,
+    /// The CPUs that it may use.
+    pub cpus: &'a [usize],
+    /// Maximum number of descriptors, if the experiment sets one.
+    pub descriptors: Option<u64>,
+    /// A folder for rendered files and the log, which is created.
+    pub work: &'a Path,
+    /// The run's id.
+    pub run: &'a str,
+    /// Set when everything must end.
+    pub stop: &'a AtomicBool,
 }
 
-fn open((kind, network): (RunnerKind, Network), listen: Ipv4Addr) -> Result<Box<dyn Runner>, String> {
-    match kind {
-        RunnerKind::Process => Ok(Box::new(Processes { listen })),
-        RunnerKind::Docker => Ok(Box::new(Docker::open(network)?)),
-        RunnerKind::Kubernetes => Ok(Box::new(Kubernetes::open(network)?)),
-    }
-}
-
-/// Runners of one run, each for the contenders that name it.
-struct Several {
-    usual: Box<dyn Runner>,
-    /// Those that could not be opened: why.
-    others: BTreeMap<(RunnerKind, Network), Result<Box<dyn Runner>, String>>,
-}
-
-impl Several {
-    fn of(&self, contender: &Contender) -> Result<&dyn Runner, String> {
-        match contender.name.place().and_then(|place| self.others.get(&place)) {
-            None => Ok(&*self.usual),
-            Some(Ok(other)) => Ok(&**other),
-            Some(Err(cause)) => Err(cause.clone()),
+impl Surroundings<'_> {
+    /// Checks that a container or pod, which has a loopback of its own, reaches its database and
+    /// its upstream.
+    ///
+    /// # Errors
+    /// A database or an upstream that listens on this machine's loopback. `instead` is a hint for
+    /// such an upstream.
+    pub(crate) fn reached_from(&self, place: &str, instead: &str) -> Result<(), String> {
+        let host = self.database.and_then(|database| database.get("database.host"));
+        if let Some(host) = host.filter(|host| is_loopback(host)) {
+            let instead = "FACEOFF_DATABASE may name one that listens elsewhere";
+            return Err(format!(
+                "its database listens at {host}, which {place}s cannot connect to; {instead}"
+            ));
+        }
+        let address = self.upstream.map(|upstream| upstream.address);
+        match address.filter(|address| address.ip().is_loopback()) {
+            Some(upstream) => Err(format!(
+                "its upstream listens at {upstream}, which {place}s cannot connect to; {instead}"
+            )),
+            None => Ok(()),
         }
     }
-
-    /// Those that could be opened.
-    fn all(&self) -> impl Iterator<Item = &dyn Runner> {
-        std::iter::once(&*self.usual).chain(self.others.values().flatten().map(|other| &**other))
-    }
 }
 
-impl Runner for Several {
-    fn provide(&self, contender: &Contender, cache: &Path, means: Means<'_>) -> Result<Option<Image>, Failure> {
-        let runner = self.of(contender).map_err(|cause| Failure { stage: "image".into(), cause, log: vec![] })?;
-        runner.provide(contender, cache, means)
-    }
-
-    fn inside(&self, contender: &Contender, around: &Surroundings<'_>, work: &Path) -> Result<Inside, String> {
-        self.of(contender)?.inside(contender, around, work)
-    }
-
-    fn start(&self, order: &Order<'_>) -> Result<Box<dyn Started>, String> {
-        self.of(order.contender)?.start(order)
-    }
-
-    fn agents(&self, asked: &AskedAgents<'_>) -> Result<AgentPods, String> {
-        self.usual.agents(asked)
-    }
-
-    fn lost(&self) -> Option<String> {
-        // Each is asked, so that none tells the next time what was before.
-        let all: Vec<Option<String>> = self.all().map(Runner::lost).collect();
-        all.into_iter().flatten().next()
-    }
-
-    fn recover(&self) -> Result<(), String> {
-        self.all().try_for_each(Runner::recover)
-    }
+/// Whether a host name is a loopback name or address.
+fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Processes of this machine.
-pub struct Processes {
-    /// The address of this machine at which they listen.
-    pub listen: Ipv4Addr,
+/// Where proxies reach their upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Upstream {
+    /// The address of its first port.
+    pub address: SocketAddr,
+    /// The address of its port `https`, if it has one that is reachable.
+    pub https: Option<SocketAddr>,
 }
 
-impl Processes {
-    /// Those that nobody reaches from elsewhere.
-    pub const ON_LOOPBACK: Processes = Processes { listen: Ipv4Addr::LOCALHOST };
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Runner for Processes {
-    fn provide(&self, _: &Contender, _: &Path, _: Means<'_>) -> Result<Option<Image>, Failure> {
-        Ok(None)
-    }
-
-    fn inside(&self, contender: &Contender, around: &Surroundings<'_>, work: &Path) -> Result<Inside, String> {
-        let mut texts = BTreeMap::new();
-        if let Some(jdk) = around.tools.jvm(&contender.system) {
-            texts.insert("java".into(), jdk.java().to_string_lossy().into_owned());
-            texts.insert("java.home".into(), jdk.home.to_string_lossy().into_owned());
-        }
-        texts.insert("work".into(), work.to_string_lossy().into_owned());
-        texts.insert("listen".into(), self.listen.to_string());
-        let first = pick_ports(contender, self.listen, &mut texts)?;
-        Ok(Inside { texts, address: SocketAddr::from((self.listen, first)), published: vec![] })
-    }
-
-    fn start(&self, order: &Order<'_>) -> Result<Box<dyn Started>, String> {
-        let spec = Spec {
-            command: order.command,
-            folder: &order.contender.system.runs_in,
-            env: order.env,
-            cpus: order.around.cpus,
-            descriptors: Some(order.descriptors),
-            log: order.log,
-            user: None,
-            run: order.around.run,
-        };
-        Ok(Box::new(Process::start(&spec)?))
-    }
-}
-
-/// Gives each port of a contender one that is free at an address of this machine; the first of them.
-pub(crate) fn pick_ports(contender: &Contender, at: Ipv4Addr, texts: &mut BTreeMap<String, String>) -> Result<u16, String> {
-    let mut first = None;
-    for name in &contender.system.start.ports {
-        let port = ports::pick_at(at).ok_or("no port of 18000-29999 is free")?;
-        first.get_or_insert(port);
-        texts.insert(format!("port.{name}"), port.to_string());
-    }
-    first.ok_or_else(|| "the system names no port".to_owned())
-}
-
-impl Started for Process {
-    fn pid(&self) -> u32 {
-        self.pid
-    }
-
-    fn started_ns(&self) -> u64 {
-        self.started_ns
-    }
-
-    fn ended(&mut self) -> Option<String> {
-        Process::ended(self).map(|ended| ended.status.clone())
-    }
-
-    fn log(&self) -> &Path {
-        Process::log(self)
-    }
-
-    fn last_lines(&self, most: usize) -> Vec<String> {
-        Process::last_lines(self, most)
-    }
-
-    fn stop(self: Box<Self>, signal: StopSignal, within: Duration) -> Stop {
-        Process::stop(*self, signal, within)
+    #[test]
+    fn only_loopback_names_and_addresses_are_loopback() {
+        assert!(["localhost", "127.0.0.1", "127.1.2.3", "::1"].into_iter().all(is_loopback));
+        assert!(!["10.0.0.7", "db.example", ""].into_iter().any(is_loopback));
     }
 }

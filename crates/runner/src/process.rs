@@ -1,8 +1,11 @@
-//! A process under a guard.
+//! A process that runs under a guard.
+//!
+//! The guard ends it with all its descendants, also when faceoff is killed. [`Process`] talks to
+//! the guard, and `run` runs a command to its end.
 
 use crate::guard::{MARK, Order, User};
-use model::system::StopSignal;
 use rustix::process::Signal;
+use spec::system::StopSignal;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -11,27 +14,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// What to run, and how it is confined.
+/// Number of lines of a log that a failure quotes.
+pub const LOG_LINES: usize = 20;
+
+/// A command, and the limits that it runs with.
 pub struct Spec<'a> {
     /// The command.
     pub command: &'a [String],
-    /// Where it runs.
+    /// Its folder.
     pub folder: &'a Path,
-    /// Added to the environment.
+    /// Variables to add to the environment.
     pub env: &'a BTreeMap<String, String>,
-    /// The CPUs it may use; empty for all.
+    /// The CPUs that it may use; empty for all.
     pub cpus: &'a [usize],
-    /// Most descriptors; `None` leaves the limit as it is.
+    /// Maximum number of descriptors; `None` leaves the limit as it is.
     pub descriptors: Option<u64>,
-    /// Where its output goes, appended.
+    /// File that its output is appended to.
     pub log: &'a Path,
-    /// Who runs it; `None` for whoever runs faceoff.
+    /// The user who runs it; `None` for the user of faceoff.
     pub user: Option<User>,
     /// The run's id.
     pub run: &'a str,
 }
 
-/// A process that runs, with all that it started. Dropping it kills them all.
+/// A running process with all its descendants. Dropping it kills them all.
 pub struct Process {
     guard: Child,
     orders: Option<ChildStdin>,
@@ -61,33 +67,38 @@ pub struct Stop {
     pub took_ns: u64,
     /// Whether it had to be killed.
     pub killed: bool,
-    /// How many processes it left behind, which were then killed.
+    /// Number of processes that it left, which were then killed.
     pub orphans: u32,
-    /// How many of its processes the kernel had killed for want of memory, where a limit is its own.
+    /// Number of its processes that the kernel killed for lack of memory, if it has a limit of its
+    /// own.
     pub memory_kills: u64,
 }
 
-/// Why a command did not do what it was started for.
+/// Why a command did not succeed.
 pub(crate) enum NotDone {
-    /// It could not be started: the cause.
+    /// It could not be started, for this cause.
     NotStarted(String),
-    /// It ended otherwise than with 0: how.
+    /// It ended with this status, which is not 0.
     Ended(String),
-    /// It was told to end.
+    /// It was asked to stop.
     Interrupted,
     /// It took too long.
     Late,
 }
 
-/// Runs a command to its end, until an instant (CLOCK_MONOTONIC, ns) at most.
+/// Runs a command to its end, at most until an instant (CLOCK_MONOTONIC, ns).
 ///
 /// # Errors
-/// Whatever is not an end with 0 in time; nothing of it runs any more then.
+/// Every result but an exit with 0 in time. Nothing of it runs afterwards.
 pub(crate) fn run(spec: &Spec<'_>, deadline_ns: u64, stop: &AtomicBool) -> Result<(), NotDone> {
     let mut process = Process::start(spec).map_err(NotDone::NotStarted)?;
     loop {
         if let Some(ended) = process.await_end(Duration::from_millis(50)) {
-            return if ended.status == "exit 0" { Ok(()) } else { Err(NotDone::Ended(ended.status.clone())) };
+            return if ended.status == "exit 0" {
+                Ok(())
+            } else {
+                Err(NotDone::Ended(ended.status.clone()))
+            };
         }
         if stop.load(Ordering::Relaxed) {
             return Err(NotDone::Interrupted);
@@ -123,15 +134,21 @@ impl Process {
     /// Starts a process.
     ///
     /// # Errors
-    /// In words, when the program is not there or may not be run.
+    /// A program that does not exist or may not be run.
     pub fn start(spec: &Spec<'_>) -> Result<Process, String> {
-        let order = Order { cpus: spec.cpus, descriptors: spec.descriptors, user: spec.user, log: spec.log, command: spec.command };
+        let order = Order {
+            cpus: spec.cpus,
+            descriptors: spec.descriptors,
+            user: spec.user,
+            log: spec.log,
+            command: spec.command,
+        };
         let program = &spec.command[0];
-        // The running binary itself, even when its file has been replaced meanwhile.
+        // The running binary itself, even if its file has been replaced meanwhile.
         let mut guard = Command::new("/proc/self/exe")
             .args(order.arguments())
             .current_dir(spec.folder)
-            // With it a system could have other machines load whatever they reach.
+            // With this token, a system could have other machines load any server that they reach.
             .env_remove(load::agents::TOKEN_VARIABLE)
             .envs(spec.env)
             .env(MARK, spec.run)
@@ -150,14 +167,23 @@ impl Process {
                 }
             }
         });
-        let mut process = Process { guard, orders, news, pid: 0, started_ns: 0, ended: None, orphans: 0, log: spec.log.to_owned() };
+        let mut process = Process {
+            guard,
+            orders,
+            news,
+            pid: 0,
+            started_ns: 0,
+            ended: None,
+            orphans: 0,
+            log: spec.log.to_owned(),
+        };
         match process.news.recv_timeout(Duration::from_secs(10)) {
             Ok(News::Started(pid, started_ns)) => {
                 (process.pid, process.started_ns) = (pid, started_ns);
                 Ok(process)
             }
             Ok(News::Failed(cause)) => Err(format!("{program} cannot be started: {cause}")),
-            _ => Err(format!("{program} cannot be started: its guard says nothing")),
+            _ => Err(format!("{program} cannot be started: its guard does not report")),
         }
     }
 
@@ -166,7 +192,7 @@ impl Process {
         self.await_end(Duration::ZERO)
     }
 
-    /// Waits for its end, at most so long.
+    /// Waits for its end, at most this long.
     pub fn await_end(&mut self, most: Duration) -> Option<&Ended> {
         let deadline = load::clock::now_ns() + most.as_nanos() as u64;
         while self.ended.is_none() {
@@ -176,7 +202,9 @@ impl Process {
                 Ok(News::Orphans(count)) => self.orphans = count,
                 Ok(_) => {}
                 Err(RecvTimeoutError::Timeout) => break,
-                Err(RecvTimeoutError::Disconnected) => self.ended = Some(Ended { status: "lost with its guard".into() }),
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.ended = Some(Ended { status: "lost with its guard".into() })
+                }
             }
         }
         self.ended.as_ref()
@@ -184,12 +212,12 @@ impl Process {
 
     fn order(&mut self, line: &str) {
         if let Some(orders) = &mut self.orders {
-            // A guard that is gone has told so.
+            // A guard that is gone has reported the end.
             let _ = orders.write_all(line.as_bytes()).and_then(|()| orders.flush());
         }
     }
 
-    /// Asks it to end, and kills it after a deadline, with all that it left behind.
+    /// Asks it to end, and kills it after a deadline, with everything that it left.
     pub fn stop(mut self, signal: StopSignal, within: Duration) -> Stop {
         let begin = load::clock::now_ns();
         if self.ended().is_none() {
@@ -204,7 +232,7 @@ impl Process {
         let ended = self.ended.clone().unwrap_or(Ended { status: "still there after KILL".into() });
         let took_ns = load::clock::now_ns() - begin;
         self.release();
-        // The guard tells of orphans after the end, before it ends itself.
+        // The guard reports orphans after the end, before it ends itself.
         while let Ok(news) = self.news.recv_timeout(Duration::from_secs(1)) {
             if let News::Orphans(count) = news {
                 self.orphans = count;
@@ -213,18 +241,18 @@ impl Process {
         Stop { ended, took_ns, killed, orphans: self.orphans, memory_kills: 0 }
     }
 
-    /// Lets the guard clear up, and waits until it is gone.
+    /// Has the guard kill everything, and waits until it is gone.
     fn release(&mut self) {
         self.orders = None;
         let _ = self.guard.wait();
     }
 
-    /// Where its output goes.
+    /// File with its output.
     pub fn log(&self) -> &Path {
         &self.log
     }
 
-    /// The last lines it wrote.
+    /// The last lines that it wrote.
     pub fn last_lines(&self, most: usize) -> Vec<String> {
         last_lines(&self.log, most)
     }
@@ -236,7 +264,7 @@ impl Drop for Process {
     }
 }
 
-/// The signal as the kernel knows it.
+/// The kernel's name of a signal.
 pub(crate) fn as_signal(signal: StopSignal) -> Signal {
     match signal {
         StopSignal::Term => Signal::TERM,
@@ -246,7 +274,7 @@ pub(crate) fn as_signal(signal: StopSignal) -> Signal {
     }
 }
 
-/// The last lines of a file, of at most 64 KiB of it; terminal colours removed.
+/// The last lines of a file, from at most 64 KiB of it, without terminal colours.
 pub fn last_lines(path: &Path, most: usize) -> Vec<String> {
     use std::io::{Read, Seek, SeekFrom};
     let mut bytes = Vec::new();
@@ -256,11 +284,12 @@ pub fn last_lines(path: &Path, most: usize) -> Vec<String> {
         let _ = file.take(64 << 10).read_to_end(&mut bytes);
     }
     let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<String> = text.lines().map(without_colours).filter(|l| !l.trim().is_empty()).collect();
+    let lines: Vec<String> =
+        text.lines().map(without_colours).filter(|l| !l.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(most)..].to_vec()
 }
 
-/// Drops `ESC [ ... letter` sequences.
+/// Removes `ESC [ ... letter` sequences.
 pub(crate) fn without_colours(line: &str) -> String {
     let mut kept = String::with_capacity(line.len());
     let mut rest = line;
@@ -278,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_dropped() {
+    fn colours_are_removed_from_a_line() {
         assert_eq!(without_colours("[\x1b[1;31mERROR\x1b[m] x"), "[ERROR] x");
     }
 }

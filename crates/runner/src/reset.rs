@@ -1,20 +1,22 @@
-//! Prepares or cleans a running system, as its manifest says.
+//! Resets a running system before a cell, as its manifest asks.
 
-use crate::process::{self, NotDone, Spec, last_lines};
-use crate::start::{Running, Surroundings};
+use crate::place::Surroundings;
+use crate::process::{self, LOG_LINES, NotDone, Spec, last_lines};
+use crate::start::Running;
 use load::ask;
-use model::record::Failure;
-use model::system::Contender;
-use model::units::show_duration;
+use record::Failure;
+use spec::system::Contender;
+use spec::units::show_duration;
 
-/// How many lines of a command's log are kept with a failure.
-const LOG_LINES: usize = 20;
-
-/// Does what `[reset]` says; nothing where it says nothing.
+/// Does what `[reset]` of the manifest asks; nothing without it.
 ///
 /// # Errors
-/// The failure: a command that did not end with 0, a request that was not answered rightly, either of them too late.
-pub fn reset(contender: &Contender, running: &Running, around: &Surroundings<'_>) -> Result<(), Failure> {
+/// A command that does not end with 0, or a request without a correct response, in time.
+pub fn reset(
+    contender: &Contender,
+    running: &Running,
+    around: &Surroundings<'_>,
+) -> Result<(), Failure> {
     let Some(reset) = &contender.system.reset else { return Ok(()) };
     let fail = |cause: String, log: Vec<String>| Failure { stage: "reset".into(), cause, log };
     if let Some(workload) = reset.step.workload() {
@@ -24,10 +26,19 @@ pub fn reset(contender: &Contender, running: &Running, around: &Surroundings<'_>
     }
     let log = running.log().unwrap_or(around.work).with_file_name("reset.log");
     let (folder, command) = (&contender.system.runs_in, &running.reset.words);
-    let spec =
-        Spec { command, folder, env: &running.reset.env, cpus: around.cpus, descriptors: None, log: &log, user: None, run: around.run };
+    let spec = Spec {
+        command,
+        folder,
+        env: &running.reset.env,
+        cpus: around.cpus,
+        descriptors: None,
+        log: &log,
+        user: None,
+        run: around.run,
+    };
     let deadline = load::clock::now_ns() + reset.within.as_nanos() as u64;
-    let with_log = |what: String| fail(format!("`{}` {what}", command.join(" ")), last_lines(&log, LOG_LINES));
+    let with_log =
+        |what: String| fail(format!("`{}` {what}", command.join(" ")), last_lines(&log, LOG_LINES));
     process::run(&spec, deadline, around.stop).map_err(|why| match why {
         NotDone::NotStarted(cause) => fail(cause, vec![]),
         NotDone::Ended(status) => with_log(format!("ended with {status}")),

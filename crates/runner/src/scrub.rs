@@ -1,10 +1,12 @@
-//! Takes secrets out of files that others wrote, or that were rendered for them.
+//! Removes secrets from logs and rendered files.
+//!
+//! Start with `Scrub`, which does so when it is dropped.
 
-use model::secret;
+use spec::secret;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Clears a folder of secrets when it is dropped: once whoever wrote there has ended.
+/// Removes secrets from a folder when it is dropped, after its writers have ended.
 pub(crate) struct Scrub(pub PathBuf);
 
 impl Drop for Scrub {
@@ -13,7 +15,7 @@ impl Drop for Scrub {
     }
 }
 
-/// Clears all files of a folder, in which nobody writes any more.
+/// Removes secrets from all files of a folder. No process may write to it any more.
 pub fn folder(path: &Path) {
     if !secret::is_any() {
         return;
@@ -27,26 +29,27 @@ pub fn folder(path: &Path) {
     }
 }
 
-/// Clears a file. One that cannot be written again is removed: better no log than one that tells.
+/// Removes secrets from a file. If the file cannot be rewritten, it is deleted, as no log is better
+/// than a secret.
 pub(crate) fn file(path: &Path) {
     if secret::is_any() && (rewrite(path).is_err()) {
         let _ = std::fs::remove_file(path);
     }
 }
 
-/// Line by line, in a file beside it that takes its place; left alone where there is nothing to hide.
+/// Rewrites a file line by line into a new file that replaces it, unless it has no secrets.
 fn rewrite(path: &Path) -> std::io::Result<()> {
     let Ok(file) = std::fs::File::open(path) else { return Ok(()) };
     let permissions = file.metadata()?.permissions();
     let mut name = path.as_os_str().to_owned();
     name.push(".cleared");
-    let beside = PathBuf::from(name);
+    let new = PathBuf::from(name);
     let (mut lines, mut cleared, mut line) = (BufReader::new(file), None, Vec::new());
     let mut copied = 0;
     while lines.read_until(b'\n', &mut line)? > 0 {
         let without = secret::hidden_bytes(&line);
         if without.is_some() && cleared.is_none() {
-            let mut out = BufWriter::new(std::fs::File::create(&beside)?);
+            let mut out = BufWriter::new(std::fs::File::create(&new)?);
             std::io::copy(&mut std::io::Read::take(std::fs::File::open(path)?, copied), &mut out)?;
             cleared = Some(out);
         }
@@ -58,8 +61,8 @@ fn rewrite(path: &Path) -> std::io::Result<()> {
     }
     let Some(mut out) = cleared else { return Ok(()) };
     out.flush()?;
-    std::fs::set_permissions(&beside, permissions)?;
-    std::fs::rename(&beside, path)
+    std::fs::set_permissions(&new, permissions)?;
+    std::fs::rename(&new, path)
 }
 
 #[cfg(test)]
@@ -67,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_tells_nothing_once_its_writer_has_ended() {
+    fn secrets_are_removed_from_a_folder_on_drop() {
         secret::learn("scrub-test-0123", "{env.T}");
         let place = std::env::temp_dir().join(format!("faceoff-scrub-{}", std::process::id()));
         std::fs::create_dir_all(place.join("inner")).unwrap();
@@ -78,7 +81,11 @@ mod tests {
         drop(Scrub(place.clone()));
         assert_eq!(read("inner/log"), b"one\n\xff {env.T} two {env.T}\nthree");
         assert_eq!(read("clean"), b"scrub-test-012\n3");
-        assert_eq!(std::fs::read_dir(place.join("inner")).unwrap().count(), 1, "nothing is left beside it");
+        assert_eq!(
+            std::fs::read_dir(place.join("inner")).unwrap().count(),
+            1,
+            "no other file remains"
+        );
         std::fs::remove_dir_all(&place).unwrap();
     }
 }

@@ -2,7 +2,7 @@
 
 use aws_lc_rs::digest::{Context, SHA256};
 
-/// A digest of bytes that arrive piece by piece.
+/// A digest of bytes that arrive in pieces.
 pub(crate) struct Sha256(Context);
 
 impl Sha256 {
@@ -25,7 +25,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The digest of bytes that are all there, as 64 hexadecimal digits.
+/// The digest of bytes as 64 hexadecimal digits.
 pub(crate) fn hex_digest(bytes: impl AsRef<[u8]>) -> String {
     let mut hash = Sha256::new();
     hash.update(bytes);
@@ -38,7 +38,7 @@ mod tests {
 
     // FIPS 180-2, appendix B.1.
     #[test]
-    fn the_digest_is_that_of_the_standard() {
+    fn digest_of_the_standard_example_is_right() {
         let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(hex_digest("abc"), known);
         let mut pieces = Sha256::new();

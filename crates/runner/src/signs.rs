@@ -1,12 +1,14 @@
-//! What hints at causes, read right before a measurement and right after it, so that nothing is read while it lasts.
+//! Readings that hint at causes, such as throttling, a busy thread, disk writes or a growing log.
+//!
+//! They are taken right before a measurement and right after it, so that nothing is read meanwhile.
 
 use crate::cgroup;
 use crate::procfs::{Reader, threads as threads_of, trees};
-use model::record::{GroupUsage, Quota, Signs};
+use record::{GroupUsage, Quota, Signs};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// So many threads are looked at, at most: one file each.
+/// Maximum number of threads that are read: each is one file.
 const THREADS_MAX: usize = 4_096;
 
 /// A reading of process trees.
@@ -17,22 +19,26 @@ pub struct Reading {
     threads: BTreeMap<(u32, u32), (u64, u64)>,
     output_bytes: Option<u64>,
     disk_bytes: BTreeMap<u32, u64>,
-    /// The files of the control groups that each of the roots is in, and what they count.
+    /// The files of each root's control groups, and their counts.
     files: Vec<Vec<PathBuf>>,
     quotas: BTreeMap<PathBuf, Quota>,
     group: Option<GroupUsage>,
 }
 
 impl Reading {
-    /// Reads processes and all that descend from them; `log` is where the output of the first goes.
+    /// Reads processes and all their descendants. `log` is the output of the first one.
     pub fn take(roots: &[u32], log: &Path) -> Reading {
         let mut reader = Reader::default();
         let tree = trees(roots);
         let files: Vec<Vec<PathBuf>> = roots.iter().map(|root| cgroup::stat_files(*root)).collect();
-        // Pods have groups in common.
+        // Pods share some groups.
         let each: BTreeSet<&PathBuf> = files.iter().flatten().collect();
-        let quotas = each.into_iter().filter_map(|file| cgroup::quota(file).map(|quota| (file.clone(), quota))).collect();
-        let groups = roots.iter().map(|root| cgroup::own_usage(*root)).collect::<Option<Vec<GroupUsage>>>();
+        let quotas = each
+            .into_iter()
+            .filter_map(|file| cgroup::quota(file).map(|quota| (file.clone(), quota)))
+            .collect();
+        let groups =
+            roots.iter().map(|root| cgroup::own_usage(*root)).collect::<Option<Vec<GroupUsage>>>();
         let mut threads = BTreeMap::new();
         for pid in &tree {
             for thread in threads_of(*pid).into_iter().take(THREADS_MAX - threads.len()) {
@@ -47,31 +53,41 @@ impl Reading {
             log: log.to_owned(),
             threads,
             output_bytes: std::fs::metadata(log).map(|m| m.len()).ok(),
-            disk_bytes: tree.iter().filter_map(|pid| Some((*pid, reader.disk_bytes(*pid)?))).collect(),
+            disk_bytes: tree
+                .iter()
+                .filter_map(|pid| Some((*pid, reader.disk_bytes(*pid)?)))
+                .collect(),
             files,
             quotas,
             group: groups.and_then(|groups| groups.into_iter().reduce(together)),
         }
     }
 
-    /// What has changed since.
+    /// The changes since this reading.
     pub fn until_now(&self) -> Signs {
         let ended_ns = load::clock::now_ns();
         let now = Reading::take(&self.roots, &self.log);
         let before = |id| self.threads.get(id).copied().unwrap_or_default();
-        let used = now.threads.iter().map(|(id, (ran, waited))| (ran.saturating_sub(before(id).0), waited.saturating_sub(before(id).1)));
+        let used = now.threads.iter().map(|(id, (ran, waited))| {
+            (ran.saturating_sub(before(id).0), waited.saturating_sub(before(id).1))
+        });
         let used: Vec<(u64, u64)> = used.collect();
         let wanted = |(ran, waited): &(u64, u64)| ran + waited;
         let busiest = used.iter().copied().max_by_key(wanted);
         let all: u64 = used.iter().map(wanted).sum();
-        // What a process that began meanwhile has written counts from zero.
-        let disk = now.disk_bytes.iter().map(|(pid, bytes)| bytes.saturating_sub(self.disk_bytes.get(pid).copied().unwrap_or(0)));
+        // A process that began meanwhile counts from zero.
+        let disk = now.disk_bytes.iter().map(|(pid, bytes)| {
+            bytes.saturating_sub(self.disk_bytes.get(pid).copied().unwrap_or(0))
+        });
         Signs {
             wall_ns: ended_ns.saturating_sub(self.at_ns),
             busiest_thread_ns: busiest.map(|(ran, _)| ran),
             busiest_thread_waited_ns: busiest.map(|(_, waited)| waited),
             other_threads_wanted_ns: busiest.map(|busiest| all - wanted(&busiest)),
-            output_bytes: now.output_bytes.zip(self.output_bytes).map(|(after, before)| after.saturating_sub(before)),
+            output_bytes: now
+                .output_bytes
+                .zip(self.output_bytes)
+                .map(|(after, before)| after.saturating_sub(before)),
             disk_bytes: (!now.disk_bytes.is_empty()).then(|| disk.sum()),
             quota: throttled(&now.files, &self.quotas, &now.quotas),
             group: self.group.zip(now.group).map(|(before, after)| GroupUsage {
@@ -83,8 +99,13 @@ impl Reading {
     }
 }
 
-/// How all were throttled: each as its most throttled group was, which counts once however many are in it.
-fn throttled(files: &[Vec<PathBuf>], before: &BTreeMap<PathBuf, Quota>, after: &BTreeMap<PathBuf, Quota>) -> Option<Quota> {
+/// How all were throttled: each as its most throttled group was. A group counts once, however many
+/// processes it has.
+fn throttled(
+    files: &[Vec<PathBuf>],
+    before: &BTreeMap<PathBuf, Quota>,
+    after: &BTreeMap<PathBuf, Quota>,
+) -> Option<Quota> {
     let passed = |file: &PathBuf| {
         let (before, after) = (before.get(file)?, after.get(file)?);
         Some(Quota {
@@ -105,11 +126,14 @@ fn throttled(files: &[Vec<PathBuf>], before: &BTreeMap<PathBuf, Quota>, after: &
     })
 }
 
-/// What two groups count.
+/// The sum of two groups.
 fn together(one: GroupUsage, other: GroupUsage) -> GroupUsage {
     GroupUsage {
         cpu_ns: one.cpu_ns + other.cpu_ns,
-        memory_max_bytes: one.memory_max_bytes.zip(other.memory_max_bytes).map(|(one, other)| one + other),
+        memory_max_bytes: one
+            .memory_max_bytes
+            .zip(other.memory_max_bytes)
+            .map(|(one, other)| one + other),
         memory_kills: one.memory_kills + other.memory_kills,
     }
 }
@@ -120,7 +144,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn a_busy_thread_and_a_growing_log_are_seen() {
+    fn busy_thread_and_growing_log_are_read() {
         let path = std::env::temp_dir().join(format!("faceoff-signs-{}", std::process::id()));
         let mut log = std::fs::File::create(&path).unwrap();
         log.write_all(b"before").unwrap();
@@ -135,25 +159,34 @@ mod tests {
         let _ = std::fs::remove_file(&path);
         assert_eq!(signs.output_bytes, Some(5));
         assert!(signs.wall_ns >= burnt);
-        // The kernel brings the figure up to date at its ticks.
+        // The kernel updates the figure at its ticks.
         assert!(signs.busiest_thread_ns.is_none_or(|ran| ran + 20_000_000 >= burnt), "{signs:?}");
     }
 
     #[test]
-    fn all_pods_are_throttled_and_what_they_share_once() {
-        let quota = |periods, throttled_periods| Quota { periods, throttled_periods, throttled_ns: throttled_periods * 1_000 };
-        let group = |file: &str, periods, throttled| (PathBuf::from(file), quota(periods, throttled));
+    fn throttling_of_a_shared_group_counts_once() {
+        let quota = |periods, throttled_periods| Quota {
+            periods,
+            throttled_periods,
+            throttled_ns: throttled_periods * 1_000,
+        };
+        let group =
+            |file: &str, periods, throttled| (PathBuf::from(file), quota(periods, throttled));
         let pods = [["a", "all"], ["b", "all"]].map(|files| files.map(PathBuf::from).to_vec());
         let before = [group("a", 10, 1), group("b", 10, 2), group("all", 50, 0)].into();
         let after = [group("a", 110, 41), group("b", 110, 22), group("all", 150, 0)].into();
         assert_eq!(throttled(&pods, &before, &after), Some(quota(200, 60)), "each by its own");
         let of_all = [group("a", 110, 1), group("b", 110, 2), group("all", 150, 30)].into();
-        assert_eq!(throttled(&pods, &before, &of_all), Some(quota(100, 30)), "both by what they share");
+        assert_eq!(
+            throttled(&pods, &before, &of_all),
+            Some(quota(100, 30)),
+            "both by what they share"
+        );
         assert_eq!(throttled(&[vec![]], &BTreeMap::new(), &BTreeMap::new()), None);
     }
 
     #[test]
-    fn a_process_that_is_not_there_gives_no_signs() {
+    fn missing_process_gives_empty_signs() {
         let signs = Reading::take(&[u32::MAX >> 4], Path::new("/no/such/file")).until_now();
         assert_eq!(Signs { wall_ns: 0, ..signs }, Signs::default());
     }

@@ -1,9 +1,11 @@
-//! What a process tree uses, sampled while a load runs.
+//! Samples the CPU time, memory, threads and descriptors of process trees while a load runs.
+//!
+//! Start with [`Sampler`].
 
 use crate::circumstances::mhz;
 use crate::cpus::allowed;
 use crate::procfs::{Reader, cpu_ns, descriptors, threads, trees};
-use model::record::{Descriptors, Usage};
+use record::{Descriptors, Usage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -12,35 +14,54 @@ use std::time::Duration;
 /// Time between samples.
 const PERIOD_NS: u64 = 100_000_000;
 
-/// The tree is looked for again after so many samples.
-const LOOK_AGAIN: usize = 10;
+/// Number of samples after which the tree is searched again.
+const SEARCH_AGAIN: usize = 10;
 
-/// With more threads than this, context switches are read with each new look
-/// for the tree only: one file a thread is too much ten times a second.
+/// With more threads than this, context switches are read only when the tree is searched. One file
+/// per thread is too much ten times a second.
 const THREADS_MANY: u64 = 128;
 
-/// CPU time of a process and all its descendants, in nanoseconds. Of those that have ended it is known in ticks, once their parent has
-/// noticed.
+/// CPU time of a process and all its descendants, in nanoseconds. For descendants that have ended
+/// it is known in ticks, once their parent has waited for them.
 pub fn tree_cpu_ns(root: u32) -> u64 {
     trees_cpu_ns(&[root])
 }
 
-/// The same of several processes and their descendants.
+/// CPU time of several processes and their descendants.
 pub fn trees_cpu_ns(roots: &[u32]) -> u64 {
     let mut reader = Reader::default();
-    let mut of = |pid: u32| cpu_ns(pid).unwrap_or(0) + reader.stat(pid).map_or(0, |stat| stat.reaped_ns);
+    let mut of =
+        |pid: u32| cpu_ns(pid).unwrap_or(0) + reader.stat(pid).map_or(0, |stat| stat.reaped_ns);
     trees(roots).into_iter().map(&mut of).sum()
 }
 
-/// Samples processes with their descendants from its start until it is stopped, on a thread of its own.
+/// The CPU clocks of the processes that run now, to be read often. Processes that begin later are
+/// not included.
+pub struct Clocks {
+    pids: Vec<u32>,
+}
+
+impl Clocks {
+    /// The clocks of processes with their descendants.
+    pub fn of_trees(roots: &[u32]) -> Clocks {
+        Clocks { pids: if roots.is_empty() { Vec::new() } else { trees(roots) } }
+    }
+
+    /// The sum of all clocks, in nanoseconds.
+    pub fn sum_ns(&self) -> u64 {
+        self.pids.iter().filter_map(|pid| cpu_ns(*pid)).sum()
+    }
+}
+
+/// Samples processes with their descendants until it is stopped, on a thread of its own.
 pub struct Sampler {
     stop: Sender<()>,
     thread: JoinHandle<Usage>,
 }
 
 impl Sampler {
-    /// Takes the first reading before it returns. What `others` use counts as well, but on which CPUs they may run is nobody's affair.
-    /// `cpus` is where the sampler may run.
+    /// Takes the first reading before it returns. The usage of `others` counts as well, but the
+    /// CPUs that they may use are not recorded. The sampler runs on `cpus`.
     pub fn start(roots: &[u32], others: &[u32], cpus: &[usize]) -> Sampler {
         let (stop, stopped) = channel();
         let cpus = cpus.to_vec();
@@ -48,7 +69,7 @@ impl Sampler {
         let begin = load::clock::now_ns();
         watch.sample(begin, false);
         let thread = std::thread::spawn(move || {
-            // Without the right to choose, it runs where it is let.
+            // Without permission to pin the thread, it runs on any CPU.
             let _ = crate::cpus::pin_this_thread(&cpus);
             for tick in 1.. {
                 let due = begin + tick * PERIOD_NS;
@@ -58,7 +79,7 @@ impl Sampler {
                     _ => break,
                 }
             }
-            watch.look();
+            watch.find_processes();
             watch.sample(load::clock::now_ns(), true);
             watch.finish()
         });
@@ -72,7 +93,7 @@ impl Sampler {
     }
 }
 
-/// Readings of one process at the first sight of it, and at the last.
+/// The first and the last reading of one process.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     cpu_first: u64,
@@ -109,12 +130,13 @@ impl Watch {
             begin_ns: 0,
             usage: Usage::default(),
         };
-        watch.look();
+        watch.find_processes();
         watch
     }
 
-    /// Looks for the processes of the tree. One that appears later began within the measurement: from zero.
-    fn look(&mut self) {
+    /// Searches for the processes of the tree. A process that appears later began within the
+    /// measurement, so it counts from zero.
+    fn find_processes(&mut self) {
         let is_first = self.seen.is_empty();
         self.alive = trees(&self.roots);
         let others = trees(&self.others);
@@ -137,7 +159,7 @@ impl Watch {
                 };
                 self.seen.insert(*pid, seen);
             }
-            // Both can be changed at any time.
+            // Limits and CPUs can be changed at any time.
             if let Some(limit) = self.reader.descriptor_limit(*pid) {
                 self.limits.insert(*pid, limit);
             }
@@ -154,14 +176,14 @@ impl Watch {
         let count = self.usage.t_ns.len();
         if count == 0 {
             self.begin_ns = now_ns;
-        } else if count.is_multiple_of(LOOK_AGAIN) {
-            self.look();
+        } else if count.is_multiple_of(SEARCH_AGAIN) {
+            self.find_processes();
         }
         let (mut rss, mut threads, mut open) = (0, 0, 0);
         let many = self.usage.threads_max > THREADS_MANY;
         for pid in &self.alive {
-            let seen = self.seen.get_mut(pid).expect("whoever is alive has been seen");
-            // What has gone meanwhile keeps its last reading.
+            let seen = self.seen.get_mut(pid).expect("find_processes has seen every process");
+            // A process that ended meanwhile keeps its last reading.
             seen.cpu_last = cpu_ns(*pid).unwrap_or(seen.cpu_last).max(seen.cpu_last);
             if let Some(stat) = self.reader.stat(*pid) {
                 seen.system_last = stat.system_ns;
@@ -171,28 +193,39 @@ impl Watch {
             let theirs = descriptors(*pid).unwrap_or(0);
             open += theirs;
             if let Some(limit) = self.limits.get(pid) {
-                keep_fullest(&mut self.usage.descriptors, Descriptors { open: theirs, limit: *limit });
+                keep_fullest(
+                    &mut self.usage.descriptors,
+                    Descriptors { open: theirs, limit: *limit },
+                );
             }
-            if !many || count.is_multiple_of(LOOK_AGAIN) {
+            if !many || count.is_multiple_of(SEARCH_AGAIN) {
                 let switches = self.reader.switches(*pid);
-                // Switches of threads that ended are gone from the sum: it never runs backwards here.
-                seen.switches_last = (switches.0.max(seen.switches_last.0), switches.1.max(seen.switches_last.1));
+                // Switches of threads that ended are missing from the sum, so keep it from falling.
+                seen.switches_last =
+                    (switches.0.max(seen.switches_last.0), switches.1.max(seen.switches_last.1));
             }
         }
         // The last reading comes after the load.
-        if !is_last && (count == 1 || (count > 0 && count.is_multiple_of(LOOK_AGAIN))) {
+        if !is_last && (count == 1 || (count > 0 && count.is_multiple_of(SEARCH_AGAIN))) {
             let allowed: Vec<usize> = self.allowed.iter().copied().collect();
             self.usage.mhz_at.extend(mhz(&allowed));
         }
         let usage = &mut self.usage;
-        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
-        keep_fullest(&mut usage.generator_descriptors, Descriptors { open: descriptors(std::process::id()).unwrap_or(0), limit });
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile)
+            .current
+            .unwrap_or(u64::MAX);
+        keep_fullest(
+            &mut usage.generator_descriptors,
+            Descriptors { open: descriptors(std::process::id()).unwrap_or(0), limit },
+        );
         usage.t_ns.push(now_ns - self.begin_ns);
         usage.cpu_ns_at.push(self.seen.values().map(|s| s.cpu_last - s.cpu_first).sum());
         usage.rss_bytes_at.push(rss);
         usage.threads_at.push(threads);
         usage.descriptors_at.push(open);
-        let switches = |s: &Seen| (s.switches_last.0 - s.switches_first.0) + (s.switches_last.1 - s.switches_first.1);
+        let switches = |s: &Seen| {
+            (s.switches_last.0 - s.switches_first.0) + (s.switches_last.1 - s.switches_first.1)
+        };
         usage.switches_at.push(self.seen.values().map(switches).sum());
         usage.rss_max_bytes = usage.rss_max_bytes.max(rss);
         usage.threads_max = usage.threads_max.max(threads);
@@ -203,11 +236,15 @@ impl Watch {
         let usage = &mut self.usage;
         usage.cpu_ns = usage.cpu_ns_at.last().copied().unwrap_or(0);
         usage.wall_ns = usage.t_ns.last().copied().unwrap_or(0);
-        usage.system_ns = self.seen.values().map(|s| s.system_last.saturating_sub(s.system_first)).sum();
-        usage.switches_voluntary = self.seen.values().map(|s| s.switches_last.0 - s.switches_first.0).sum();
-        usage.switches_involuntary = self.seen.values().map(|s| s.switches_last.1 - s.switches_first.1).sum();
+        usage.system_ns =
+            self.seen.values().map(|s| s.system_last.saturating_sub(s.system_first)).sum();
+        usage.switches_voluntary =
+            self.seen.values().map(|s| s.switches_last.0 - s.switches_first.0).sum();
+        usage.switches_involuntary =
+            self.seen.values().map(|s| s.switches_last.1 - s.switches_first.1).sum();
         usage.allowed_cpus = self.allowed.into_iter().collect();
-        usage.rss_peak_bytes = self.alive.iter().filter_map(|pid| self.reader.peak_resident_bytes(*pid)).sum();
+        usage.rss_peak_bytes =
+            self.alive.iter().filter_map(|pid| self.reader.peak_resident_bytes(*pid)).sum();
         self.usage
     }
 }
@@ -224,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_busy_process_and_its_idle_child_are_sampled_together() {
+    fn busy_process_and_its_idle_child_are_sampled() {
         let sampler = Sampler::start(&[std::process::id()], &[], &crate::cpus::usable());
         let mut child = std::process::Command::new("sleep").arg("5").spawn().unwrap();
         let begin = load::clock::thread_cpu_ns();
@@ -235,9 +272,18 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(usage.cpu_ns >= 300_000_000, "{usage:?}");
-        assert!(usage.t_ns.len() >= 3 && usage.t_ns.is_sorted() && usage.cpu_ns_at.is_sorted(), "{usage:?}");
+        assert!(
+            usage.t_ns.len() >= 3 && usage.t_ns.is_sorted() && usage.cpu_ns_at.is_sorted(),
+            "{usage:?}"
+        );
         assert_eq!(usage.allowed_cpus, crate::cpus::usable());
         assert!(usage.descriptors.is_some_and(|d| d.open >= 3 && d.open <= d.limit), "{usage:?}");
-        assert!(usage.rss_max_bytes > 0 && usage.threads_max >= 2 && usage.rss_peak_bytes > 0 && usage.descriptors_max >= 3, "{usage:?}");
+        assert!(
+            usage.rss_max_bytes > 0
+                && usage.threads_max >= 2
+                && usage.rss_peak_bytes > 0
+                && usage.descriptors_max >= 3,
+            "{usage:?}"
+        );
     }
 }

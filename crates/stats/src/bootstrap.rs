@@ -1,13 +1,15 @@
-//! The hierarchical bootstrap: resampling at every level at which a measurement was repeated.
+//! The hierarchical bootstrap: resamples at every level at which a measurement was repeated.
+//!
+//! Start with [`hierarchical_bootstrap`].
 
 use crate::Interval;
 use crate::random::{place, seeded};
 
-/// One block: for each side that is compared in it the trials, for each trial its seconds. Sides are
-/// fixed (they are what is compared), blocks, trials and seconds are resampled.
+/// One block: the trials of each side, and the seconds of each trial. Blocks, trials and seconds
+/// are resampled. Sides are compared, so they are fixed.
 pub type Block<T, const SIDES: usize> = [Vec<Vec<T>>; SIDES];
 
-/// A sample of the same shape as the blocks, drawn with replacement at every level.
+/// A sample with the shape of the blocks, drawn with replacement at every level.
 #[derive(Debug)]
 pub struct Resample<'a, T, const SIDES: usize> {
     seconds: Vec<&'a T>,
@@ -18,9 +20,13 @@ pub struct Resample<'a, T, const SIDES: usize> {
 }
 
 impl<'a, T, const SIDES: usize> Resample<'a, T, SIDES> {
-    /// The blocks as they were measured.
+    /// Returns the blocks as they were measured.
     fn whole(blocks: &'a [Block<T, SIDES>]) -> Self {
-        let mut sample = Resample { seconds: Vec::new(), trial_ends: Vec::new(), side_ends: Vec::with_capacity(blocks.len() * SIDES) };
+        let mut sample = Resample {
+            seconds: Vec::new(),
+            trial_ends: Vec::new(),
+            side_ends: Vec::with_capacity(blocks.len() * SIDES),
+        };
         for side in blocks.iter().flatten() {
             for trial in side {
                 sample.seconds.extend(trial);
@@ -31,7 +37,7 @@ impl<'a, T, const SIDES: usize> Resample<'a, T, SIDES> {
         sample
     }
 
-    /// Draws anew, into the same memory.
+    /// Draws a new sample, reusing the memory.
     fn draw(&mut self, blocks: &'a [Block<T, SIDES>], random: &mut chacha20::ChaCha8Rng) {
         self.seconds.clear();
         self.trial_ends.clear();
@@ -40,7 +46,8 @@ impl<'a, T, const SIDES: usize> Resample<'a, T, SIDES> {
             for side in &blocks[place(random, blocks.len())] {
                 for _ in side {
                     let trial = &side[place(random, side.len())];
-                    self.seconds.extend((0..trial.len()).map(|_| &trial[place(random, trial.len())]));
+                    self.seconds
+                        .extend((0..trial.len()).map(|_| &trial[place(random, trial.len())]));
                     self.trial_ends.push(self.seconds.len());
                 }
                 self.side_ends.push(self.trial_ends.len());
@@ -48,40 +55,48 @@ impl<'a, T, const SIDES: usize> Resample<'a, T, SIDES> {
         }
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub fn blocks(&self) -> usize {
         self.side_ends.len() / SIDES
     }
 
-    /// The trials of one side of a block, each with its seconds. Panics beyond the blocks or sides.
+    /// Returns the trials of one side of a block, each as its seconds.
+    ///
+    /// # Panics
+    /// If there is no such block or side.
     pub fn trials(&self, block: usize, side: usize) -> impl Iterator<Item = &[&'a T]> {
-        span(&self.side_ends, block * SIDES + side).map(|trial| &self.seconds[span(&self.trial_ends, trial)])
+        span(&self.side_ends, block * SIDES + side)
+            .map(|trial| &self.seconds[span(&self.trial_ends, trial)])
     }
 
-    /// All seconds of one side of a block. Panics beyond the blocks or sides.
+    /// Returns all seconds of one side of a block.
+    ///
+    /// # Panics
+    /// If there is no such block or side.
     pub fn seconds(&self, block: usize, side: usize) -> &[&'a T] {
         let trials = span(&self.side_ends, block * SIDES + side);
-        &self.seconds[span(&self.trial_ends, trials.start).start..span(&self.trial_ends, trials.end - 1).end]
+        &self.seconds
+            [span(&self.trial_ends, trials.start).start..span(&self.trial_ends, trials.end - 1).end]
     }
 }
 
-/// What lies between the end before and the end of a number.
+/// Returns the range between two successive ends.
 fn span(ends: &[usize], number: usize) -> std::ops::Range<usize> {
     let begin = if number == 0 { 0 } else { ends[number - 1] };
     begin..ends[number]
 }
 
-/// A statistic and its values over resamples.
+/// A statistic and its values over all resamples.
 #[derive(Clone, Debug)]
 pub struct Bootstrap {
-    /// The statistic of the blocks as they were measured.
+    /// The statistic of the measured blocks.
     pub estimate: f64,
     sorted: Vec<f64>,
 }
 
 impl Bootstrap {
-    /// The percentile interval: the resamples' own quantiles (Efron and Tibshirani, *An Introduction
-    /// to the Bootstrap*, 1993, §13.3).
+    /// Returns the percentile interval: quantiles of the resamples (Efron and Tibshirani, *An
+    /// Introduction to the Bootstrap*, 1993, §13.3).
     pub fn percentile(&self, confidence: f64) -> Interval {
         let resamples = self.sorted.len();
         let rank = ((resamples + 1) as f64 * (1.0 - confidence) / 2.0).floor() as usize;
@@ -89,23 +104,25 @@ impl Bootstrap {
         Interval { low: self.sorted[rank - 1], high: self.sorted[resamples - rank] }
     }
 
-    /// The basic interval: the percentile interval mirrored at the estimate (Davison and Hinkley,
-    /// *Bootstrap Methods and their Application*, 1997, eq. 5.6). For a ratio, take its logarithm as
-    /// the statistic and go back afterwards.
+    /// Returns the basic interval: the percentile interval, mirrored at the estimate (Davison and
+    /// Hinkley, *Bootstrap Methods and their Application*, 1997, eq. 5.6). For a ratio, use its
+    /// logarithm as the statistic and transform the result back.
     pub fn basic(&self, confidence: f64) -> Interval {
         let Interval { low, high } = self.percentile(confidence);
         Interval { low: 2.0 * self.estimate - high, high: 2.0 * self.estimate - low }
     }
 }
 
-/// Resamples blocks, trials and seconds with replacement, the outermost first, and takes the
-/// statistic of each resample (Kalibera and Jones, *Quantifying Performance Changes with Effect Size
-/// Confidence Intervals*, 2012, §5). The same seed gives the same resamples.
+/// Resamples blocks, trials and seconds with replacement, starting with blocks, and computes the
+/// statistic of each resample (Kalibera and Jones, *Quantifying Performance Changes with Effect
+/// Size Confidence Intervals*, 2012, §5). The same seed gives the same resamples.
 ///
-/// With few blocks the interval is narrower than it ought to be, by about √((n−1)/n) and by the
-/// lack of t; that seconds follow each other is not seen either, which matters little where blocks
-/// differ more than seconds. `None` without blocks or resamples, where a side has no trial or a
-/// trial no second, and where the statistic is not a number.
+/// With few blocks, the interval is too narrow by about √((n−1)/n), and because it does not use the
+/// t distribution. It also ignores the correlation of successive seconds, which matters little if
+/// blocks differ more than seconds.
+///
+/// Returns `None` without blocks or resamples, if a side has no trial or a trial no second, or if
+/// the statistic is not a number.
 pub fn hierarchical_bootstrap<T, const SIDES: usize>(
     blocks: &[Block<T, SIDES>],
     resamples: usize,
@@ -135,28 +152,33 @@ mod tests {
     use proptest::prelude::*;
 
     fn mean_of_blocks(sample: &Resample<'_, f64, 1>) -> f64 {
-        let block = |b: usize| sample.seconds(b, 0).iter().copied().sum::<f64>() / sample.seconds(b, 0).len() as f64;
+        let block = |b: usize| {
+            sample.seconds(b, 0).iter().copied().sum::<f64>() / sample.seconds(b, 0).len() as f64
+        };
         (0..sample.blocks()).map(block).sum::<f64>() / sample.blocks() as f64
     }
 
     /// The mouse data of Efron and Tibshirani (1993), table 2.1: seven treated mice, mean survival
-    /// 86.86 days; the bootstrap's standard error of the mean tends to 23.36 (table 2.2).
+    /// 86.86 days. The bootstrap's standard error of the mean converges to 23.36 (table 2.2).
     #[test]
-    fn the_mouse_data() {
-        let blocks: Vec<Block<f64, 1>> = [94.0, 197.0, 16.0, 38.0, 99.0, 141.0, 23.0].map(|days| [vec![vec![days]]]).to_vec();
+    fn mouse_data_match_the_published_standard_error() {
+        let blocks: Vec<Block<f64, 1>> =
+            [94.0, 197.0, 16.0, 38.0, 99.0, 141.0, 23.0].map(|days| [vec![vec![days]]]).to_vec();
         let found = hierarchical_bootstrap(&blocks, 5_000, 1, mean_of_blocks).unwrap();
         assert!((found.estimate - 86.857).abs() < 1e-3);
-        // Six standard errors of a deviation from 5,000 resamples: 23.36·6/√10,000.
+        // Six standard errors of a standard deviation from 5,000 resamples: 23.36·6/√10,000.
         assert!((crate::sample_deviation(&found.sorted).unwrap() - 23.36).abs() < 1.4);
     }
 
-    /// The variance of the resampled mean has a closed form when every level is drawn with replacement:
-    /// with v as population variances, v(blocks)/B + v(trials)/(B·T) + v(seconds)/(B·T·S).
+    /// If every level is drawn with replacement, the variance of the resampled mean is v(blocks)/B
+    /// + v(trials)/(B·T) + v(seconds)/(B·T·S), where v is the population variance.
     #[test]
     fn every_level_adds_its_variance() {
         // The worked example of Kalibera and Jones, *Rigorous Benchmarking in Reasonable Time*.
-        let data = [[[9.0, 5.0], [8.0, 3.0]], [[10.0, 6.0], [7.0, 11.0]], [[1.0, 12.0], [2.0, 4.0]]];
-        let blocks: Vec<Block<f64, 1>> = data.iter().map(|block| [block.iter().map(|trial| trial.to_vec()).collect()]).collect();
+        let data =
+            [[[9.0, 5.0], [8.0, 3.0]], [[10.0, 6.0], [7.0, 11.0]], [[1.0, 12.0], [2.0, 4.0]]];
+        let blocks: Vec<Block<f64, 1>> =
+            data.iter().map(|block| [block.iter().map(|trial| trial.to_vec()).collect()]).collect();
         let found = hierarchical_bootstrap(&blocks, 10_000, 7, mean_of_blocks).unwrap();
         assert_eq!(found.estimate, 6.5);
         let population = |values: &[f64]| {
@@ -164,8 +186,12 @@ mod tests {
             values.iter().map(|v| (v - centre).powi(2)).sum::<f64>() / values.len() as f64
         };
         let mean_over = |values: Vec<f64>| crate::mean(&values).unwrap();
-        let trials: Vec<Vec<f64>> = data.iter().map(|block| block.iter().map(|t| crate::mean(t).unwrap()).collect()).collect();
-        let of_blocks = population(&trials.iter().map(|t| crate::mean(t).unwrap()).collect::<Vec<_>>());
+        let trials: Vec<Vec<f64>> = data
+            .iter()
+            .map(|block| block.iter().map(|t| crate::mean(t).unwrap()).collect())
+            .collect();
+        let of_blocks =
+            population(&trials.iter().map(|t| crate::mean(t).unwrap()).collect::<Vec<_>>());
         let of_trials = mean_over(trials.iter().map(|t| population(t)).collect());
         let of_seconds = mean_over(data.iter().flatten().map(|t| population(t)).collect());
         let expected = of_blocks / 3.0 + of_trials / 6.0 + of_seconds / 12.0;
@@ -175,17 +201,25 @@ mod tests {
     }
 
     #[test]
-    fn sides_stay_apart_and_blocks_together() {
-        // Each block has a level of its own that both sides share: the ratio does not feel it.
-        let blocks: Vec<Block<f64, 2>> = (1..=8).map(|b| [vec![vec![2.0 * f64::from(b); 3]], vec![vec![f64::from(b); 5]; 2]]).collect();
+    fn resampling_keeps_sides_of_a_block_together() {
+        // Both sides of a block share its level, so the ratio does not depend on it.
+        let blocks: Vec<Block<f64, 2>> = (1..=8)
+            .map(|b| [vec![vec![2.0 * f64::from(b); 3]], vec![vec![f64::from(b); 5]; 2]])
+            .collect();
         let mut shapes = Vec::new();
         let found = hierarchical_bootstrap(&blocks, 50, 3, |sample| {
-            shapes.push((sample.blocks(), sample.trials(0, 0).count(), sample.trials(7, 1).map(<[_]>::len).collect::<Vec<_>>()));
+            shapes.push((
+                sample.blocks(),
+                sample.trials(0, 0).count(),
+                sample.trials(7, 1).map(<[_]>::len).collect::<Vec<_>>(),
+            ));
             let log_ratio = |b: usize| (sample.seconds(b, 0)[0] / sample.seconds(b, 1)[9]).ln();
             (0..sample.blocks()).map(log_ratio).sum::<f64>() / sample.blocks() as f64
         });
         let interval = found.unwrap().percentile(0.95);
-        assert!((interval.low.exp() - 2.0).abs() < 1e-12 && (interval.high.exp() - 2.0).abs() < 1e-12);
+        assert!(
+            (interval.low.exp() - 2.0).abs() < 1e-12 && (interval.high.exp() - 2.0).abs() < 1e-12
+        );
         assert!(shapes.iter().all(|shape| *shape == (8, 1, vec![5, 5])));
     }
 
@@ -199,33 +233,40 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_resampled_gives_nothing() {
+    fn empty_levels_give_none() {
         let one = |value: f64| vec![[vec![vec![value]]]];
         assert!(hierarchical_bootstrap(&[] as &[Block<f64, 1>], 10, 0, mean_of_blocks).is_none());
         assert!(hierarchical_bootstrap(&one(1.0), 0, 0, mean_of_blocks).is_none());
-        assert!(hierarchical_bootstrap(&[[Vec::<Vec<f64>>::new()]], 10, 0, mean_of_blocks).is_none());
-        assert!(hierarchical_bootstrap(&[[vec![Vec::<f64>::new()]]], 10, 0, mean_of_blocks).is_none());
+        assert!(
+            hierarchical_bootstrap(&[[Vec::<Vec<f64>>::new()]], 10, 0, mean_of_blocks).is_none()
+        );
+        assert!(
+            hierarchical_bootstrap(&[[vec![Vec::<f64>::new()]]], 10, 0, mean_of_blocks).is_none()
+        );
         assert!(hierarchical_bootstrap(&one(f64::NAN), 10, 0, mean_of_blocks).is_none());
     }
 
     #[test]
-    fn with_many_blocks_it_agrees_with_the_t_interval() {
+    fn many_blocks_agree_with_the_t_interval() {
         let mut random = seeded(11, 0);
         let values: Vec<f64> = (0..200).map(|_| normal(&mut random)).collect();
         let blocks: Vec<Block<f64, 1>> = values.iter().map(|v| [vec![vec![*v]]]).collect();
         let found = hierarchical_bootstrap(&blocks, 1_500, 5, mean_of_blocks).unwrap();
         let (_, t) = crate::mean_interval(&values, 0.95).unwrap();
         for interval in [found.percentile(0.95), found.basic(0.95)] {
-            assert!((interval.low - t.low).abs() < 0.03 && (interval.high - t.high).abs() < 0.03, "{interval:?} {t:?}");
+            assert!(
+                (interval.low - t.low).abs() < 0.03 && (interval.high - t.high).abs() < 0.03,
+                "{interval:?} {t:?}"
+            );
         }
     }
 
     proptest! {
         #[test]
-        fn a_resample_holds_only_what_was_measured_in_the_shape_it_was_measured(
+        fn resample_keeps_values_and_shape(
             shape in prop::collection::vec(prop::collection::vec(1usize..4, 1..4), 1..6), seed in any::<u64>(),
         ) {
-            // Every second knows its block and trial.
+            // Every second contains its block and trial.
             let blocks: Vec<Block<(usize, usize), 1>> = shape.iter().enumerate()
                 .map(|(b, trials)| [trials.iter().enumerate().map(|(t, seconds)| vec![(b, t); *seconds]).collect()]).collect();
             let found = hierarchical_bootstrap(&blocks, 5, seed, |sample| {

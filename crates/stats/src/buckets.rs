@@ -1,9 +1,13 @@
-//! Counts by value, in the buckets of HdrHistogram (Tene, 2012): 2,048 steps of one up to 2,048, then 1,024 steps to each
-//! doubling. Ours record in a few instructions; HdrHistogram's own hold what is stored and shown.
+//! Counts by value, in the buckets of HdrHistogram (Tene, 2012).
+//!
+//! There are 2,048 steps of one up to 2,048, then 1,024 steps for each doubling. This
+//! implementation records in a few instructions. The library's histogram is used for what is stored
+//! and displayed.
 
 use hdrhistogram::Histogram as Hdr;
 
-/// Significant decimal digits kept of each value; 2,048 is the first power of two that tells 2 · 10³ steps apart.
+/// Significant decimal digits of each value. 2,048 is the first power of two that distinguishes 2 ·
+/// 10³ steps.
 const DIGITS: u8 = 3;
 const STEPS: u64 = 2_048;
 const HALF_BITS: u32 = 10;
@@ -16,7 +20,7 @@ pub(crate) struct Buckets {
 }
 
 impl Buckets {
-    /// With all memory taken, for values up to the highest; what is greater counts there.
+    /// Allocates buckets for values up to the highest. Greater values count there.
     pub fn new(highest: u64) -> Buckets {
         Buckets { counts: vec![0; index(highest) + 1].into_boxed_slice(), len: 0, highest }
     }
@@ -41,7 +45,7 @@ impl Buckets {
         self.len = 0;
     }
 
-    /// The greatest value that cannot be told from the one at this rank; at quantile 0 the least.
+    /// Returns the largest value in the bucket at a quantile. Quantile 0 is the minimum.
     pub fn value_at_quantile(&self, quantile: f64) -> u64 {
         let rank = ((quantile.clamp(0.0, 1.0) * self.len as f64).ceil() as u64).max(1);
         let mut seen = 0;
@@ -52,31 +56,36 @@ impl Buckets {
         at.map_or(0, |at| if quantile > 0.0 { lowest(at) + width(at) - 1 } else { lowest(at) })
     }
 
-    /// How many values lie from `low` to `high`, both included, as far as buckets tell them apart.
+    /// Returns how many values are from `low` to `high`, inclusive, at the resolution of buckets.
     pub fn count_between(&self, low: u64, high: u64) -> u64 {
         let (from, to) = (index(low.min(self.highest)), index(high.min(self.highest)));
         if from > to { 0 } else { self.counts[from..=to].iter().sum() }
     }
 
-    /// The greatest value of every bucket that counts any, and how many it counts; rising.
+    /// Returns the largest value of every bucket in use and its count, in ascending order.
     pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        (0..).zip(&self.counts).filter(|(_, count)| **count > 0).map(|(at, count)| (lowest(at) + width(at) - 1, *count))
+        (0..)
+            .zip(&self.counts)
+            .filter(|(_, count)| **count > 0)
+            .map(|(at, count)| (lowest(at) + width(at) - 1, *count))
     }
 
-    /// How many buckets HdrHistogram has for these values, each twice as wide as the one before, and the steps of each.
+    /// Returns the number of HdrHistogram's buckets for these values, each twice as wide as the one
+    /// before, and the steps of each.
     pub fn layout(&self) -> (u8, u64) {
         (self.to_hdr().buckets(), STEPS)
     }
 
     pub fn to_hdr(&self) -> Hdr<u64> {
-        let mut hdr = Hdr::new_with_bounds(1, self.highest, DIGITS).expect("constant bounds are valid");
+        let mut hdr =
+            Hdr::new_with_bounds(1, self.highest, DIGITS).expect("constant bounds are valid");
         for (at, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             hdr.saturating_record_n(lowest(at), *count);
         }
         hdr
     }
 
-    /// Takes what others have counted; what is beyond the highest counts there.
+    /// Converts a histogram of the library. Values above the highest count there.
     pub fn from_hdr(highest: u64, hdr: &Hdr<u64>) -> Buckets {
         let mut buckets = Buckets::new(highest);
         for point in hdr.iter_recorded() {
@@ -87,7 +96,7 @@ impl Buckets {
     }
 }
 
-/// Which bucket counts a value.
+/// Returns the bucket of a value.
 #[inline]
 fn index(value: u64) -> usize {
     let doublings = (value | (STEPS - 1)).ilog2() - HALF_BITS;
@@ -98,13 +107,13 @@ fn doublings(index: usize) -> u64 {
     (index as u64 >> HALF_BITS).saturating_sub(1)
 }
 
-/// The least value that a bucket counts.
+/// Returns the smallest value of a bucket.
 fn lowest(index: usize) -> u64 {
     let doublings = doublings(index);
     (index as u64 - (doublings << HALF_BITS)) << doublings
 }
 
-/// How many values a bucket counts.
+/// Returns how many values a bucket contains.
 fn width(index: usize) -> u64 {
     1 << doublings(index)
 }
@@ -118,7 +127,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_count_as_hdr_histogram_does(values in prop::collection::vec(prop_oneof![0u64..5_000, 0..HIGHEST, Just(HIGHEST), Just(u64::MAX)], 0..200)) {
+        fn buckets_match_hdr_histogram(values in prop::collection::vec(prop_oneof![0u64..5_000, 0..HIGHEST, Just(HIGHEST), Just(u64::MAX)], 0..200)) {
             let (mut ours, mut theirs) = (Buckets::new(HIGHEST), Hdr::<u64>::new_with_bounds(1, HIGHEST, DIGITS).unwrap());
             for value in &values {
                 ours.record(*value);
@@ -136,7 +145,7 @@ mod tests {
         }
 
         #[test]
-        fn a_value_lies_in_its_bucket(value in prop_oneof![0u64..10_000, 0..HIGHEST]) {
+        fn value_is_within_its_bucket(value in prop_oneof![0u64..10_000, 0..HIGHEST]) {
             let at = index(value);
             prop_assert!(lowest(at) <= value && value < lowest(at) + width(at));
             prop_assert!(width(at) - 1 <= value / 1_000, "three digits");

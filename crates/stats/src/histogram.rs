@@ -1,4 +1,7 @@
-//! A fixed-size histogram of nanoseconds that keeps every sample.
+//! A histogram of nanoseconds whose size does not depend on the number of samples.
+//!
+//! It adds exact moments to `buckets`: minimum, maximum, sum and sum of squares. In a record, it is
+//! stored in the compressed format of HdrHistogram.
 
 use crate::buckets::Buckets;
 use base64::Engine as _;
@@ -7,13 +10,12 @@ use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerial
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The largest value that is told apart: one hour, in nanoseconds. What is
-/// longer is counted there, and in [`Histogram::beyond`].
+/// The largest value that is distinguished: one hour in nanoseconds. Longer ones count there and in
+/// [`Histogram::beyond`].
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 
-/// An HDR histogram of values in nanoseconds, three significant digits, with the
-/// exact minimum, maximum, sum and sum of squares beside it. Its memory does not
-/// depend on the number of samples.
+/// An HDR histogram of values in nanoseconds with three significant digits. It also keeps the exact
+/// minimum, maximum, sum and sum of squares.
 #[derive(Clone)]
 pub struct Histogram {
     buckets: Buckets,
@@ -24,7 +26,7 @@ pub struct Histogram {
     beyond: u64,
 }
 
-/// Why stored bytes are not a histogram.
+/// Why stored bytes are not a valid histogram.
 #[derive(Debug)]
 pub struct HistogramError(String);
 
@@ -44,17 +46,28 @@ impl Default for Histogram {
 
 impl fmt::Debug for Histogram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Histogram").field("len", &self.len()).field("min_ns", &self.min_ns()).field("max_ns", &self.max_ns()).finish()
+        f.debug_struct("Histogram")
+            .field("len", &self.len())
+            .field("min_ns", &self.min_ns())
+            .field("max_ns", &self.max_ns())
+            .finish()
     }
 }
 
 impl Histogram {
-    /// An empty histogram with all its memory taken.
+    /// Creates an empty histogram and allocates all its memory.
     pub fn new() -> Self {
-        Histogram { buckets: Buckets::new(HIGHEST_NS), min_ns: u64::MAX, max_ns: 0, sum_ns: 0, sum_of_squares: 0, beyond: 0 }
+        Histogram {
+            buckets: Buckets::new(HIGHEST_NS),
+            min_ns: u64::MAX,
+            max_ns: 0,
+            sum_ns: 0,
+            sum_of_squares: 0,
+            beyond: 0,
+        }
     }
 
-    /// Counts one value, in nanoseconds. Never fails, never allocates.
+    /// Records one value in nanoseconds. It never fails and never allocates.
     #[inline]
     pub fn record(&mut self, value_ns: u64) {
         if value_ns > HIGHEST_NS {
@@ -77,59 +90,64 @@ impl Histogram {
         self.beyond += other.beyond;
     }
 
-    /// Forgets all samples and keeps the memory.
+    /// Removes all samples and keeps the memory.
     pub fn clear(&mut self) {
         self.buckets.clear();
-        (self.min_ns, self.max_ns, self.sum_ns, self.sum_of_squares, self.beyond) = (u64::MAX, 0, 0, 0, 0);
+        (self.min_ns, self.max_ns, self.sum_ns, self.sum_of_squares, self.beyond) =
+            (u64::MAX, 0, 0, 0, 0);
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn len(&self) -> u64 {
         self.buckets.len()
     }
 
-    /// Whether there is no sample.
+    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Exact smallest sample in nanoseconds; 0 without samples.
+    /// Returns the exact minimum in nanoseconds, or 0 without samples.
     pub fn min_ns(&self) -> u64 {
         if self.is_empty() { 0 } else { self.min_ns }
     }
 
-    /// Exact largest sample in nanoseconds; 0 without samples.
+    /// Returns the exact maximum in nanoseconds, or 0 without samples.
     pub fn max_ns(&self) -> u64 {
         self.max_ns
     }
 
-    /// Exact sum of all samples in nanoseconds.
+    /// Returns the exact sum of all samples in nanoseconds.
     pub fn sum_ns(&self) -> u128 {
         self.sum_ns
     }
 
-    /// Exact mean in nanoseconds; 0 without samples.
+    /// Returns the exact mean in nanoseconds, or 0 without samples.
     pub fn mean_ns(&self) -> f64 {
         if self.is_empty() { 0.0 } else { self.sum_ns as f64 / self.len() as f64 }
     }
 
-    /// Exact population standard deviation in nanoseconds, as JMeter prints it
-    /// (STDEVP); 0 without samples.
+    /// Returns the exact population standard deviation in nanoseconds, or 0 without samples. JMeter
+    /// prints the same (STDEVP).
     pub fn deviation_ns(&self) -> f64 {
         if self.is_empty() {
             return 0.0;
         }
-        // n·Σx² − (Σx)² in whole numbers, so that nothing cancels; floats where it would overflow.
+        // Computes n·Σx² − (Σx)² in integers to avoid cancellation. Uses floats if that would
+        // overflow.
         let n = u128::from(self.len());
-        let spread = match (n.checked_mul(self.sum_of_squares), self.sum_ns.checked_mul(self.sum_ns)) {
-            (Some(squares), Some(square)) => (squares - square) as f64,
-            _ => (n as f64 * self.sum_of_squares as f64 - (self.sum_ns as f64).powi(2)).max(0.0),
-        };
+        let spread =
+            match (n.checked_mul(self.sum_of_squares), self.sum_ns.checked_mul(self.sum_ns)) {
+                (Some(squares), Some(square)) => (squares - square) as f64,
+                _ => {
+                    (n as f64 * self.sum_of_squares as f64 - (self.sum_ns as f64).powi(2)).max(0.0)
+                }
+            };
         spread.sqrt() / n as f64
     }
 
-    /// The value in nanoseconds at a quantile in 0..=1, within three digits; 0
-    /// without samples. The exact extremes bound it.
+    /// Returns the value at a quantile in 0..=1 in nanoseconds, with three digits, or 0 without
+    /// samples. It is never outside the exact extremes.
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
         if self.is_empty() {
             return 0;
@@ -137,28 +155,30 @@ impl Histogram {
         self.buckets.value_at_quantile(quantile).clamp(self.min_ns, self.max_ns)
     }
 
-    /// The interval of a quantile in nanoseconds, from the samples at its two ranks
-    /// ([`quantile_ranks`](crate::quantile_ranks)); `None` where an end lies beyond the samples.
+    /// Returns the confidence interval of a quantile in nanoseconds, from the samples at its two
+    /// ranks ([`quantile_ranks`](crate::quantile_ranks)). `None` if a rank is beyond the samples.
     pub fn quantile_interval_ns(&self, quantile: f64, confidence: f64) -> Option<(u64, u64)> {
         let (low, high) = crate::quantile_ranks(self.len(), quantile, confidence)?;
-        // Half a rank below, so that rounding cannot reach the next sample.
+        // Half a rank lower, so that rounding cannot reach the next sample.
         let at = |rank: u64| self.quantile_ns((rank as f64 - 0.5) / self.len() as f64);
         Some((at(low), at(high)))
     }
 
-    /// How many samples lie from `low_ns` to `high_ns`, both included, as far as three digits tell them apart.
+    /// Returns how many samples are from `low_ns` to `high_ns`, inclusive, at a resolution of three
+    /// digits.
     pub fn count_between(&self, low_ns: u64, high_ns: u64) -> u64 {
         self.buckets.count_between(low_ns, high_ns)
     }
 
-    /// Every sample as far as three digits tell it apart, rising: the greatest value in nanoseconds that cannot be told from it, within the
-    /// exact extremes, and how many there are of it.
+    /// Returns the recorded values in nanoseconds with their counts, in ascending order, at a
+    /// resolution of three digits. Values are within the exact extremes.
     pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.buckets.recorded().map(|(value, count)| (value.clamp(self.min_ns, self.max_ns), count))
     }
 
-    /// The distribution in steps that become finer towards the end, `steps` to each halving of what
-    /// remains: value in nanoseconds, quantile, and how many samples are not greater.
+    /// Returns the distribution in steps that become finer towards the maximum: `steps` for each
+    /// halving of the rest. Each step has a value in nanoseconds, its quantile, and the number of
+    /// samples up to it.
     pub fn spectrum(&self, steps: u32) -> Vec<(u64, f64, u64)> {
         let mut count = 0;
         let mut seen = |point: hdrhistogram::iterators::IterationValue<u64>| {
@@ -168,32 +188,37 @@ impl Histogram {
         self.buckets.to_hdr().iter_quantiles(steps).map(&mut seen).collect()
     }
 
-    /// How many buckets HdrHistogram has up to an hour, each twice as wide as the one before, and the steps of each.
+    /// Returns the number of HdrHistogram's buckets up to an hour, each twice as wide as the one
+    /// before, and the steps of each.
     pub fn layout(&self) -> (u8, u64) {
         self.buckets.layout()
     }
 
-    /// The buckets in HdrHistogram's V2 compressed form, base64: what its interval logs hold.
+    /// Encodes the buckets in HdrHistogram's compressed V2 format, in base64. Its interval logs
+    /// contain this.
     pub fn to_hdr_base64(&self) -> String {
         let mut bytes = Vec::new();
-        V2DeflateSerializer::new().serialize(&self.buckets.to_hdr(), &mut bytes).expect("memory takes all that is written");
+        V2DeflateSerializer::new()
+            .serialize(&self.buckets.to_hdr(), &mut bytes)
+            .expect("memory takes all that is written");
         BASE64.encode(bytes)
     }
 
-    /// How many samples were longer than the hour that buckets reach.
+    /// Returns the number of samples longer than an hour.
     pub fn beyond(&self) -> u64 {
         self.beyond
     }
 }
 
-/// As it stands in a record: the buckets in HdrHistogram's V2 compressed form,
-/// base64, which every HdrHistogram reader opens, and the exact moments.
+/// The format in a record: the buckets in HdrHistogram's compressed V2 format, in base64, and the
+/// exact moments. Every HdrHistogram reader can open the buckets.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Stored {
     hdr: String,
     min_ns: u64,
     max_ns: u64,
-    /// Decimal, for JSON readers that hold numbers as doubles.
+    /// Decimal, because some JSON readers store numbers as doubles.
     sum_ns: String,
     sum_of_squares: String,
     beyond: u64,
@@ -213,6 +238,17 @@ impl Serialize for Histogram {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Histogram {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Histogram".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Stored::json_schema(generator)
+    }
+}
+
 impl<'de> Deserialize<'de> for Histogram {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error;
@@ -226,16 +262,21 @@ impl TryFrom<Stored> for Histogram {
     fn try_from(stored: Stored) -> Result<Self, HistogramError> {
         let fail = |cause: String| HistogramError(cause);
         let bytes = BASE64.decode(&stored.hdr).map_err(|e| fail(e.to_string()))?;
-        let read: hdrhistogram::Histogram<u64> =
-            Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| fail(format!("{e:?}")))?;
+        let read: hdrhistogram::Histogram<u64> = Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|e| fail(format!("{e:?}")))?;
         let mut histogram = Histogram::new();
         histogram.buckets = Buckets::from_hdr(HIGHEST_NS, &read);
         if !histogram.is_empty() {
             histogram.min_ns = stored.min_ns;
         }
         histogram.max_ns = stored.max_ns;
-        histogram.sum_ns = stored.sum_ns.parse().map_err(|_| fail("sum_ns is no whole number".into()))?;
-        histogram.sum_of_squares = stored.sum_of_squares.parse().map_err(|_| fail("sum_of_squares is no whole number".into()))?;
+        histogram.sum_ns =
+            stored.sum_ns.parse().map_err(|_| fail("sum_ns is no whole number".into()))?;
+        histogram.sum_of_squares = stored
+            .sum_of_squares
+            .parse()
+            .map_err(|_| fail("sum_of_squares is no whole number".into()))?;
         histogram.beyond = stored.beyond;
         if !histogram.is_empty() && (histogram.min_ns > histogram.max_ns) {
             return Err(fail("min_ns is greater than max_ns".into()));
@@ -249,63 +290,78 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(values: &[u64]) -> Histogram {
+    fn histogram_of(values: &[u64]) -> Histogram {
         let mut histogram = Histogram::new();
         values.iter().for_each(|v| histogram.record(*v));
         histogram
     }
 
     #[test]
-    fn a_spectrum_ends_with_all_samples_and_counts_lie_between() {
-        let histogram = of(&[1_000, 2_000, 3_000, 4_000]);
+    fn spectrum_ends_with_all_samples() {
+        let histogram = histogram_of(&[1_000, 2_000, 3_000, 4_000]);
         let spectrum = histogram.spectrum(5);
         assert_eq!(spectrum.last().copied(), Some((4_000, 1.0, 4)));
         assert!(spectrum.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].2 <= w[1].2));
         assert_eq!(histogram.count_between(2_000, 3_000), 2);
-        assert_eq!((histogram.count_between(0, u64::MAX), histogram.count_between(3_000, 2_000)), (4, 0));
+        assert_eq!(
+            (histogram.count_between(0, u64::MAX), histogram.count_between(3_000, 2_000)),
+            (4, 0)
+        );
         assert!(histogram.to_hdr_base64().starts_with("HISTF"));
-        assert!(of(&[]).spectrum(5).iter().all(|(_, _, count)| *count == 0));
+        assert!(histogram_of(&[]).spectrum(5).iter().all(|(_, _, count)| *count == 0));
     }
 
     #[test]
-    fn what_was_recorded_is_told_value_by_value() {
-        let histogram = of(&[1_000, 1_000, 5_000_001, HIGHEST_NS + 5]);
+    fn recorded_values_are_returned_with_counts() {
+        let histogram = histogram_of(&[1_000, 1_000, 5_000_001, HIGHEST_NS + 5]);
         let recorded: Vec<(u64, u64)> = histogram.recorded().collect();
         assert_eq!((recorded.len(), recorded[0]), (3, (1_000, 2)));
-        assert!(recorded[1].0.abs_diff(5_000_001) <= 5_000 && recorded[2] == (HIGHEST_NS + 5, 1), "{recorded:?}");
-        assert_eq!((histogram.sum_ns(), of(&[]).recorded().count()), (3_600_005_002_006, 0));
+        assert!(
+            recorded[1].0.abs_diff(5_000_001) <= 5_000 && recorded[2] == (HIGHEST_NS + 5, 1),
+            "{recorded:?}"
+        );
+        assert_eq!(
+            (histogram.sum_ns(), histogram_of(&[]).recorded().count()),
+            (3_600_005_002_006, 0)
+        );
     }
 
     #[test]
-    fn the_interval_of_a_quantile_holds_the_samples_at_its_ranks() {
-        let hundred = of(&(1..=100).collect::<Vec<_>>());
+    fn quantile_interval_is_the_samples_at_its_ranks() {
+        let hundred = histogram_of(&(1..=100).collect::<Vec<_>>());
         assert_eq!(hundred.quantile_interval_ns(0.5, 0.95), Some((40, 61)));
         assert_eq!(hundred.quantile_interval_ns(0.99, 0.95), None);
-        assert_eq!(of(&[]).quantile_interval_ns(0.5, 0.95), None);
+        assert_eq!(histogram_of(&[]).quantile_interval_ns(0.5, 0.95), None);
     }
 
     #[test]
-    fn an_empty_histogram_has_zeros_everywhere() {
+    fn empty_histogram_is_zero_everywhere() {
         let empty = Histogram::new();
-        assert_eq!((empty.len(), empty.min_ns(), empty.max_ns(), empty.quantile_ns(0.5)), (0, 0, 0, 0));
+        assert_eq!(
+            (empty.len(), empty.min_ns(), empty.max_ns(), empty.quantile_ns(0.5)),
+            (0, 0, 0, 0)
+        );
         assert_eq!((empty.mean_ns(), empty.deviation_ns()), (0.0, 0.0));
     }
 
     #[test]
-    fn what_is_longer_than_an_hour_is_counted_and_said() {
-        let histogram = of(&[HIGHEST_NS + 5]);
-        assert_eq!((histogram.len(), histogram.beyond(), histogram.max_ns()), (1, 1, HIGHEST_NS + 5));
+    fn samples_beyond_an_hour_are_counted() {
+        let histogram = histogram_of(&[HIGHEST_NS + 5]);
+        assert_eq!(
+            (histogram.len(), histogram.beyond(), histogram.max_ns()),
+            (1, 1, HIGHEST_NS + 5)
+        );
     }
 
     #[test]
-    fn deviation_is_that_of_the_population() {
-        // Textbook set with mean 5 and population deviation 2.
-        let histogram = of(&[2, 4, 4, 4, 5, 5, 7, 9]);
+    fn standard_deviation_is_of_the_population() {
+        // A textbook set with mean 5 and population standard deviation 2.
+        let histogram = histogram_of(&[2, 4, 4, 4, 5, 5, 7, 9]);
         assert_eq!((histogram.mean_ns(), histogram.deviation_ns()), (5.0, 2.0));
     }
 
     #[test]
-    fn stored_bytes_that_are_no_histogram_are_refused() {
+    fn invalid_stored_bytes_are_refused() {
         for bad in [
             r#"{"hdr":"??","min_ns":0,"max_ns":0,"sum_ns":"0","sum_of_squares":"0","beyond":0}"#,
             r#"{"hdr":"AAAA","min_ns":0,"max_ns":0,"sum_ns":"0","sum_of_squares":"0","beyond":0}"#,
@@ -316,8 +372,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn extremes_mean_and_count_are_exact_and_quantiles_within_three_digits(mut values in prop::collection::vec(1u64..HIGHEST_NS, 1..400)) {
-            let histogram = of(&values);
+        fn moments_are_exact_and_quantiles_have_three_digits(mut values in prop::collection::vec(1u64..HIGHEST_NS, 1..400)) {
+            let histogram = histogram_of(&values);
             values.sort_unstable();
             let n = values.len();
             prop_assert_eq!(histogram.len(), n as u64);
@@ -333,10 +389,10 @@ mod tests {
         }
 
         #[test]
-        fn storing_and_merging_lose_nothing(a in prop::collection::vec(0u64..10_000_000_000, 0..200), b in prop::collection::vec(0u64..10_000_000_000, 0..200)) {
-            let mut merged = of(&a);
-            merged.merge(&of(&b));
-            let both = of(&[a, b].concat());
+        fn storing_and_merging_are_lossless(a in prop::collection::vec(0u64..10_000_000_000, 0..200), b in prop::collection::vec(0u64..10_000_000_000, 0..200)) {
+            let mut merged = histogram_of(&a);
+            merged.merge(&histogram_of(&b));
+            let both = histogram_of(&[a, b].concat());
             let read: Histogram = serde_json::from_str(&serde_json::to_string(&merged).unwrap()).unwrap();
             for other in [&merged, &read] {
                 prop_assert_eq!(other.len(), both.len());

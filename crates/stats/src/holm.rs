@@ -1,8 +1,10 @@
-//! Correction for several claims tested at once.
+//! Corrects p-values of several claims that are tested at once.
 
-/// Holm's step-down adjustment of p-values, in the order given: claims whose adjusted p is at most α
-/// are held together with an error of at most α for any of them, however they depend on each other
-/// (Holm, *Scandinavian Journal of Statistics* 6, 1979). What is not a number counts as 1.
+/// Adjusts p-values with Holm's step-down method. Returns them in the order given.
+///
+/// Claims whose adjusted p is at most α are accepted together. The probability that any of them is
+/// wrong is at most α, however the claims depend on each other (Holm, *Scandinavian Journal of
+/// Statistics* 6, 1979). A value that is not a number counts as 1.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let p = |at: usize| if p_values[at].is_nan() { 1.0 } else { p_values[at] };
     let mut order: Vec<usize> = (0..p_values.len()).collect();
@@ -23,8 +25,10 @@ mod tests {
 
     /// R: `p.adjust(c(0.01, 0.04, 0.03, 0.005, 0.2), "holm")`; statsmodels 0.15 agrees.
     #[test]
-    fn five_claims() {
-        for (found, expected) in holm(&[0.01, 0.04, 0.03, 0.005, 0.2]).into_iter().zip([0.04, 0.09, 0.09, 0.025, 0.2]) {
+    fn five_claims_match_r() {
+        for (found, expected) in
+            holm(&[0.01, 0.04, 0.03, 0.005, 0.2]).into_iter().zip([0.04, 0.09, 0.09, 0.025, 0.2])
+        {
             assert!((found - expected).abs() < 1e-12, "{found} {expected}");
         }
         assert_eq!(holm(&[]), Vec::<f64>::new());
@@ -34,7 +38,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn adjusted_values_keep_the_order_and_lie_between_none_and_bonferroni(p_values in prop::collection::vec(0.0f64..=1.0, 1..20)) {
+        fn adjusted_values_keep_order_and_bonferroni_bound(p_values in prop::collection::vec(0.0f64..=1.0, 1..20)) {
             let adjusted = holm(&p_values);
             for (a, p) in adjusted.iter().zip(&p_values) {
                 prop_assert!(*a >= *p && *a <= (p * p_values.len() as f64).min(1.0).max(adjusted.iter().copied().fold(0.0, f64::max)));

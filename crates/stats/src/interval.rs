@@ -1,10 +1,13 @@
-//! Intervals for means, differences and ratios over paired blocks.
+//! Confidence intervals for means, differences and ratios over paired blocks.
+//!
+//! Start with [`paired_ratio`].
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A closed interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// The lower end.
     pub low: f64,
@@ -14,21 +17,22 @@ pub struct Interval {
 
 /// The ratio of two systems over blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PairedRatio {
     /// Geometric mean of the blocks' ratios.
     pub ratio: f64,
-    /// Its interval at the asked confidence.
+    /// Its confidence interval.
     pub interval: Interval,
     /// Standard deviation of the blocks' log-ratios.
     pub log_deviation: f64,
 }
 
-/// Arithmetic mean; `None` without values.
+/// Returns the arithmetic mean, or `None` without values.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Geometric mean; `None` without values or with one that is not above zero.
+/// Returns the geometric mean. `None` without values or if one is not positive.
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     if values.iter().any(|v| *v <= 0.0) {
         return None;
@@ -36,7 +40,7 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     mean(&values.iter().map(|v| v.ln()).collect::<Vec<_>>()).map(f64::exp)
 }
 
-/// The middle value, or the mean of the two middle ones; `None` without values.
+/// Returns the median: the middle value, or the mean of the two middle ones. `None` without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -48,30 +52,35 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// Sample standard deviation (n − 1); `None` with fewer than two values.
+/// Returns the sample standard deviation (n − 1). `None` for fewer than two values.
 pub fn sample_deviation(values: &[f64]) -> Option<f64> {
     let centre = mean(values)?;
-    (values.len() > 1).then(|| (values.iter().map(|v| (v - centre).powi(2)).sum::<f64>() / (values.len() - 1) as f64).sqrt())
+    (values.len() > 1).then(|| {
+        (values.iter().map(|v| (v - centre).powi(2)).sum::<f64>() / (values.len() - 1) as f64)
+            .sqrt()
+    })
 }
 
-/// The two-sided critical value of Student's t distribution: the point that
-/// |t| exceeds with probability `1 − confidence`.
+/// Returns the two-sided critical value of Student's t distribution: the absolute value of t
+/// exceeds it with probability `1 − confidence`.
 pub fn student_t(confidence: f64, degrees_of_freedom: usize) -> f64 {
-    let t = StudentsT::new(0.0, 1.0, degrees_of_freedom.max(1) as f64).expect("at least one degree of freedom");
+    let t = StudentsT::new(0.0, 1.0, degrees_of_freedom.max(1) as f64)
+        .expect("at least one degree of freedom");
     t.inverse_cdf(0.5 + confidence / 2.0)
 }
 
-/// Mean and its t interval: `x̄ ± t(n−1)·s/√n` (Student 1908). `None` with fewer
-/// than two values.
+/// Returns the mean and its t interval: `x̄ ± t(n−1)·s/√n` (Student 1908). `None` for fewer than
+/// two values.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, Interval)> {
     let (centre, deviation) = (mean(values)?, sample_deviation(values)?);
     let half = student_t(confidence, values.len() - 1) * deviation / (values.len() as f64).sqrt();
     Some((centre, Interval { low: centre - half, high: centre + half }))
 }
 
-/// The ratio `a/b` over pairs `(a, b)`, one a block: the t interval of
-/// `ln(a/b)`, taken back by the exponential. Drift slower than a block cancels.
-/// `None` with fewer than two pairs or a value that is not above zero.
+/// Returns the ratio `a/b` over pairs `(a, b)`, one pair for each block.
+///
+/// The interval is the t interval of `ln(a/b)`, transformed back. Drift slower than a block
+/// cancels. `None` for fewer than two pairs, or if a value is not positive.
 pub fn paired_ratio(pairs: &[(f64, f64)], confidence: f64) -> Option<PairedRatio> {
     if pairs.iter().any(|(a, b)| !(*a > 0.0 && *b > 0.0 && a.is_finite() && b.is_finite())) {
         return None;
@@ -85,18 +94,26 @@ pub fn paired_ratio(pairs: &[(f64, f64)], confidence: f64) -> Option<PairedRatio
     })
 }
 
-/// The difference `a − b` over pairs, for values that may be zero. `None` with
-/// fewer than two pairs.
+/// Returns the difference `a − b` over pairs, for values that may be zero. `None` for fewer than
+/// two pairs.
 pub fn paired_difference(pairs: &[(f64, f64)], confidence: f64) -> Option<(f64, Interval)> {
     mean_interval(&pairs.iter().map(|(a, b)| a - b).collect::<Vec<_>>(), confidence)
 }
 
-/// About how many blocks it takes until an interval with this deviation of the
-/// log-ratios is no wider than `half_width` on each side: the smallest n with
-/// `t(n−1)·s/√n ≤ half_width`. At most `most` is searched; `None` beyond.
-pub fn pairs_needed(log_deviation: f64, half_width: f64, confidence: f64, most: usize) -> Option<usize> {
-    let reaches = |n: usize| student_t(confidence, n - 1) * log_deviation / (n as f64).sqrt() <= half_width;
-    // The width falls with n: the first that reaches is found by halving.
+/// Estimates how many blocks an interval needs to be no wider than `half_width` on each side, given
+/// the standard deviation of log-ratios.
+///
+/// This is the smallest n with `t(n−1)·s/√n ≤ half_width`. Searches up to `most`, and returns
+/// `None` beyond.
+pub fn pairs_needed(
+    log_deviation: f64,
+    half_width: f64,
+    confidence: f64,
+    most: usize,
+) -> Option<usize> {
+    let reaches =
+        |n: usize| student_t(confidence, n - 1) * log_deviation / (n as f64).sqrt() <= half_width;
+    // The width decreases with n, so bisection finds the first that suffices.
     let (mut below, mut above) = (1, most);
     if most < 2 || !reaches(most) {
         return None;
@@ -117,17 +134,22 @@ mod tests {
     }
 
     #[test]
-    fn critical_values_are_those_of_the_printed_tables() {
-        for (confidence, df, printed) in
-            [(0.95, 1, 12.706), (0.95, 5, 2.571), (0.90, 5, 2.015), (0.95, 11, 2.201), (0.99, 10, 3.169), (0.95, 120, 1.980)]
-        {
+    fn critical_values_match_printed_tables() {
+        for (confidence, df, printed) in [
+            (0.95, 1, 12.706),
+            (0.95, 5, 2.571),
+            (0.90, 5, 2.015),
+            (0.95, 11, 2.201),
+            (0.99, 10, 3.169),
+            (0.95, 120, 1.980),
+        ] {
             close(student_t(confidence, df), printed, 5e-4);
         }
     }
 
-    /// As early looks ask for it; scipy 1.17 `t.isf`.
+    /// Early interim analyses need them. From scipy 1.17 `t.isf`.
     #[test]
-    fn critical_values_far_out() {
+    fn extreme_critical_values_match_scipy() {
         for (significance, df, expected) in [
             (0.00305065, 5, 5.355433275327351),
             (1.07774e-6, 5, 28.052982735052275),
@@ -139,11 +161,11 @@ mod tests {
         }
     }
 
-    /// Student (1908), *The Probable Error of a Mean*, table of Cushny and
-    /// Peebles: additional hours of sleep under two drugs, ten patients. The
-    /// mean difference is 1.58 with s = 1.23 (n − 1) and t = 4.06.
+    /// Student (1908), *The Probable Error of a Mean*, table of Cushny and Peebles: additional
+    /// hours of sleep with two drugs, ten patients. The mean difference is 1.58, with s = 1.23 (n −
+    /// 1) and t = 4.06.
     #[test]
-    fn the_sleep_data_of_the_first_t_test() {
+    fn sleep_data_match_students_t_test() {
         let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
         let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
         let pairs: Vec<(f64, f64)> = second.into_iter().zip(first).collect();
@@ -155,14 +177,14 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_ratio_has_an_interval_of_no_width() {
+    fn constant_ratio_has_an_interval_of_zero_width() {
         let found = paired_ratio(&[(2.0, 1.0), (4.0, 2.0), (20.0, 10.0)], 0.95).unwrap();
         close(found.ratio, 2.0, 1e-12);
         close(found.interval.high - found.interval.low, 0.0, 1e-9);
     }
 
     #[test]
-    fn ratios_are_symmetric_in_their_two_sides() {
+    fn ratio_of_swapped_sides_is_the_inverse() {
         let pairs = [(1.0, 2.0), (1.5, 2.5), (0.9, 2.2), (1.2, 2.0)];
         let there = paired_ratio(&pairs, 0.95).unwrap();
         let back = paired_ratio(&pairs.map(|(a, b)| (b, a)), 0.95).unwrap();
@@ -186,7 +208,10 @@ mod tests {
     }
 
     #[test]
-    fn medians() {
-        assert_eq!((median(&[]), median(&[3.0, 1.0, 2.0]), median(&[4.0, 1.0])), (None, Some(2.0), Some(2.5)));
+    fn median_of_odd_even_and_empty() {
+        assert_eq!(
+            (median(&[]), median(&[3.0, 1.0, 2.0]), median(&[4.0, 1.0])),
+            (None, Some(2.0), Some(2.5))
+        );
     }
 }

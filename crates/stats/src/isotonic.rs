@@ -1,27 +1,31 @@
-//! Isotonic regression, and the level up to which something holds, from trials that held or did not.
+//! Isotonic regression, and the highest level of load that a system keeps.
+//!
+//! [`edge`] estimates that level from trials that succeeded or failed. It combines isotonic
+//! regression here with the logistic curve of `logistic.rs`.
 
 use crate::random::{place, seeded};
 use crate::{Interval, logistic};
 
-/// One trial of a level: whether what was asked held there.
+/// The result of one trial at a level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Held {
-    /// The level that was tried, above zero.
+    /// The level of the trial, which is positive.
     pub level: f64,
-    /// Whether it held.
+    /// Whether the trial succeeded.
     pub held: bool,
 }
 
-/// The level up to which something holds.
+/// The level at which trials start to fail.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Edge {
-    /// Where it holds in half of the trials.
+    /// The level at which half of the trials succeed.
     pub level: f64,
-    /// Its interval.
+    /// Its confidence interval.
     pub interval: Interval,
 }
 
-/// Points that are pooled: where they lie on average, their mean, their weight.
+/// A point of the regression, or several that were pooled: their mean position, mean value and
+/// weight.
 #[derive(Clone, Copy, Debug)]
 struct Pool {
     place: f64,
@@ -34,11 +38,16 @@ impl Pool {
     fn with(self, other: Pool) -> Pool {
         let weight = self.weight + other.weight;
         let between = |a: f64, b: f64| (a * self.weight + b * other.weight) / weight;
-        Pool { place: between(self.place, other.place), mean: between(self.mean, other.mean), weight, count: self.count + other.count }
+        Pool {
+            place: between(self.place, other.place),
+            mean: between(self.mean, other.mean),
+            weight,
+            count: self.count + other.count,
+        }
     }
 }
 
-/// Pools neighbours as long as two of them violate the order (pool adjacent violators).
+/// Merges neighbours until none violate the order (pool adjacent violators).
 fn pooled(points: impl Iterator<Item = Pool>, violate: fn(&Pool, &Pool) -> bool) -> Vec<Pool> {
     let mut pools: Vec<Pool> = Vec::new();
     for point in points {
@@ -51,16 +60,24 @@ fn pooled(points: impl Iterator<Item = Pool>, violate: fn(&Pool, &Pool) -> bool)
     pools
 }
 
-/// The non-decreasing values that are nearest to the given ones by weighted least squares, found by pooling adjacent violators
-/// (Ayer, Brunk, Ewing, Reid and Silverman, *An Empirical Distribution Function for Sampling with Incomplete Information*, Annals of
-/// Mathematical Statistics 26, 1955). Weights are above zero, one for each value.
+/// Returns the non-decreasing values that are closest to the given ones by weighted least squares.
+///
+/// The method pools adjacent violators (Ayer, Brunk, Ewing, Reid and Silverman, *An Empirical
+/// Distribution Function for Sampling with Incomplete Information*, Annals of Mathematical
+/// Statistics 26, 1955). There is one positive weight for each value.
 pub fn isotonic(values: &[f64], weights: &[f64]) -> Vec<f64> {
-    let points = values.iter().zip(weights).map(|(&mean, &weight)| Pool { place: 0.0, mean, weight, count: 1 });
+    let points = values.iter().zip(weights).map(|(&mean, &weight)| Pool {
+        place: 0.0,
+        mean,
+        weight,
+        count: 1,
+    });
     let pools = pooled(points, |a, b| a.mean > b.mean);
     pools.iter().flat_map(|pool| std::iter::repeat_n(pool.mean, pool.count)).collect()
 }
 
-/// Logarithm of the level, how many trials were made there, in how many it held not; by rising level.
+/// The logarithm of a level, the number of trials and the number of failures, in ascending order of
+/// levels.
 type Tried = (f64, f64, f64);
 
 fn by_level(trials: &[Held]) -> Vec<Tried> {
@@ -77,15 +94,24 @@ fn by_level(trials: &[Held]) -> Vec<Tried> {
     levels
 }
 
-/// Share of failures over the logarithm of the level: centered isotonic regression, in which what is pooled becomes one point in its
-/// weighted middle (Oron and Flournoy, *Centered Isotonic Regression*, Statistics in Biopharmaceutical Research 9, 2017). Equal shares are
-/// pooled as well, so that the line between points rises, but not where nothing or everything fails.
+/// Returns the share of failures over the logarithm of the level.
+///
+/// This is centered isotonic regression: what is pooled becomes one point at its weighted centre
+/// (Oron and Flournoy, *Centered Isotonic Regression*, Statistics in Biopharmaceutical Research 9,
+/// 2017). Equal shares are pooled too, so the line between points rises, except where no trial or
+/// every trial fails.
 fn centered(levels: impl Iterator<Item = Tried>) -> Vec<Pool> {
-    let points = levels.map(|(place, tried, failed)| Pool { place, mean: failed / tried, weight: tried, count: 1 });
+    let points = levels.map(|(place, tried, failed)| Pool {
+        place,
+        mean: failed / tried,
+        weight: tried,
+        count: 1,
+    });
     pooled(points, |a, b| a.mean > b.mean || (a.mean == b.mean && a.mean > 0.0 && a.mean < 1.0))
 }
 
-/// Where half of the trials fail, on the line between the points; an end of it where they never do, or always.
+/// Returns where half of the trials fail, on the line between points. If they never or always do,
+/// returns an end of the line.
 fn half(points: &[Pool]) -> f64 {
     let at = points.partition_point(|point| point.mean <= 0.5);
     match (at.checked_sub(1).map(|before| points[before]), points.get(at)) {
@@ -96,17 +122,29 @@ fn half(points: &[Pool]) -> f64 {
     }
 }
 
-/// The share of trials that hold, over the level: the points between which a straight line over the level's logarithm is drawn.
+/// Returns the share of successful trials over the level. The points are connected by straight
+/// lines over the logarithm of the level.
 pub fn held_shares(trials: &[Held]) -> Vec<(f64, f64)> {
-    centered(by_level(trials).into_iter()).iter().map(|point| (point.place.exp(), 1.0 - point.mean)).collect()
+    centered(by_level(trials).into_iter())
+        .iter()
+        .map(|point| (point.place.exp(), 1.0 - point.mean))
+        .collect()
 }
 
-/// The level at which something that holds at low levels and fails at high ones holds in half of the trials: centered isotonic
-/// regression over the level's logarithm, with the percentile interval of a bootstrap over trials (Stylianou and Flournoy, *Dose Finding
-/// Using the Biased Coin Up-and-Down Design and Isotonic Regression*, Biometrics 58, 2002; Pace and Stylianou, Anesthesiology 107, 2007).
+/// Returns the level at which half of the trials succeed, for systems that succeed at low levels
+/// and fail at high ones.
 ///
-/// From trials as few as these a bootstrap of what jumps is too narrow. So the interval holds that of a logistic curve's likelihood as well
-/// ([`logistic`]); and where every trial below a level held and every one above failed, the gap between the two, of which nothing is known. `None` where not half of them hold at the lowest level or not half fail at the highest, and for levels that are not above zero.
+/// The method is centered isotonic regression over the logarithm of the level, with the percentile
+/// interval of a bootstrap over trials (Stylianou and Flournoy, *Dose Finding Using the Biased Coin
+/// Up-and-Down Design and Isotonic Regression*, Biometrics 58, 2002; Pace and Stylianou,
+/// Anesthesiology 107, 2007).
+///
+/// With so few trials, the bootstrap of a step is too narrow. The interval therefore includes that
+/// of a logistic curve's likelihood ([`logistic`]). If every trial below a level succeeded and
+/// every one above failed, it also includes the gap between the two.
+///
+/// Returns `None` if fewer than half succeed at the lowest level, if fewer than half fail at the
+/// highest, or if a level is not positive.
 pub fn edge(trials: &[Held], confidence: f64, resamples: usize, seed: u64) -> Option<Edge> {
     if trials.iter().any(|t| !(t.level > 0.0 && t.level.is_finite())) || resamples == 0 {
         return None;
@@ -118,11 +156,13 @@ pub fn edge(trials: &[Held], confidence: f64, resamples: usize, seed: u64) -> Op
         return None;
     }
     let estimate = half(&points);
-    // Trials by the place of their level, so that a resample needs no sorting.
+    // Trials by the position of their level, so that a resample needs no sorting.
     let each: Vec<(usize, f64)> = levels
         .iter()
         .enumerate()
-        .flat_map(|(at, (_, tried, failed))| (0..*tried as usize).map(move |n| (at, f64::from(u8::from((n as f64) < *failed)))))
+        .flat_map(|(at, (_, tried, failed))| {
+            (0..*tried as usize).map(move |n| (at, f64::from(u8::from((n as f64) < *failed))))
+        })
         .collect();
     let mut random = seeded(seed, 0);
     let mut drawn = vec![(0.0, 0.0); levels.len()];
@@ -140,12 +180,21 @@ pub fn edge(trials: &[Held], confidence: f64, resamples: usize, seed: u64) -> Op
     edges.sort_unstable_by(f64::total_cmp);
     let rank = ((resamples + 1) as f64 * (1.0 - confidence) / 2.0).floor() as usize;
     let rank = rank.clamp(1, resamples.div_ceil(2));
-    let (mut low, mut high) = (edges[rank - 1].min(estimate), edges[resamples - rank].max(estimate));
+    let (mut low, mut high) =
+        (edges[rank - 1].min(estimate), edges[resamples - rank].max(estimate));
     if let Some(curve) = logistic(trials, confidence) {
         (low, high) = (low.min(curve.interval.low.ln()), high.max(curve.interval.high.ln()));
     }
-    let held_up_to = levels.iter().filter(|(_, tried, failed)| failed < tried).map(|l| l.0).fold(f64::NEG_INFINITY, f64::max);
-    let failed_from = levels.iter().filter(|(.., failed)| *failed > 0.0).map(|l| l.0).fold(f64::INFINITY, f64::min);
+    let held_up_to = levels
+        .iter()
+        .filter(|(_, tried, failed)| failed < tried)
+        .map(|l| l.0)
+        .fold(f64::NEG_INFINITY, f64::max);
+    let failed_from = levels
+        .iter()
+        .filter(|(.., failed)| *failed > 0.0)
+        .map(|l| l.0)
+        .fold(f64::INFINITY, f64::min);
     if held_up_to < failed_from {
         (low, high) = (low.min(held_up_to), high.max(failed_from));
     }
@@ -172,23 +221,30 @@ mod tests {
 
     /// R's own example: `isoreg(c(1,0,4,3,3,5,4,2,0))$yf` is 0.5 0.5 and seven times 3.
     #[test]
-    fn the_example_of_isoreg() {
+    fn example_of_isoreg_matches() {
         let found = isotonic(&[1.0, 0.0, 4.0, 3.0, 3.0, 5.0, 4.0, 2.0, 0.0], &[1.0; 9]);
         assert_eq!(found, [0.5, 0.5, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0]);
     }
 
     #[test]
-    fn weights_count_as_so_many_values() {
+    fn weight_equals_repeated_values() {
         close(isotonic(&[3.0, 0.0], &[1.0, 2.0])[0], 1.0);
         assert_eq!(isotonic(&[], &[]), Vec::<f64>::new());
         assert_eq!(isotonic(&[1.0, 2.0, 2.0, 5.0], &[1.0; 4]), [1.0, 2.0, 2.0, 5.0]);
     }
 
-    /// By hand: failures 0/4, 1/4, 3/4, 1/4 and 4/4 at logarithms 0 to 4. The third and fourth pool to 4 of 8 at 2.5.
+    /// By hand: failures 0/4, 1/4, 3/4, 1/4 and 4/4 at logarithms 0 to 4. The third and fourth pool
+    /// to 4 of 8 at 2.5.
     #[test]
-    fn what_violates_the_order_is_pooled_in_its_middle() {
+    fn violators_are_pooled_at_their_centre() {
         let e = std::f64::consts::E;
-        let trials = held(&[(1.0, 4, 0), (e, 4, 1), (e.powi(2), 4, 3), (e.powi(3), 4, 1), (e.powi(4), 4, 4)]);
+        let trials = held(&[
+            (1.0, 4, 0),
+            (e, 4, 1),
+            (e.powi(2), 4, 3),
+            (e.powi(3), 4, 1),
+            (e.powi(4), 4, 4),
+        ]);
         let shares = held_shares(&trials);
         let expected = [(0.0, 1.0), (1.0, 0.75), (2.5, 0.5), (4.0, 0.0)];
         assert_eq!(shares.len(), expected.len());
@@ -202,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sharp_edge_lies_midway_and_its_interval_holds_the_gap() {
+    fn sharp_edge_is_midway_and_interval_covers_the_gap() {
         let trials = held(&[(10.0, 1, 0), (20.0, 3, 0), (40.0, 1, 0), (90.0, 1, 1), (100.0, 2, 2)]);
         let found = edge(&trials, 0.95, 1000, 1).unwrap();
         close(found.level, 60.0);
@@ -210,20 +266,24 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_beyond_what_was_tried_is_none() {
+    fn edge_beyond_the_trials_is_none() {
         let trials = held(&[(10.0, 3, 0), (20.0, 3, 1)]);
         assert_eq!(edge(&trials, 0.95, 100, 1), None);
         assert_eq!(edge(&held(&[(10.0, 3, 3), (20.0, 3, 3)]), 0.95, 100, 1), None);
         assert_eq!(edge(&[], 0.95, 100, 1), None);
         for level in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert_eq!(edge(&[Held { level, held: true }, Held { level: 1.0, held: false }], 0.95, 100, 1), None);
+            assert_eq!(
+                edge(&[Held { level, held: true }, Held { level: 1.0, held: false }], 0.95, 100, 1),
+                None
+            );
         }
     }
 
-    /// Trials at random around an edge that is known, 30 each: nineteen of twenty intervals are to hold it; of 400, 380, and four
-    /// deviations below that 363. Whether few steep or many flat ones.
+    /// Random trials around a known edge, 30 each, for a few steep and many flat curves. Nineteen
+    /// of twenty intervals should contain it: 380 of 400, and four standard deviations below that
+    /// is 363.
     #[test]
-    fn intervals_hold_the_edge_as_often_as_they_say() {
+    fn intervals_cover_the_edge() {
         for width in [0.02, 0.1, 0.3] {
             let mut hits = 0;
             for seed in 0..400 {
@@ -237,7 +297,9 @@ mod tests {
                     })
                     .collect();
                 let found = edge(&trials, 0.95, 400, seed).unwrap();
-                hits += u32::from(found.interval.low.ln() <= truth && truth <= found.interval.high.ln());
+                hits += u32::from(
+                    found.interval.low.ln() <= truth && truth <= found.interval.high.ln(),
+                );
             }
             assert!(hits >= 363, "{width}: {hits} of 400");
         }
@@ -245,7 +307,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_fit_rises_keeps_the_mean_and_is_nearer_than_any_constant(values in prop::collection::vec(-5.0..5.0f64, 1..30)) {
+        fn fit_rises_keeps_the_mean_and_beats_constants(values in prop::collection::vec(-5.0..5.0f64, 1..30)) {
             let weights: Vec<f64> = (0..values.len()).map(|n| 1.0 + (n % 3) as f64).collect();
             let found = isotonic(&values, &weights);
             prop_assert!(found.windows(2).all(|pair| pair[0] <= pair[1]));
@@ -257,7 +319,7 @@ mod tests {
         }
 
         #[test]
-        fn an_edge_lies_within_its_interval_and_among_what_was_tried(
+        fn edge_is_within_its_interval_and_the_trials(
             tried in prop::collection::vec((0.1..1000.0f64, any::<bool>()), 0..40), seed in any::<u64>(),
         ) {
             let trials: Vec<Held> = tried.iter().map(|(level, held)| Held { level: *level, held: *held }).collect();
@@ -266,7 +328,7 @@ mod tests {
                 let most = trials.iter().map(|t| t.level).fold(0.0, f64::max);
                 prop_assert!(found.interval.low <= found.level && found.level <= found.interval.high);
                 prop_assert!(found.interval.low >= least * (1.0 - 1e-9) && found.interval.high <= most * (1.0 + 1e-9));
-                // The order in which they were tried says nothing.
+                // The order of the trials does not matter.
                 let mut turned = trials.clone();
                 turned.reverse();
                 prop_assert_eq!(edge(&turned, 0.9, 50, seed), Some(found));

@@ -1,36 +1,46 @@
-//! Linear models by least squares.
+//! Fits linear models by least squares. Crossed factors of an experiment are estimated with it.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A fitted linear model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// One a column.
+    /// One for each column.
     pub coefficients: Vec<f64>,
     /// Their standard errors.
     pub errors: Vec<f64>,
-    /// Values less columns.
+    /// The number of values minus the number of columns.
     pub degrees_of_freedom: usize,
 }
 
 impl Fit {
-    /// The two-sided p-value of "this coefficient is zero", by Student's t distribution.
+    /// Returns the two-sided p-value of the hypothesis that a coefficient is zero, by Student's t
+    /// distribution.
     pub fn p(&self, column: usize) -> f64 {
-        let t = StudentsT::new(0.0, 1.0, self.degrees_of_freedom as f64).expect("a fit has degrees of freedom");
+        let t = StudentsT::new(0.0, 1.0, self.degrees_of_freedom as f64)
+            .expect("a fit has degrees of freedom");
         let ratio = (self.coefficients[column] / self.errors[column]).abs();
         if ratio.is_nan() { 1.0 } else { 2.0 * t.sf(ratio) }
     }
 }
 
-/// The smallest part of a column that the columns before it may leave unexplained.
+/// The smallest part of a column that the columns before it must leave unexplained.
 const SINGULAR: f64 = 1e-9;
 
-/// `values ≈ rows · coefficients` with errors of one variance: the normal equations by Cholesky's decomposition (Golub and Van Loan, Matrix
-/// Computations, 2013, algorithm 4.2.1; Seber and Lee, Linear Regression Analysis, 2003, section 3.1 for the errors). `None` with no more values than columns, with rows of different
-/// lengths, or where a column is a combination of others.
+/// Fits `values ≈ rows · coefficients`, with errors of equal variance.
+///
+/// Solves the normal equations with a Cholesky decomposition (Golub and Van Loan, Matrix
+/// Computations, 2013, algorithm 4.2.1). The standard errors follow Seber and Lee, Linear
+/// Regression Analysis, 2003, section 3.1.
+///
+/// Returns `None` if there are no more values than columns, rows differ in length, or a column is a
+/// combination of others.
 pub fn least_squares(rows: &[Vec<f64>], values: &[f64]) -> Option<Fit> {
     let columns = rows.first()?.len();
-    if rows.len() != values.len() || rows.len() <= columns || rows.iter().any(|row| row.len() != columns) {
+    if rows.len() != values.len()
+        || rows.len() <= columns
+        || rows.iter().any(|row| row.len() != columns)
+    {
         return None;
     }
     let product = |a: usize, b: usize| rows.iter().map(|row| row[a] * row[b]).sum::<f64>();
@@ -60,11 +70,15 @@ pub fn least_squares(rows: &[Vec<f64>], values: &[f64]) -> Option<Fit> {
         }
         x
     };
-    let right: Vec<f64> = (0..columns).map(|c| rows.iter().zip(values).map(|(row, value)| row[c] * value).sum()).collect();
+    let right: Vec<f64> = (0..columns)
+        .map(|c| rows.iter().zip(values).map(|(row, value)| row[c] * value).sum())
+        .collect();
     let coefficients = solve(&right);
     let fitted = |row: &[f64]| row.iter().zip(&coefficients).map(|(x, b)| x * b).sum::<f64>();
     let degrees_of_freedom = rows.len() - columns;
-    let variance = rows.iter().zip(values).map(|(row, value)| (value - fitted(row)).powi(2)).sum::<f64>() / degrees_of_freedom as f64;
+    let variance =
+        rows.iter().zip(values).map(|(row, value)| (value - fitted(row)).powi(2)).sum::<f64>()
+            / degrees_of_freedom as f64;
     let unit = |at: usize| (0..columns).map(|c| f64::from(c == at)).collect::<Vec<_>>();
     let errors = (0..columns).map(|c| (variance * solve(&unit(c))[c]).sqrt()).collect();
     Some(Fit { coefficients, errors, degrees_of_freedom })
@@ -79,8 +93,9 @@ mod tests {
     }
 
     #[test]
-    fn the_longley_data_come_out_as_certified() {
-        // NIST Statistical Reference Datasets, Longley; the predictors are nearly combinations of each other.
+    fn longley_data_match_certified_values() {
+        // NIST Statistical Reference Datasets, Longley. The predictors are nearly linear
+        // combinations of each other.
         let data = [
             [60323.0, 83.0, 234289.0, 2356.0, 1590.0, 107608.0, 1947.0],
             [61122.0, 88.5, 259426.0, 2325.0, 1456.0, 108632.0, 1948.0],
@@ -99,9 +114,12 @@ mod tests {
             [69331.0, 115.7, 518173.0, 4806.0, 2572.0, 127852.0, 1961.0],
             [70551.0, 116.9, 554894.0, 4007.0, 2827.0, 130081.0, 1962.0],
         ];
-        // Centred, as normal equations want such columns; slopes are the same.
+        // Centred, because normal equations need that for such columns. Slopes do not change.
         let mean = |column: usize| data.iter().map(|row| row[column]).sum::<f64>() / 16.0;
-        let rows: Vec<Vec<f64>> = data.iter().map(|row| std::iter::once(1.0).chain((1..7).map(|c| row[c] - mean(c))).collect()).collect();
+        let rows: Vec<Vec<f64>> = data
+            .iter()
+            .map(|row| std::iter::once(1.0).chain((1..7).map(|c| row[c] - mean(c))).collect())
+            .collect();
         let fit = least_squares(&rows, &data.map(|row| row[0])).unwrap();
         assert_eq!(fit.degrees_of_freedom, 9);
         close(fit.coefficients[1], 15.061_872_271_373, 1e-6);
@@ -113,9 +131,19 @@ mod tests {
     }
 
     #[test]
-    fn a_factorial_pilot_plant_comes_out_as_published() {
-        // Box, Hunter and Hunter, Statistics for Experimenters, 2005, table 5.4: 2³ runs, twice each; temperature, concentration, catalyst.
-        let yields = [[59.0, 61.0], [74.0, 70.0], [50.0, 58.0], [69.0, 67.0], [50.0, 54.0], [81.0, 85.0], [46.0, 44.0], [79.0, 81.0]];
+    fn factorial_pilot_plant_matches_published_effects() {
+        // Box, Hunter and Hunter, Statistics for Experimenters, 2005, table 5.4: 2³ runs, twice
+        // each. The factors are temperature, concentration and catalyst.
+        let yields = [
+            [59.0, 61.0],
+            [74.0, 70.0],
+            [50.0, 58.0],
+            [69.0, 67.0],
+            [50.0, 54.0],
+            [81.0, 85.0],
+            [46.0, 44.0],
+            [79.0, 81.0],
+        ];
         let (mut rows, mut values) = (Vec::new(), Vec::new());
         for (run, pair) in yields.iter().enumerate() {
             let sign = |factor: usize| if run >> factor & 1 == 1 { 1.0 } else { -1.0 };
@@ -136,8 +164,9 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_apart_is_not_fitted() {
-        let twice: Vec<Vec<f64>> = (0..5).map(|i| vec![1.0, f64::from(i), 2.0 * f64::from(i)]).collect();
+    fn dependent_columns_give_none() {
+        let twice: Vec<Vec<f64>> =
+            (0..5).map(|i| vec![1.0, f64::from(i), 2.0 * f64::from(i)]).collect();
         assert_eq!(least_squares(&twice, &[1.0, 2.0, 3.0, 4.0, 5.0]), None);
         assert_eq!(least_squares(&[vec![1.0], vec![1.0, 2.0]], &[1.0, 2.0]), None);
         assert_eq!(least_squares(&[vec![1.0, 2.0], vec![1.0, 3.0]], &[1.0, 2.0]), None);

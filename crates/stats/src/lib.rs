@@ -1,9 +1,11 @@
-//! Numbers in, numbers out.
+//! Statistics for measurements: intervals, tests, histograms. Numbers in, numbers out.
 //!
-//! This crate does no I/O, reads no clock and uses no unseeded randomness, so
-//! that every figure can be computed again from the same record.
+//! This crate does no I/O, reads no clock and uses no unseeded randomness. Every figure can
+//! therefore be computed again from the same record. Each file names the source of its method and
+//! tests it against published figures. The README lists which file answers which question.
 
 pub mod anderson_darling;
+mod anytime;
 mod bootstrap;
 mod buckets;
 mod change_points;
@@ -24,14 +26,15 @@ mod sign_flip;
 mod simulation;
 mod spending;
 
+pub use anytime::anytime_confidence;
 pub use bootstrap::{Block, Bootstrap, Resample, hierarchical_bootstrap};
 pub use change_points::{Cost, change_points, noise_variance};
 pub use e_divisive::{Change, e_divisive};
 pub use histogram::{Histogram, HistogramError};
 pub use holm::holm;
 pub use interval::{
-    Interval, PairedRatio, geometric_mean, mean, mean_interval, median, paired_difference, paired_ratio, pairs_needed, sample_deviation,
-    student_t,
+    Interval, PairedRatio, geometric_mean, mean, mean_interval, median, paired_difference,
+    paired_ratio, pairs_needed, sample_deviation, student_t,
 };
 pub use isotonic::{Edge, Held, edge, held_shares, isotonic};
 pub use kpss::{Kpss, kpss, kpss_lags};

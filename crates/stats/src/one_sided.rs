@@ -1,11 +1,14 @@
-//! One-sided t tests of a mean. Two of them, at either end of a margin, show equivalence (Schuirmann, *Journal of Pharmacokinetics and Biopharmaceutics* 15, 1987):
-//! the greater p is at most α exactly where the interval of confidence 1 − 2α lies within the margin.
+//! One-sided t tests of a mean.
+//!
+//! Two of them, one at each end of a margin, show equivalence (Schuirmann, *Journal of
+//! Pharmacokinetics and Biopharmaceutics* 15, 1987). The larger p is at most α exactly if the
+//! interval with confidence 1 − 2α is within the margin.
 
 use crate::{mean, sample_deviation};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The p-value of "the mean is above `bound`" by the one-sided t test: small where it surely is.
-/// `None` with fewer than two values or with one that is not finite.
+/// Returns the p-value of the claim that the mean is above `bound`, by the one-sided t test. A
+/// small p supports the claim. `None` for fewer than two values, or if one is not finite.
 pub fn p_above(values: &[f64], bound: f64) -> Option<f64> {
     let (centre, deviation) = (mean(values)?, sample_deviation(values)?);
     let distance = centre - bound;
@@ -19,7 +22,7 @@ pub fn p_above(values: &[f64], bound: f64) -> Option<f64> {
     Some(t.sf(distance / (deviation / (values.len() as f64).sqrt())))
 }
 
-/// The p-value of "the mean is below `bound`", as [`p_above`].
+/// Returns the p-value of the claim that the mean is below `bound`, as [`p_above`].
 pub fn p_below(values: &[f64], bound: f64) -> Option<f64> {
     p_above(&values.iter().map(|v| -v).collect::<Vec<_>>(), -bound)
 }
@@ -41,7 +44,7 @@ mod tests {
 
     /// scipy 1.17 `ttest_1samp` and statsmodels 0.15 `ttost_paired` on Student's sleep data.
     #[test]
-    fn the_sleep_data() {
+    fn sleep_data_match_scipy_and_statsmodels() {
         close(p_above(&SLEEP, 1.0), 0.08505588544871145);
         close(p_below(&SLEEP, 2.5), 0.02111686024650077);
         close(p_equivalent(&SLEEP, 0.5, 2.5), 0.021116860246500745);
@@ -49,15 +52,21 @@ mod tests {
     }
 
     #[test]
-    fn values_without_spread_are_sure_and_too_few_say_nothing() {
-        assert_eq!((p_above(&[1.0; 6], 0.5), p_above(&[1.0; 6], 1.0), p_below(&[1.0; 6], 0.5)), (Some(0.0), Some(1.0), Some(1.0)));
-        assert_eq!((p_above(&[1.0], 0.0), p_above(&[], 0.0), p_above(&[1.0, f64::NAN], 0.0)), (None, None, None));
+    fn constant_values_are_certain_and_too_few_give_none() {
+        assert_eq!(
+            (p_above(&[1.0; 6], 0.5), p_above(&[1.0; 6], 1.0), p_below(&[1.0; 6], 0.5)),
+            (Some(0.0), Some(1.0), Some(1.0))
+        );
+        assert_eq!(
+            (p_above(&[1.0], 0.0), p_above(&[], 0.0), p_above(&[1.0, f64::NAN], 0.0)),
+            (None, None, None)
+        );
         assert_eq!(p_below(&[1.0, 2.0], f64::NAN), None);
     }
 
     proptest! {
         #[test]
-        fn the_tests_and_the_interval_agree(values in prop::collection::vec(-1.0f64..1.0, 3..20), low in -1.0f64..0.0, high in 0.0f64..1.0) {
+        fn tests_agree_with_the_interval(values in prop::collection::vec(-1.0f64..1.0, 3..20), low in -1.0f64..0.0, high in 0.0f64..1.0) {
             let p = p_equivalent(&values, low, high).unwrap();
             let (_, interval) = crate::mean_interval(&values, 0.9).unwrap();
             if (p - 0.05).abs() > 1e-9 {

@@ -1,16 +1,23 @@
-//! How the intervals and tests do over many seeded experiments whose truth is known.
+//! Tests intervals and tests in many seeded experiments whose truth is known.
 
 use crate::random::{normal, seeded};
-use crate::{Block, hierarchical_bootstrap, mean, mean_interval, p_above, p_below, paired_ratio, sign_flip};
+use crate::{
+    Block, hierarchical_bootstrap, mean, mean_interval, p_above, p_below, paired_ratio, sign_flip,
+};
 
-/// The share of seeded experiments in which something holds.
-fn share(experiments: u32, stream: u64, mut holds: impl FnMut(&mut dyn FnMut() -> f64) -> bool) -> f64 {
+/// Returns the share of seeded experiments for which a condition is true.
+fn share(
+    experiments: u32,
+    stream: u64,
+    mut holds: impl FnMut(&mut dyn FnMut() -> f64) -> bool,
+) -> f64 {
     let mut random = seeded(2_026, stream);
     let mut draw = || normal(&mut random);
-    f64::from((0..experiments).map(|_| u32::from(holds(&mut draw))).sum::<u32>()) / f64::from(experiments)
+    f64::from((0..experiments).map(|_| u32::from(holds(&mut draw))).sum::<u32>())
+        / f64::from(experiments)
 }
 
-/// Four standard deviations of a share.
+/// Returns four standard deviations of a share.
 fn chance(probability: f64, experiments: u32) -> f64 {
     4.0 * (probability * (1.0 - probability) / f64::from(experiments)).sqrt()
 }
@@ -18,19 +25,22 @@ fn chance(probability: f64, experiments: u32) -> f64 {
 const MANY: u32 = 10_000;
 
 #[test]
-fn the_t_interval_covers_what_it_promises() {
+fn t_interval_has_its_nominal_coverage() {
     for (blocks, confidence) in [(6, 0.95), (12, 0.95), (12, 0.90), (30, 0.99)] {
         let covered = share(MANY, blocks, |draw| {
             let values: Vec<f64> = (0..blocks).map(|_| 3.0 + 2.0 * draw()).collect();
             let (_, interval) = mean_interval(&values, confidence).unwrap();
             interval.low <= 3.0 && 3.0 <= interval.high
         });
-        assert!((covered - confidence).abs() < chance(confidence, MANY), "{blocks} blocks: {covered}");
+        assert!(
+            (covered - confidence).abs() < chance(confidence, MANY),
+            "{blocks} blocks: {covered}"
+        );
     }
 }
 
-/// Blocks drift by a random walk of ten times the noise within them: pairs do not feel it, and two
-/// means compared as if they were independent would hardly ever see a difference of 10 %.
+/// Blocks drift by a random walk of ten times the noise within them. Pairs are not affected. Two
+/// means that are compared as independent samples would rarely show a difference of 10 %.
 #[test]
 fn drift_between_blocks_cancels_in_pairs() {
     let (truth, noise) = (1.1f64, 0.02);
@@ -44,7 +54,8 @@ fn drift_between_blocks_cancels_in_pairs() {
             })
             .collect();
         let found = paired_ratio(&pairs, 0.95).unwrap();
-        let (_, alone) = mean_interval(&pairs.iter().map(|p| p.0.ln()).collect::<Vec<_>>(), 0.95).unwrap();
+        let (_, alone) =
+            mean_interval(&pairs.iter().map(|p| p.0.ln()).collect::<Vec<_>>(), 0.95).unwrap();
         lengths.0 += (found.interval.high / found.interval.low).ln();
         lengths.1 += alone.high - alone.low;
         found.interval.low <= truth && truth <= found.interval.high
@@ -54,26 +65,28 @@ fn drift_between_blocks_cancels_in_pairs() {
 }
 
 #[test]
-fn tests_err_as_often_as_they_say() {
-    let values = |draw: &mut dyn FnMut() -> f64, centre: f64| (0..8).map(|_| centre + 0.1 * draw()).collect::<Vec<_>>();
+fn tests_have_their_nominal_error() {
+    let values = |draw: &mut dyn FnMut() -> f64, centre: f64| {
+        (0..8).map(|_| centre + 0.1 * draw()).collect::<Vec<_>>()
+    };
     let allowed = 0.05 + chance(0.05, MANY);
     let above = share(MANY, 200, |draw| p_above(&values(draw, 0.3), 0.3).unwrap() <= 0.05);
     assert!((above - 0.05).abs() < chance(0.05, MANY), "{above}");
-    // At the margin's edge, where a false "equivalent" is likeliest.
+    // At the margin's edge, where a false "equivalent" is most likely.
     let equivalent = share(MANY, 201, |draw| {
         let values = values(draw, 0.3);
         p_above(&values, -0.3).unwrap().max(p_below(&values, 0.3).unwrap()) <= 0.05
     });
     assert!(equivalent <= allowed, "{equivalent}");
-    // 2⁸ assignments: the level that can be reached below 5 % is 12/256.
+    // 2⁸ assignments: the largest level below 5 % is 12/256.
     let flipped = share(MANY, 202, |draw| sign_flip(&values(draw, 0.0), 0).unwrap().p <= 0.05);
     assert!((flipped - 12.0 / 256.0).abs() < chance(0.05, MANY), "{flipped}");
 }
 
-/// Twelve blocks of one trial and five seconds. The percentile interval is known to be too narrow for so few
-/// blocks: it covers about 92 %, which is why it stands beside the t interval and not in its place.
+/// Twelve blocks of one trial and five seconds. The percentile interval is too narrow for so few
+/// blocks and covers about 92 %. That is why it supplements the t interval and does not replace it.
 #[test]
-fn the_bootstrap_covers_nearly_as_much() {
+fn bootstrap_covers_nearly_the_nominal_share() {
     let experiments = 250;
     let covered = share(experiments, 300, |draw| {
         let blocks: Vec<Block<f64, 1>> = (0..12)
@@ -83,7 +96,8 @@ fn the_bootstrap_covers_nearly_as_much() {
             })
             .collect();
         let found = hierarchical_bootstrap(&blocks, 199, 1, |sample| {
-            let of_blocks: Vec<f64> = (0..12).map(|b| sample.seconds(b, 0).iter().copied().sum::<f64>() / 5.0).collect();
+            let of_blocks: Vec<f64> =
+                (0..12).map(|b| sample.seconds(b, 0).iter().copied().sum::<f64>() / 5.0).collect();
             mean(&of_blocks).unwrap_or(f64::NAN)
         });
         let interval = found.unwrap().percentile(0.95);

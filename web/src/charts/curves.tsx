@@ -1,7 +1,20 @@
+/** Latency by quantile as lines. Start with `Curves`. */
 import { line } from "d3-shape";
-import { confidence, short, tick, withUnit } from "../format";
+import { confidence, withUnit } from "../format";
 import { Mark, useLook } from "../identity";
 import type { Curve } from "../page";
+import { useTicks } from "../ticks";
+import {
+  Columns,
+  ContenderLine,
+  EndLabel,
+  faintness,
+  LineBox,
+  PlaceLine,
+  pct,
+  Rows,
+  WIDTH,
+} from "./plane";
 import { Readout, spoken, useProbe, type Values } from "./probe";
 import {
   ending,
@@ -12,15 +25,13 @@ import {
   seen,
   spread,
 } from "./scales";
-import { DrawnUp, useStretch, Zoom } from "./stretch";
+import { DrawnUp, useStretch, type View, Zoom } from "./stretch";
 
 const HEIGHT = 340;
-const WIDTH = 1000; // of the stretched box that holds the lines
 const MOST_LABELS = 12;
-const pct = (x: number) => `${x.toFixed(3)}%`;
 
 const nines = (q: number) => -Math.log10(1 - q);
-/** Quantiles that are the same to the eye. */
+/** Quantiles closer than this look the same. */
 const NEAR = 0.02;
 
 interface Props {
@@ -32,22 +43,22 @@ interface Props {
   axis: string;
 }
 
-/** Latency by quantile, one line a contender, named at its end. */
-export function Curves({ curves, from, strong, name, axis }: Props) {
-  const look = useLook();
+/** Everything that the chart draws: lines within the visible part, axes, and the chosen place. */
+function useCurves({ curves, from }: Props) {
   const drawn = curves
     .map((c) => ({ ...c, points: c.points.filter(([q, ms]) => q >= from && q < 1 && ms > 0) }))
     .filter((c) => c.points.length > 0);
+  const axisTicks = useTicks();
   const whole = quantileScale(
     drawn.reduce((top, c) => Math.max(top, c.points.at(-1)![0]), 0),
+    axisTicks,
     from,
   );
   const view = useStretch(whole, `from ${from}`);
   const { x } = view;
-  const ticks = view.zoomed ? quantileTicks(...view.ends) : whole.ticks;
   const stops = places(drawn);
   const probe = useProbe(view, stops);
-  const values = probe.at === null ? null : said(drawn, stops[probe.at]!);
+  const place = probe.at === null ? null : stops[probe.at]!;
   const lines = drawn
     .map((c) => ({ ...c, points: seen(c.points, ([q]) => x(q)) }))
     .filter((c) => c.points.length > 0);
@@ -55,117 +66,89 @@ export function Curves({ curves, from, strong, name, axis }: Props) {
     lines.flatMap((c) => c.points.map(([, ms]) => ms)),
     HEIGHT,
   );
+  const ends = lines.map((c) => ending(c.points.map(([q, ms]) => [x(q), y(ms)] as const)));
+  return {
+    view,
+    ticks: view.zoomed ? quantileTicks(...view.ends, axisTicks) : whole.ticks,
+    lines,
+    y,
+    levels,
+    ends,
+    labels: labelsOf(ends),
+    props: probe.props,
+    place,
+    values: place === null ? null : valuesAt(drawn, place),
+  };
+}
+
+/** The heights of the names at the ends of lines; none if there are too many lines. */
+const labelsOf = (ends: readonly (readonly [number, number])[]): number[] =>
+  ends.length > MOST_LABELS
+    ? []
+    : spread(
+        ends.map(([, height]) => height),
+        17,
+        HEIGHT,
+      );
+
+/** Latency by quantile, with one line for each contender, named at its end. */
+export function Curves(props: Props) {
+  const { strong, name } = props;
+  const {
+    view,
+    ticks,
+    lines,
+    y,
+    levels,
+    ends,
+    labels,
+    props: keys,
+    place,
+    values,
+  } = useCurves(props);
+  const { x } = view;
   const path = line<[number, number]>()
     .x(([q]) => (x(q) / 100) * WIDTH)
     .y(([, ms]) => y(ms));
-  const ends = lines.map((c) => ending(c.points.map(([q, ms]) => [x(q), y(ms)] as const)));
-  const labels =
-    lines.length <= MOST_LABELS
-      ? spread(
-          ends.map(([, height]) => height),
-          17,
-          HEIGHT,
-        )
-      : [];
-  const faint = (c: Curve) => (strong !== null && strong !== c.contender ? "faint" : "");
-
   return (
     <>
       <div
         class={labels.length ? "plot labelled" : "plot"}
         aria-label={name}
         aria-valuetext={spoken(values)}
-        {...probe.props}
+        {...keys}
       >
         <svg width="100%" height={HEIGHT} overflow="visible" role="img" aria-label={name}>
-          {levels.map((ms) => (
-            <g key={ms}>
-              <line class="grid" x1="0" x2="100%" y1={y(ms)} y2={y(ms)} />
-              <text class="tick end" x="-8" y={y(ms)} dy=".35em">
-                {tick(ms)}
-              </text>
-            </g>
-          ))}
+          <Rows ticks={levels} y={y} />
           <text class="axis" x="-44" y="-12">
-            {axis}
+            {props.axis}
           </text>
-          {ticks.map((q) => (
-            <g key={q}>
-              <line class="grid" x1={pct(x(q))} x2={pct(x(q))} y1="0" y2={HEIGHT} />
-              <text class="tick middle" x={pct(x(q))} y={HEIGHT + 18}>
-                {quantileName(q)}
-              </text>
+          <Columns
+            ticks={ticks}
+            x={x}
+            height={HEIGHT}
+            text={quantileName}
+            name="of requests took at most this long"
+          />
+          <LineBox height={HEIGHT} zoomed={view.zoomed}>
+            {lines.map((c) => (
+              <ContenderLine
+                key={c.contender}
+                name={c.contender}
+                d={path(c.points) ?? ""}
+                faint={faintness(strong, c.contender)}
+              />
+            ))}
+          </LineBox>
+          {place !== null && <PlaceLine x={x(place)} height={HEIGHT} />}
+          {lines.map((c, i) => (
+            <g key={c.contender} class={faintness(strong, c.contender)}>
+              <Markers of={c} ticks={ticks} view={view} y={y} />
+              {labels.length > 0 && (
+                <EndLabel name={c.contender} end={ends[i]!} label={labels[i]!} />
+              )}
             </g>
           ))}
-          <text class="axis middle" x="50%" y={HEIGHT + 38}>
-            of requests took at most this long
-          </text>
-          <svg
-            width="100%"
-            height={HEIGHT}
-            viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-            preserveAspectRatio="none"
-            overflow={view.zoomed ? "hidden" : "visible"}
-          >
-            {lines.map((c) => {
-              const { colour, dash, baseline } = look(c.contender);
-              return (
-                <path
-                  key={c.contender}
-                  class={`curve ${faint(c)}`}
-                  d={path(c.points) ?? ""}
-                  stroke={colour}
-                  stroke-width={baseline ? 2.6 : 1.9}
-                  stroke-dasharray={dash}
-                />
-              );
-            })}
-          </svg>
-          {probe.at !== null && (
-            <line
-              class="probe"
-              x1={pct(x(stops[probe.at]!))}
-              x2={pct(x(stops[probe.at]!))}
-              y1="0"
-              y2={HEIGHT}
-            />
-          )}
-          {lines.map((c, i) => {
-            const [right, height] = ends[i]!;
-            return (
-              <g key={c.contender} class={faint(c)}>
-                {markers(
-                  c.points.filter(([q]) => view.shows(q)),
-                  ticks,
-                ).map(([q, ms]) => (
-                  <Mark key={q} look={look(c.contender)} x={pct(x(q))} y={y(ms)} size={0.8} />
-                ))}
-                {labels.length > 0 && (
-                  <g class="direct">
-                    <line
-                      x1={pct(right)}
-                      y1={height}
-                      x2="100%"
-                      y2={height}
-                      stroke={look(c.contender).colour}
-                    />
-                    <svg x="100%" overflow="visible">
-                      <line
-                        x1="0"
-                        y1={height}
-                        x2="10"
-                        y2={labels[i]}
-                        stroke={look(c.contender).colour}
-                      />
-                      <text x="14" y={labels[i]} dy=".35em">
-                        {short(c.contender)}
-                      </text>
-                    </svg>
-                  </g>
-                )}
-              </g>
-            );
-          })}
           <DrawnUp view={view} height={HEIGHT} />
         </svg>
       </div>
@@ -189,8 +172,8 @@ function places(curves: Curve[]): number[] {
   return stops;
 }
 
-/** What each curve records there, slowest first. */
-function said(curves: Curve[], q: number): Values {
+/** The recorded value of each curve at a place, slowest first. */
+function valuesAt(curves: Curve[], q: number): Values {
   const at = (c: Curve) => c.points.find(([p]) => Math.abs(nines(p) - nines(q)) <= NEAR)?.[1];
   const found = curves.flatMap((c) => {
     const ms = at(c);
@@ -204,7 +187,7 @@ function said(curves: Curve[], q: number): Values {
   };
 }
 
-/** The recorded points nearest to the ticks: the marks that tell lines apart without colour. */
+/** The recorded points nearest to the ticks, whose marks distinguish lines without colour. */
 function markers(points: Curve["points"], ticks: number[]): Curve["points"] {
   if (points.length === 0) return [];
   const near = ticks.flatMap((tick) => {
@@ -214,4 +197,27 @@ function markers(points: Curve["points"], ticks: number[]): Curve["points"] {
     return Math.abs(nines(best[0]) - nines(tick)) < 0.1 ? [best] : [];
   });
   return [...new Set(near)];
+}
+
+/** The marks of a line. */
+function Markers({
+  of,
+  ticks,
+  view,
+  y,
+}: {
+  of: Curve;
+  ticks: number[];
+  view: View;
+  y: (ms: number) => number;
+}) {
+  const look = useLook()(of.contender);
+  const visible = of.points.filter(([q]) => view.shows(q));
+  return (
+    <>
+      {markers(visible, ticks).map(([q, ms]) => (
+        <Mark key={q} look={look} x={pct(view.x(q))} y={y(ms)} size={0.8} />
+      ))}
+    </>
+  );
 }

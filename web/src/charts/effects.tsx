@@ -1,3 +1,4 @@
+/** The effects of factors on several metrics, as intervals. */
 import { scaleLinear } from "d3-scale";
 import { confidence, interval, tick, unbroken, withUnit } from "../format";
 import type { Effects } from "../page";
@@ -6,7 +7,7 @@ const HEIGHT = 26;
 const MIDDLE = HEIGHT / 2;
 const pct = (x: number) => `${x.toFixed(3)}%`;
 
-/** Shares of the mean on a linear axis that has zero in it, so many times nearer to it. */
+/** Shares of the mean on a linear axis that contains zero; `times` zooms in. */
 function shareScale(of: Effects, times: number) {
   const ends = of.effects.flatMap((e) => [e.share_low, e.share_high]).filter(Number.isFinite);
   const low = ends.reduce((a, b) => Math.min(a, b), 0);
@@ -19,10 +20,7 @@ function shareScale(of: Effects, times: number) {
   return { x, ticks: x.ticks(4), ends: x.domain() as [number, number] };
 }
 
-/**
- * What each factor adds to one metric, as shares of its mean: a row each in a column that rows of
- * other metrics share.
- */
+/** The effect of each factor on each metric, as shares of its mean: one row for each factor. */
 export function EffectsChart({ all, times }: { all: Effects[]; times: number }) {
   const names = [...new Set(all.flatMap((of) => of.effects.map((e) => e.name)))];
   const scales = all.map((of) => shareScale(of, times));
@@ -78,7 +76,7 @@ function Row({
         );
         const { x, ticks, ends } = scales[i]!;
         const tone = !effect || (effect.low <= 0 && effect.high >= 0) ? "open" : "even";
-        const said = effect
+        const label = effect
           ? `${name}, ${of.label}: ${interval(effect.value, effect.low, effect.high)} ${of.unit}`
           : `${name}, ${of.label}: nothing beyond chance`;
         return (
@@ -88,9 +86,9 @@ function Row({
             width="100%"
             height={HEIGHT}
             role="img"
-            aria-label={said}
+            aria-label={label}
           >
-            <title>{effect ? unbroken(effect.phrase) : said}</title>
+            <title>{effect ? unbroken(effect.phrase) : label}</title>
             {ticks.map((t) => (
               <line key={t} class="grid" x1={pct(x(t))} x2={pct(x(t))} y1="0" y2={HEIGHT} />
             ))}

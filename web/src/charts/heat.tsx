@@ -1,3 +1,4 @@
+/** Values by second and trial as colours. Start with `Heat`. */
 import type { TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import { useState } from "preact/hooks";
 import { sig, withUnit } from "../format";
@@ -14,17 +15,14 @@ export interface HeatRow {
 }
 
 const STEPS = 7;
-const USABLE = 1e300; // what a ratio of two of them can still be told of
+const USABLE = 1e300; // beyond it, a ratio of two values may overflow
 const MOST_HEIGHT = 120; // pixels of one contender's rows together
 const MOST_ROW = 14;
 
 const coloured = (v: number | null | undefined): v is number =>
   v != null && v > 1 / USABLE && v < USABLE;
 
-/**
- * Limits of the steps, even on a log scale: `STEPS` + 1 of them; null where there is nothing to
- * colour.
- */
+/** The `STEPS` + 1 limits of the steps, even on a log scale; null if there is nothing to colour. */
 export function steps(values: readonly (number | null)[]): number[] | null {
   const shown = values.filter(coloured);
   if (shown.length === 0) return null;
@@ -44,7 +42,7 @@ export function stepOf(value: number, limits: readonly number[]): number {
   return Math.min(STEPS - 1, Math.max(0, place));
 }
 
-/** The columns whose seconds lie in a stretch of time; all where none does. */
+/** The columns whose seconds are in a stretch of time; all if none is. */
 export function columns(
   t_s: readonly number[],
   stretch: Stretch | null,
@@ -63,12 +61,9 @@ interface HeatProps {
   zoom: (by: number | null) => void;
 }
 
-/**
- * A value for each trial and second by its colour: what drifts, and which second stands out, in one
- * look.
- */
+/** A value for each trial and second as a colour, which shows drift and outliers. */
 export function Heat({ rows, name, unit, stretch, zoom }: HeatProps) {
-  const [said, say] = useState("");
+  const [readout, say] = useState("");
   const limits = steps(rows.flatMap((r) => r.values));
   if (limits === null) return <p class="empty">Nothing was recorded by the second.</p>;
   const names = [...new Set(rows.map((r) => r.contender))];
@@ -83,7 +78,7 @@ export function Heat({ rows, name, unit, stretch, zoom }: HeatProps) {
         <b>
           {name}, {unit}
         </b>{" "}
-        <span class="readout">{said}</span>
+        <span class="readout">{readout}</span>
       </figcaption>
       {names.map((contender) => (
         <Strip
@@ -124,42 +119,68 @@ interface StripProps {
   name: string;
 }
 
-function Strip({
-  contender,
+/** The tiles of valid or of excluded trials, one path for each step. */
+function Tiles({
   rows,
+  valid,
   shown: { first, count },
   limits,
-  say,
-  zoom,
-  unit,
-  name,
-}: StripProps) {
-  /** the row and the second that the keys have come to */
-  const [place, setPlace] = useState<[row: number, second: number] | null>(null);
-  const high = Math.min(MOST_ROW, MOST_HEIGHT / Math.max(1, rows.length));
-  const height = high * rows.length;
-  const drawn = (valid: boolean) => {
-    const paths = Array.from({ length: STEPS }, () => "");
-    rows.forEach((row, r) => {
-      if (row.valid !== valid) return;
-      row.values.forEach((value, s) => {
-        if (s >= first && s < first + count && coloured(value))
-          paths[stepOf(value, limits)] += `M${s},${r}h1v1h-1z`;
-      });
+}: Pick<StripProps, "rows" | "shown" | "limits"> & { valid: boolean }) {
+  const paths = Array.from({ length: STEPS }, () => "");
+  rows.forEach((row, r) => {
+    if (row.valid !== valid) return;
+    row.values.forEach((value, s) => {
+      if (s >= first && s < first + count && coloured(value))
+        paths[stepOf(value, limits)] += `M${s},${r}h1v1h-1z`;
     });
-    return paths.map((d, i) => d !== "" && <path key={i} class={`h${i}`} d={d} />);
+  });
+  return <>{paths.map((d, i) => d !== "" && <path key={i} class={`h${i}`} d={d} />)}</>;
+}
+
+type Place = [row: number, second: number];
+
+/** The place to which a key leads; null if it is not a key of the chart. */
+function nextPlace(
+  key: string,
+  place: Place | null,
+  rows: number,
+  { first, count }: StripProps["shown"],
+): Place | null {
+  const steps: Record<string, Place> = {
+    ArrowRight: [0, 1],
+    ArrowLeft: [0, -1],
+    ArrowDown: [1, 0],
+    ArrowUp: [-1, 0],
+    Home: [0, -count],
+    End: [0, count],
   };
-  const told = (r: number, s: number): string => {
-    const row = rows[r];
-    const [t, value] = [row?.t_s[s] ?? null, row?.values[s] ?? null];
-    return row && t !== null
-      ? `${row.label}, ${sig(t)} s: ${value === null ? "too few samples" : withUnit(value, unit)}`
-      : "";
-  };
+  const step = steps[key];
+  if (!step) return null;
+  const [row, second] = place ?? [0, step[1] < 0 ? first + count : first - 1];
+  return [
+    Math.min(rows - 1, Math.max(0, row + step[0])),
+    Math.min(first + count - 1, Math.max(first, second + step[1])),
+  ];
+}
+
+/** The value of a trial in a second, in words; empty if there is none. */
+function valueText(row: HeatRow | undefined, s: number, unit: string): string {
+  const [t, value] = [row?.t_s[s] ?? null, row?.values[s] ?? null];
+  return row && t !== null
+    ? `${row.label}, ${sig(t)} s: ${value === null ? "too few samples" : withUnit(value, unit)}`
+    : "";
+}
+
+function Strip({ contender, rows, shown, limits, say, zoom, unit, name }: StripProps) {
+  /** the row and the second chosen by keys */
+  const [place, setPlace] = useState<Place | null>(null);
+  const { first, count } = shown;
+  const height = rows.length * Math.min(MOST_ROW, MOST_HEIGHT / Math.max(1, rows.length));
+  const textAt = (r: number, s: number) => valueText(rows[r], s, unit);
   const point = (e: TargetedPointerEvent<SVGSVGElement>) => {
     const box = e.currentTarget.getBoundingClientRect();
     say(
-      told(
+      textAt(
         Math.floor(((e.clientY - box.top) / box.height) * rows.length),
         first + Math.floor(((e.clientX - box.left) / box.width) * count),
       ),
@@ -171,26 +192,14 @@ function Strip({
   };
   const key = (e: TargetedKeyboardEvent<HTMLDivElement>) => {
     const by = stretchedBy(e);
-    const steps: Record<string, [rows: number, seconds: number]> = {
-      ArrowRight: [0, 1],
-      ArrowLeft: [0, -1],
-      ArrowDown: [1, 0],
-      ArrowUp: [-1, 0],
-      Home: [0, -count],
-      End: [0, count],
-    };
-    const step = steps[e.key];
     if (e.key === "Escape") return leave();
-    if (by === undefined && !step) return;
+    const next = by === undefined ? nextPlace(e.key, place, rows.length, shown) : null;
+    if (by === undefined && !next) return;
     e.preventDefault();
     if (by !== undefined) return zoom(by);
-    const [row, second] = place ?? [0, step![1] < 0 ? first + count : first - 1];
-    const next: [number, number] = [
-      Math.min(rows.length - 1, Math.max(0, row + step![0])),
-      Math.min(first + count - 1, Math.max(first, second + step![1])),
-    ];
+    if (!next) return;
     setPlace(next);
-    say(told(...next));
+    say(textAt(...next));
   };
   return (
     <div class="heat-row">
@@ -204,7 +213,7 @@ function Strip({
         aria-valuenow={
           place === null ? 0 : Math.min(Math.max(0, count - 1), Math.max(0, place[1] - first))
         }
-        aria-valuetext={(place && told(...place)) || "no second chosen"}
+        aria-valuetext={(place && textAt(...place)) || "no second chosen"}
         onKeyDown={key}
         onBlur={leave}
       >
@@ -214,13 +223,15 @@ function Strip({
           viewBox={`${first} 0 ${Math.max(1, count)} ${Math.max(1, rows.length)}`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`${name} of ${contender}, ${rows.length} trials over ${count} s; the values stand in the table`}
+          aria-label={`${name} of ${contender}, ${rows.length} trials over ${count} s; the values are in the table`}
           onPointerMove={point}
           onPointerLeave={() => say("")}
         >
           <rect class="nothing" x={first} width="100%" height="100%" />
-          {drawn(true)}
-          <g class="faint">{drawn(false)}</g>
+          <Tiles rows={rows} valid shown={shown} limits={limits} />
+          <g class="faint">
+            <Tiles rows={rows} valid={false} shown={shown} limits={limits} />
+          </g>
           {place &&
             ["halo", "cursor"].map((look) => (
               <rect key={look} class={look} x={place[1]} y={place[0]} width="1" height="1" />

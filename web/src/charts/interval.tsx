@@ -1,14 +1,17 @@
+/** A ratio with its interval, its outcome and its statistics. Start with `Interval`. */
 import type { ComponentChildren } from "preact";
 import { confidence, interval, probability, tick } from "../format";
-import type { Claim, Estimate as Judged, Range, Verdict } from "../page";
+import type { Claim, Estimate as Judged, Verdict } from "../page";
 import { band, type RatioScale } from "./scales";
 
-/** `itself` is the baseline against itself, which wins nothing. */
+type Range = [low: number, high: number];
+
+/** An outcome; `itself` is the baseline compared with itself. */
 export type Finding = Verdict["outcome"] | Claim["outcome"] | "itself";
 
 /**
- * Tone is the colour; the shape says the same without it. Each fits a circle of radius 6 around the
- * origin.
+ * The colour (tone) and the shape of each outcome; shapes differ without colour as well. Each fits
+ * a circle of radius 6 around the origin.
  */
 const FINDINGS: Record<Finding, { tone: "good" | "bad" | "even" | "open"; shape: string }> = {
   better: { tone: "good", shape: "M0,-6L6,5H-6z" },
@@ -25,7 +28,7 @@ function Glyph({ finding }: { finding: Finding }) {
   return <path class={`glyph ${tone}`} d={shape} />;
 }
 
-/** The outcome as mark and word. */
+/** An outcome as a mark and a word. */
 export function Outcome({ finding, word = finding }: { finding: Finding; word?: string }) {
   return (
     <span class={`outcome ${FINDINGS[finding].tone}`}>
@@ -48,11 +51,11 @@ export interface Estimate {
 }
 
 /** The narrower of the two intervals of a verdict. */
-export const other = (e: Judged<unknown>): Range | null =>
+export const other = (e: Judged): Range | null =>
   e.decided_by === "t" ? e.bootstrap : e.decided_by === "bootstrap" ? e.t : null;
 
-/** What decided, and what checks it: "97.5 % by t; sign flip p 0.0005". */
-export function Ground({ of }: { of: Judged<unknown> }) {
+/** The interval that decided, and its check: "97.5 % by t; sign flip p 0.0005". */
+export function Ground({ of }: { of: Judged & { outcome: Finding } }) {
   if (of.ratio_low === null) return null;
   const by = of.decided_by
     ? ` by ${of.decided_by}`
@@ -84,7 +87,7 @@ const GROUNDS = [
 ];
 
 /** The same for a table. */
-export const grounds = (e: Judged<unknown>): (string | null)[] => [
+export const grounds = (e: Judged): (string | null)[] => [
   e.decided_by,
   e.ratio_low === null ? null : confidence(e.confidence),
   e.t && interval(e.ratio, ...e.t),
@@ -146,7 +149,7 @@ export function Interval({ of, scale, label }: { of: Estimate; scale: RatioScale
   );
 }
 
-/** The axis that stands over and under a column of intervals. */
+/** The axis above a column of intervals. */
 export function RatioAxis({ scale }: { scale: RatioScale }) {
   return (
     <svg class="ratio-axis" width="100%" height="20" aria-hidden="true">
@@ -159,21 +162,21 @@ export function RatioAxis({ scale }: { scale: RatioScale }) {
   );
 }
 
-/** What the thin line under a bar means. */
-export function Beside() {
+/** Explains the thin line below a bar. */
+export function OtherInterval() {
   return (
     <span>
       <svg width="22" height="12" aria-hidden="true">
         <line class="whisker even" x1="1" x2="21" y1="4" y2="4" />
         <line class="other" x1="5" x2="18" y1="10" y2="10" />
       </svg>
-      what either of two intervals holds decides, t or hierarchical bootstrap; one that lies within
-      the other is drawn beneath
+      the union of two intervals decides (t and hierarchical bootstrap); if one contains the other,
+      the narrower one is drawn below
     </span>
   );
 }
 
-/** What the marks mean, and how to read the rest. */
+/** Explains marks, bars and band. */
 export function IntervalKey({
   findings,
   confidences,

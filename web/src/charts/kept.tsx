@@ -1,23 +1,20 @@
+/** How often each level was kept in the search for a capacity. */
 import { scaleLog } from "d3-scale";
 import { line } from "d3-shape";
 import { count, short, sig, tick } from "../format";
 import { Mark, useLook } from "../identity";
 import type { Capacity, CapacityLine } from "../page";
+import { Columns, ContenderLine, faintness, LineBox, PlaceLine, pct, Rows, WIDTH } from "./plane";
 import { Readout, spoken, useProbe, type Values } from "./probe";
-import { logTicks, seen, shownOf } from "./scales";
-import { type Axis, DrawnUp, useStretch, Zoom } from "./stretch";
+import { drawable, logTicks, seen, shownOf } from "./scales";
+import { type Axis, DrawnUp, useStretch, type View, Zoom } from "./stretch";
 
 const HEIGHT = 240;
 const ROW = 16; // of a contender's probes, above and below the curves
-const WIDTH = 1000; // of the stretched box that holds the lines
-const SHARES = [0, 0.25, 0.5, 0.75, 1];
-const REACH = 2.5; // the search's far levels are drawn no further from the capacities than this
+const PERCENT = [0, 25, 50, 75, 100];
+const REACH = 2.5; // the largest factor between a drawn level and the capacities
 
-/** What a logarithmic axis can hold. */
-const drawable = (v: number | null): v is number => v !== null && Number.isFinite(v) && v > 0;
-const pct = (x: number) => `${x.toFixed(3)}%`;
-
-/** A log axis around all capacities; levels of the search that lie far off are held at its ends. */
+/** A log axis around all capacities; levels far from them are drawn at its ends. */
 function levelAxis(lines: CapacityLine[]): Axis & { ticks: number[] } {
   const edges = lines.flatMap((l) => [l.value, l.low, l.high]).filter(drawable);
   const all = lines.flatMap((l) => l.probes.map(([, level]) => level)).filter(drawable);
@@ -37,23 +34,66 @@ function levelAxis(lines: CapacityLine[]): Axis & { ticks: number[] } {
   return { x, at: (place) => x.invert(place), ticks: logTicks(...domain) };
 }
 
-/**
- * How often each level was kept, one line a contender; its probes above where they were kept, below
- * where not.
- */
-export function Kept({ of, strong }: { of: Capacity; strong: string | null }) {
-  const look = useLook();
-  const lines = of.lines
+/** Lines and probes that can be drawn. */
+const drawableLines = (of: Capacity): CapacityLine[] =>
+  of.lines
     .map((l) => ({
       ...l,
       probes: l.probes.filter(([, level]) => drawable(level)),
       curve: l.curve.filter(([level, share]) => drawable(level) && share >= 0 && share <= 1),
     }))
     .filter((l) => l.probes.length > 0);
+
+/** The probes and the capacity of one contender, with its interval. */
+function Probes({
+  of,
+  view,
+  capacityAt,
+  probeAt,
+}: {
+  of: CapacityLine;
+  view: View;
+  capacityAt: number;
+  /** the height of a probe, which depends on whether it kept the service level */
+  probeAt: (kept: boolean) => number;
+}) {
+  const look = useLook()(of.contender);
+  const { x } = view;
+  const reach = drawable(of.low) && drawable(of.high) ? shownOf(x(of.low), x(of.high)) : null;
+  return (
+    <>
+      {of.probes.map(
+        ([, level, kept], i) =>
+          view.shows(level) && (
+            <Mark key={i} look={look} x={pct(x(level))} y={probeAt(kept)} size={0.6} />
+          ),
+      )}
+      {reach && (
+        <line
+          class="reach"
+          x1={pct(reach[0])}
+          x2={pct(reach[1])}
+          y1={capacityAt}
+          y2={capacityAt}
+          stroke={look.colour}
+        />
+      )}
+      {drawable(of.value) && view.shows(of.value) && (
+        <Mark look={look} x={pct(x(of.value))} y={capacityAt} size={1} />
+      )}
+    </>
+  );
+}
+
+/**
+ * How often each level was kept, with one line for each contender. Probes are drawn above the lines
+ * if they kept the service level, below if not.
+ */
+export function Kept({ of, strong }: { of: Capacity; strong: string | null }) {
+  const lines = drawableLines(of);
   const axis = levelAxis(lines);
   const view = useStretch(axis, of.cell);
   const { x } = view;
-  const ticks = view.zoomed ? logTicks(...view.ends) : axis.ticks;
   const levels = [...new Set(lines.flatMap((l) => l.probes.map(([, level]) => level)))].sort(
     (a, b) => a - b,
   );
@@ -65,98 +105,49 @@ export function Kept({ of, strong }: { of: Capacity; strong: string | null }) {
   const path = line<[number, number]>()
     .x(([level]) => (x(level) / 100) * WIDTH)
     .y(([, share]) => y(share));
-  const faint = (l: CapacityLine) => (strong !== null && strong !== l.contender ? "faint" : "");
   const bottom = HEIGHT + 2 * rows;
-  const said = `Share of probes that keep ${of.service_level} over ${of.unit}: ${of.cell}`;
-
+  const name = `Share of probes that keep ${of.service_level} over ${of.unit}: ${of.cell}`;
   return (
     <>
-      <div class="plot" aria-label={said} aria-valuetext={spoken(there)} {...probe.props}>
-        <svg width="100%" height={bottom} overflow="visible" role="img" aria-label={said}>
-          {SHARES.map((share) => (
-            <g key={share}>
-              <line class="grid" x1="0" x2="100%" y1={y(share)} y2={y(share)} />
-              <text class="tick end" x="-8" y={y(share)} dy=".35em">
-                {tick(share * 100)}
-              </text>
-            </g>
-          ))}
+      <div class="plot" aria-label={name} aria-valuetext={spoken(there)} {...probe.props}>
+        <svg width="100%" height={bottom} overflow="visible" role="img" aria-label={name}>
+          <Rows ticks={PERCENT} y={(percent) => y(percent / 100)} />
           <text class="axis" x="-44" y="-12">
             {short(`% of probes that keep ${of.service_level}`, 60)}
           </text>
-          {ticks.map((level) => (
-            <g key={level}>
-              <line class="grid" x1={pct(x(level))} x2={pct(x(level))} y1="0" y2={bottom} />
-              <text class="tick middle" x={pct(x(level))} y={bottom + 18}>
-                {tick(level)}
-              </text>
+          <Columns
+            ticks={view.zoomed ? logTicks(...view.ends) : axis.ticks}
+            x={x}
+            height={bottom}
+            name={of.unit}
+          />
+          <LineBox height={bottom} zoomed={view.zoomed}>
+            {lines.map((l) => (
+              <ContenderLine
+                key={l.contender}
+                name={l.contender}
+                d={path(seen(l.curve, ([level]) => x(level))) ?? ""}
+                faint={faintness(strong, l.contender)}
+              />
+            ))}
+          </LineBox>
+          {spot !== null && <PlaceLine x={x(spot)} height={bottom} />}
+          {lines.map((l, row) => (
+            <g key={l.contender} class={faintness(strong, l.contender)}>
+              <Probes
+                of={l}
+                view={view}
+                capacityAt={y(0.5)}
+                probeAt={(kept) => (row + 0.5) * ROW + (kept ? 0 : rows + HEIGHT)}
+              />
             </g>
           ))}
-          <text class="axis middle" x="50%" y={bottom + 38}>
-            {of.unit}
-          </text>
-          <svg
-            width="100%"
-            height={bottom}
-            viewBox={`0 0 ${WIDTH} ${bottom}`}
-            preserveAspectRatio="none"
-            overflow={view.zoomed ? "hidden" : "visible"}
-          >
-            {lines.map((l) => {
-              const { colour, dash, baseline } = look(l.contender);
-              return (
-                <path
-                  key={l.contender}
-                  class={`curve ${faint(l)}`}
-                  d={path(seen(l.curve, ([level]) => x(level))) ?? ""}
-                  stroke={colour}
-                  stroke-width={baseline ? 2.6 : 1.9}
-                  stroke-dasharray={dash}
-                />
-              );
-            })}
-          </svg>
-          {spot !== null && (
-            <line class="probe" x1={pct(x(spot))} x2={pct(x(spot))} y1="0" y2={bottom} />
-          )}
-          {lines.map((l, row) => {
-            const reach = drawable(l.low) && drawable(l.high) ? shownOf(x(l.low), x(l.high)) : null;
-            return (
-              <g key={l.contender} class={faint(l)}>
-                {l.probes.map(
-                  ([, level, kept], i) =>
-                    view.shows(level) && (
-                      <Mark
-                        key={i}
-                        look={look(l.contender)}
-                        x={pct(x(level))}
-                        y={kept ? (row + 0.5) * ROW : rows + HEIGHT + (row + 0.5) * ROW}
-                        size={0.6}
-                      />
-                    ),
-                )}
-                {reach && (
-                  <line
-                    class="reach"
-                    x1={pct(reach[0])}
-                    x2={pct(reach[1])}
-                    y1={y(0.5)}
-                    y2={y(0.5)}
-                    stroke={look(l.contender).colour}
-                  />
-                )}
-                {drawable(l.value) && view.shows(l.value) && (
-                  <Mark look={look(l.contender)} x={pct(x(l.value))} y={y(0.5)} size={1} />
-                )}
-              </g>
-            );
-          })}
           <DrawnUp view={view} height={bottom} />
         </svg>
       </div>
       <Readout values={there} />
       <Zoom
-        of={said}
+        of={name}
         zoomed={view.zoomed}
         zoom={view.zoom}
         shown={`${view.ends.map(sig).join(" to ")} ${of.unit}`}
@@ -165,7 +156,7 @@ export function Kept({ of, strong }: { of: Capacity; strong: string | null }) {
   );
 }
 
-/** Who was asked for that level, and how often it was kept. */
+/** The contenders that were probed at a level, and how often they kept it. */
 function probed(lines: CapacityLine[], level: number, unit: string): Values {
   const of = lines.flatMap((l) => {
     const here = l.probes.filter(([, at]) => at === level);

@@ -1,20 +1,27 @@
+/** A metric over the levels of a swept parameter as lines. Start with `Levels`. */
 import { scaleLinear, scaleLog } from "d3-scale";
 import { line } from "d3-shape";
 import { interval, short, sig, tick } from "../format";
 import { Mark, useLook } from "../identity";
 import type { Sweep, SweepLine, SweepPoint } from "../page";
+import {
+  Columns,
+  ContenderLine,
+  EndLabel,
+  faintness,
+  LineBox,
+  PlaceLine,
+  pct,
+  Rows,
+  WIDTH,
+} from "./plane";
 import { Readout, spoken, useProbe, type Values } from "./probe";
-import { ending, latencyScale, seen, spread } from "./scales";
-import { type Axis, DrawnUp, useStretch, Zoom } from "./stretch";
+import { drawable, ending, latencyScale, seen, spread } from "./scales";
+import { type Axis, DrawnUp, useStretch, type View, Zoom } from "./stretch";
 
 const HEIGHT = 320;
-const WIDTH = 1000; // of the stretched box that holds the lines
 const MOST_LABELS = 12;
 const APART = 4; // per cent of the width between two ticks
-const pct = (x: number) => `${x.toFixed(3)}%`;
-
-/** What a logarithmic axis can hold. */
-const drawable = (v: number | null): v is number => v !== null && Number.isFinite(v) && v > 0;
 
 /** Levels on a log axis. */
 function levelAxis(levels: readonly number[]): Axis {
@@ -26,7 +33,7 @@ function levelAxis(levels: readonly number[]): Axis {
   return { x, at: (place) => x.invert(place) };
 }
 
-/** Ticks at the levels themselves, as far as there is room. */
+/** Ticks at the levels, if there is room. */
 function levelTicks(levels: readonly number[], x: (level: number) => number): number[] {
   const ticks: number[] = [];
   for (const level of levels)
@@ -34,9 +41,7 @@ function levelTicks(levels: readonly number[], x: (level: number) => number): nu
   return ticks;
 }
 
-/**
- * Values on a log axis; on a linear one from zero where some are zero, as shares of failures are.
- */
+/** Values on a log axis, or on a linear one from zero if some are zero. */
 function valueScale(points: SweepPoint[]): { y: (value: number) => number; ticks: number[] } {
   const values = points
     .flatMap((p) => [p.value, p.low, p.high])
@@ -49,80 +54,99 @@ function valueScale(points: SweepPoint[]): { y: (value: number) => number; ticks
   return { y, ticks: y.ticks(4) };
 }
 
-/**
- * A metric over the levels of a parameter: one line a contender with its intervals, named at its
- * end.
- */
-export function Levels({ of, strong }: { of: Sweep; strong: string | null }) {
-  const look = useLook();
+/** Everything that the chart draws: lines within the visible part, axes, and the chosen place. */
+function useLevels(of: Sweep) {
   const lines = of.lines
     .map((l) => ({
       ...l,
       points: l.points.filter((p) => drawable(p.level) && Number.isFinite(p.value) && p.value >= 0),
     }))
     .filter((l) => l.points.length > 0);
-  const points = lines.flatMap((l) => l.points);
-  const levels = [...new Set(points.map((p) => p.level))].sort((a, b) => a - b);
+  const levels = [...new Set(lines.flatMap((l) => l.points.map((p) => p.level)))].sort(
+    (a, b) => a - b,
+  );
   const view = useStretch(levelAxis(levels), `${of.of} ${of.parameter}`);
   const { x } = view;
   const probe = useProbe(view, levels);
-  if (lines.length === 0) return <p class="empty">There is nothing to draw.</p>;
-  const ticks = levelTicks(levels.filter(view.shows), x);
-  const spot = probe.at === null ? null : x(levels[probe.at]!);
-  const said = probe.at === null ? null : there(of, lines, levels[probe.at]!);
+  const place = probe.at === null ? null : levels[probe.at]!;
   const drawn = lines
     .map((l) => ({ ...l, points: seen(l.points, (p) => x(p.level)) }))
     .filter((l) => l.points.length > 0);
   const { y, ticks: values } = valueScale(drawn.flatMap((l) => l.points));
+  const ends = drawn.map((l) => ending(l.points.map((p) => [x(p.level), y(p.value)] as const)));
+  const heights = ends.map(([, height]) => height);
+  return {
+    count: lines.length,
+    view,
+    props: probe.props,
+    place,
+    chosen: place === null ? null : there(of, lines, place),
+    ticks: levelTicks(levels.filter(view.shows), x),
+    drawn,
+    y,
+    values,
+    ends,
+    labels: drawn.length <= MOST_LABELS ? spread(heights, 17, HEIGHT) : [],
+  };
+}
+
+/** The points of a line that are visible, with their intervals. */
+function Points({ of, view, y }: { of: SweepLine; view: View; y: (value: number) => number }) {
+  const look = useLook()(of.contender);
+  const finite = (v: number | null): v is number => v !== null && Number.isFinite(v);
+  return (
+    <>
+      {of.points
+        .filter((p) => view.shows(p.level))
+        .map((p, k) => {
+          const x = pct(view.x(p.level));
+          return (
+            <g key={k}>
+              {finite(p.low) && finite(p.high) && (
+                <line
+                  class="reach"
+                  x1={x}
+                  x2={x}
+                  y1={y(p.low)}
+                  y2={y(p.high)}
+                  stroke={look.colour}
+                />
+              )}
+              <Mark look={look} x={x} y={y(p.value)} size={0.8} />
+            </g>
+          );
+        })}
+    </>
+  );
+}
+
+/**
+ * A metric over the levels of a parameter, with one line and its intervals for each contender. The
+ * name is at the end of its line.
+ */
+export function Levels({ of, strong }: { of: Sweep; strong: string | null }) {
+  const { count, view, props, place, chosen, ticks, drawn, y, values, ends, labels } =
+    useLevels(of);
+  if (count === 0) return <p class="empty">There is nothing to draw.</p>;
+  const { x } = view;
   const path = line<SweepPoint>()
     .x((p) => (x(p.level) / 100) * WIDTH)
     .y((p) => y(p.value));
-  const ends = drawn.map((l) => ending(l.points.map((p) => [x(p.level), y(p.value)] as const)));
-  const labels =
-    drawn.length <= MOST_LABELS
-      ? spread(
-          ends.map(([, height]) => height),
-          17,
-          HEIGHT,
-        )
-      : [];
-  const faint = (l: SweepLine) => (strong !== null && strong !== l.contender ? "faint" : "");
-  const reach = (p: SweepPoint) =>
-    p.low === null || p.high === null || !Number.isFinite(p.low) || !Number.isFinite(p.high)
-      ? null
-      : [y(p.low), y(p.high)];
-  const name = `${of.label} over ${of.parameter} in ${of.of}, ${lines.length} contenders`;
+  const name = `${of.label} over ${of.parameter} in ${of.of}, ${count} contenders`;
   return (
     <>
       <div
         class={labels.length ? "plot labelled" : "plot"}
         aria-label={name}
-        aria-valuetext={spoken(said)}
-        {...probe.props}
+        aria-valuetext={spoken(chosen)}
+        {...props}
       >
         <svg width="100%" height={HEIGHT} overflow="visible" role="img" aria-label={name}>
-          {values.map((v) => (
-            <g key={v}>
-              <line class="grid" x1="0" x2="100%" y1={y(v)} y2={y(v)} />
-              <text class="tick end" x="-8" y={y(v)} dy=".35em">
-                {tick(v)}
-              </text>
-            </g>
-          ))}
+          <Rows ticks={values} y={y} />
           <text class="axis" x="-44" y="-12">
             {short(of.unit ? `${of.label}, ${of.unit}` : of.label, 40)}
           </text>
-          {ticks.map((level) => (
-            <g key={level}>
-              <line class="grid" x1={pct(x(level))} x2={pct(x(level))} y1="0" y2={HEIGHT} />
-              <text class="tick middle" x={pct(x(level))} y={HEIGHT + 18}>
-                {tick(level)}
-              </text>
-            </g>
-          ))}
-          <text class="axis middle" x="50%" y={HEIGHT + 38}>
-            {short(of.parameter, 40)}
-          </text>
+          <Columns ticks={ticks} x={x} height={HEIGHT} name={short(of.parameter, 40)} />
           {of.crossings
             .filter((c) => drawable(c.level) && view.shows(c.level))
             .map((c, i) => (
@@ -130,84 +154,29 @@ export function Levels({ of, strong }: { of: Sweep; strong: string | null }) {
                 <line x1={pct(x(c.level))} x2={pct(x(c.level))} y1="0" y2={HEIGHT} />
               </g>
             ))}
-          <svg
-            width="100%"
-            height={HEIGHT}
-            viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-            preserveAspectRatio="none"
-            overflow={view.zoomed ? "hidden" : "visible"}
-          >
-            {drawn.map((l) => {
-              const { colour, dash, baseline } = look(l.contender);
-              return (
-                <path
-                  key={l.contender}
-                  class={`curve ${faint(l)}`}
-                  d={path(l.points) ?? ""}
-                  stroke={colour}
-                  stroke-width={baseline ? 2.6 : 1.9}
-                  stroke-dasharray={dash}
-                />
-              );
-            })}
-          </svg>
-          {spot !== null && <line class="probe" x1={pct(spot)} x2={pct(spot)} y1="0" y2={HEIGHT} />}
+          <LineBox height={HEIGHT} zoomed={view.zoomed}>
+            {drawn.map((l) => (
+              <ContenderLine
+                key={l.contender}
+                name={l.contender}
+                d={path(l.points) ?? ""}
+                faint={faintness(strong, l.contender)}
+              />
+            ))}
+          </LineBox>
+          {place !== null && <PlaceLine x={x(place)} height={HEIGHT} />}
           {drawn.map((l, i) => (
-            <g key={l.contender} class={faint(l)}>
-              {l.points
-                .filter((p) => view.shows(p.level))
-                .map((p, k) => {
-                  const span = reach(p);
-                  return (
-                    <g key={k}>
-                      {span && (
-                        <line
-                          class="reach"
-                          x1={pct(x(p.level))}
-                          x2={pct(x(p.level))}
-                          y1={span[0]}
-                          y2={span[1]}
-                          stroke={look(l.contender).colour}
-                        />
-                      )}
-                      <Mark
-                        look={look(l.contender)}
-                        x={pct(x(p.level))}
-                        y={y(p.value)}
-                        size={0.8}
-                      />
-                    </g>
-                  );
-                })}
+            <g key={l.contender} class={faintness(strong, l.contender)}>
+              <Points of={l} view={view} y={y} />
               {labels.length > 0 && (
-                <g class="direct">
-                  <line
-                    x1={pct(ends[i]![0])}
-                    y1={ends[i]![1]}
-                    x2="100%"
-                    y2={ends[i]![1]}
-                    stroke={look(l.contender).colour}
-                  />
-                  <svg x="100%" overflow="visible">
-                    <line
-                      x1="0"
-                      y1={ends[i]![1]}
-                      x2="10"
-                      y2={labels[i]}
-                      stroke={look(l.contender).colour}
-                    />
-                    <text x="14" y={labels[i]} dy=".35em">
-                      {short(l.contender)}
-                    </text>
-                  </svg>
-                </g>
+                <EndLabel name={l.contender} end={ends[i]!} label={labels[i]!} />
               )}
             </g>
           ))}
           <DrawnUp view={view} height={HEIGHT} />
         </svg>
       </div>
-      <Readout values={said} />
+      <Readout values={chosen} />
       <Zoom
         of={name}
         zoomed={view.zoomed}
@@ -218,7 +187,7 @@ export function Levels({ of, strong }: { of: Sweep; strong: string | null }) {
   );
 }
 
-/** What each line has at a level, most first. */
+/** The values of all lines at a level, highest first. */
 function there(of: Sweep, lines: SweepLine[], level: number): Values {
   const found = lines.flatMap((l) =>
     l.points.filter((p) => p.level === level).map((p) => ({ name: l.contender, point: p })),

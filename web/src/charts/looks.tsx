@@ -1,3 +1,4 @@
+/** A line of blocks with the interim analyses. */
 import { confidence } from "../format";
 import type { Stopping } from "../page";
 
@@ -7,13 +8,13 @@ const MOST_LABELS = 6;
 const MOST_TICKS = 120;
 const pct = (x: number) => `${x.toFixed(3)}%`;
 
-/** Blocks on a line: those that were run, and the looks with what each allowed. */
+/** A line of blocks: those that were run, and the interim analyses with their confidence. */
 export function LooksLine({ of }: { of: Stopping }) {
   const last = Math.max(1, of.planned, of.run, ...of.looks.map((l) => l.blocks));
   const x = (blocks: number) => 2 + (96 * Math.min(Math.max(0, blocks), last)) / last;
   const ticks = last <= MOST_TICKS ? Array.from({ length: last }, (_, i) => i + 1) : [];
   const sparse = of.looks.length > MOST_LABELS;
-  const said = of.looks
+  const label = of.looks
     .map(
       (l) => `after ${l.blocks} blocks at ${confidence(l.confidence)}${l.taken ? ", taken" : ""}`,
     )
@@ -25,7 +26,7 @@ export function LooksLine({ of }: { of: Stopping }) {
       height={HEIGHT}
       overflow="visible"
       role="img"
-      aria-label={`${of.run} of ${of.planned} blocks were run. Looks: ${said || "none"}.`}
+      aria-label={`${of.run} of ${of.planned} blocks were run. Interim analyses: ${label || "none"}.`}
     >
       <line class="planned" x1={pct(x(0))} x2={pct(x(last))} y1={LINE} y2={LINE} />
       <line class="run" x1={pct(x(0))} x2={pct(x(of.run))} y1={LINE} y2={LINE} />
@@ -45,7 +46,7 @@ export function LooksLine({ of }: { of: Stopping }) {
           {(!sparse || i === of.looks.length - 1 || look.taken !== of.looks[i + 1]?.taken) && (
             <g class={x(look.blocks) > 92 ? "end" : x(look.blocks) < 8 ? "" : "middle"}>
               <text class="tick" y="-14">
-                {look.confidence < 1 ? confidence(look.confidence) : "nothing yet"}
+                {look.confidence < 1 ? confidence(look.confidence) : "no verdict yet"}
               </text>
               <text class="tick" y="24">
                 {look.blocks}

@@ -12,7 +12,7 @@ export interface Plotted {
 
 const round = (x: number) => Number(x.toFixed(1));
 
-/** What a plot shows now, as elements of an SVG in the pixels of its canvas's box. */
+/** The visible part of a plot as elements of an SVG, in the pixels of its canvas's box. */
 export function plotted(
   plot: uPlot,
   lines: readonly Plotted[],

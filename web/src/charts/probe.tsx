@@ -1,3 +1,4 @@
+/** Values at a place of a chart, chosen by pointer or keys. Start with `useProbe`. */
 import type { HTMLAttributes, TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import { useState } from "preact/hooks";
 import { placeOf, stretchedBy, type View } from "./stretch";
@@ -5,8 +6,8 @@ import { placeOf, stretchedBy, type View } from "./stretch";
 const MOST_SHOWN = 12;
 
 /**
- * A place among `stops`, which are values of the axis in their order, chosen by pointer or keys;
- * the same keys and pointer stretch the axis.
+ * A place among `stops`, chosen by pointer or keys, which also zoom. `stops` are values of the axis
+ * in their order.
  */
 export function useProbe(
   view: View,
@@ -80,7 +81,7 @@ export interface Values {
   of: { name: string; text: string }[];
 }
 
-/** The same in words, for those who hear it. */
+/** The same in words, for screen readers. */
 export const spoken = (values: Values | null): string =>
   values === null
     ? "no place chosen"
@@ -91,13 +92,12 @@ export const spoken = (values: Values | null): string =>
           .join("; ") || "nothing"
       }`;
 
-/** What stands at the place. */
+/** The values at the place. */
 export function Readout({ values }: { values: Values | null }) {
   if (values === null)
     return (
       <p class="values hint">
-        Point at the chart, or use its arrow keys, to read values; draw up a stretch, or use + − 0,
-        to zoom.
+        Point at the chart, or use its arrow keys, to read values; drag, or use + − 0, to zoom.
       </p>
     );
   return (

@@ -1,42 +1,39 @@
+/**
+ * Axes of charts: the position of a value, and the ticks. Tables of ticks come with the data of the
+ * report (`Ticks`), so that exported charts have the same.
+ */
 import { scaleLinear, scaleLog } from "d3-scale";
+import type { Ticks } from "../page";
 
 /**
- * Horizontal positions are per cents of the width and vertical ones pixels, so that a chart fits
- * any width, on screen and paper, without being measured.
+ * Horizontal positions are per cents of the width and vertical ones pixels. A chart so fits any
+ * width, on screen and on paper.
  */
 export type Scale = (value: number) => number;
 
-const usable = (values: readonly (number | null)[]): number[] =>
-  values.filter((v): v is number => v !== null && Number.isFinite(v) && v > 0);
+/** Whether a logarithmic axis has a place for a value. */
+export const drawable = (v: number | null): v is number =>
+  v !== null && Number.isFinite(v) && v > 0;
 
 export interface RatioScale {
   x: Scale;
-  /** the largest ratio shown; the smallest is its inverse, so that 1 stands in the middle */
+  /** the largest ratio shown; the smallest is its inverse, so that 1 is in the middle */
   reach: number;
   ticks: number[];
 }
 
-const RATIO_TICKS: [reach: number, ticks: number[]][] = [
-  [100, [0.001, 0.01, 0.1, 1, 10, 100, 1000]],
-  [20, [0.05, 0.2, 1, 5, 20]],
-  [10, [0.1, 0.3, 1, 3, 10]],
-  [4, [0.25, 0.5, 1, 2, 4]],
-  [2, [0.5, 0.7, 1, 1.4, 2]],
-  [1.5, [0.7, 0.8, 1, 1.25, 1.5]],
-  [1.2, [0.8, 0.9, 1, 1.1, 1.25]],
-  [1.04, [0.9, 0.95, 1, 1.05, 1.1]],
-  [1.012, [0.98, 0.99, 1, 1.01, 1.02]],
-  [0, [0.996, 0.998, 1, 1.002, 1.004]],
-];
-
 /**
- * A log axis around 1 that holds all of `values`, up to a thousandfold, or nearer by that factor;
- * what lies beyond is held at the edge.
+ * A log axis around 1 that contains all of `values`, up to a thousandfold; `times` zooms in. Values
+ * beyond the axis are drawn at its ends.
  */
-export function ratioScale(values: readonly (number | null)[], times = 1): RatioScale {
-  const farthest = Math.max(0, ...usable(values).map((v) => Math.abs(Math.log(v))));
+export function ratioScale(
+  values: readonly (number | null)[],
+  { ratios }: Ticks,
+  times = 1,
+): RatioScale {
+  const farthest = Math.max(0, ...values.filter(drawable).map((v) => Math.abs(Math.log(v))));
   const reach = Math.min(1100, Math.max(1.3, Math.exp(farthest * 1.06))) ** (1 / times);
-  const ticks = RATIO_TICKS.find(([least]) => reach >= least)![1].filter(
+  const ticks = (ratios.find((of) => reach >= of.reach)?.ticks ?? [1]).filter(
     (t) => t <= reach && t >= 1 / reach,
   );
   const scale = scaleLog()
@@ -60,23 +57,17 @@ export interface QuantileScale {
   ticks: number[];
 }
 
-const QUANTILE_TICKS = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
-const BETWEEN = [
-  0.2, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9998, 0.9999, 0.99995,
-  0.99998, 0.99999, 0.999995, 0.999998, 0.999999,
-];
-
-/** Nines, or finer where a stretch is too short to hold two of them. */
-export function quantileTicks(from: number, to: number): number[] {
-  for (const all of [QUANTILE_TICKS, BETWEEN]) {
+/** Ticks of a stretch of quantiles: nines, or finer ones if it is too short for two of them. */
+export function quantileTicks(from: number, to: number, ticks: Ticks): number[] {
+  for (const all of [ticks.quantiles, ticks.fine_quantiles]) {
     const ticks = all.filter((q) => q >= from - 1e-9 && q <= to + 1e-9);
     if (ticks.length > 1) return ticks;
   }
   return scaleLinear().domain([from, to]).ticks(3);
 }
 
-/** From `lowest` on, for whoever looks at the tail alone. */
-export function quantileScale(highest: number, lowest = 0): QuantileScale {
+/** An axis of quantiles from `lowest` to `highest`; a high `lowest` shows only the tail. */
+export function quantileScale(highest: number, { quantiles }: Ticks, lowest = 0): QuantileScale {
   const top = Math.min(0.999999, Math.max(0.9, highest, 1 - (1 - lowest) / 10));
   const scale = scaleLog()
     .domain([1 / (1 - lowest), 1 / (1 - top)])
@@ -85,7 +76,7 @@ export function quantileScale(highest: number, lowest = 0): QuantileScale {
   return {
     x: (q) => scale(1 / (1 - Math.min(q, top))),
     at: (place) => 1 - 1 / scale.invert(place),
-    ticks: QUANTILE_TICKS.filter((q) => q >= lowest && q <= top + 1e-9),
+    ticks: quantiles.filter((q) => q >= lowest && q <= top + 1e-9),
   };
 }
 
@@ -99,7 +90,7 @@ export interface LatencyScale {
 
 /** Latencies in milliseconds on a log axis, downwards from `height` pixels. */
 export function latencyScale(values: readonly number[], height: number): LatencyScale {
-  const shown = usable(values);
+  const shown = values.filter(drawable);
   const low = shown.length ? shown.reduce((a, b) => Math.min(a, b)) : 1;
   const high = shown.length ? shown.reduce((a, b) => Math.max(a, b)) : 10;
   const domain: [number, number] =
@@ -109,8 +100,8 @@ export function latencyScale(values: readonly number[], height: number): Latency
 }
 
 /**
- * Round numbers between two limits: 1, 2, 5 a decade, or one a decade or fewer when there are many
- * decades.
+ * Round numbers between two limits: 1, 2 and 5 in each decade; over many decades one for each, or
+ * fewer.
  */
 export function logTicks(low: number, high: number): number[] {
   const decades = Math.log10(high / low);
@@ -126,8 +117,8 @@ export function logTicks(low: number, high: number): number[] {
 const ROUNDED = 1e-6; // of a per cent
 
 /**
- * Of points in the order of their places: those that a width of 0 to 100 shows, and the next on
- * either side, where lines lead to.
+ * The points that a width of 0 to 100 shows, and the next one on either side, to which lines lead.
+ * Points are in the order of their places.
  */
 export function seen<T>(points: readonly T[], place: (point: T) => number): T[] {
   const first = points.findIndex((p) => place(p) >= -ROUNDED);
@@ -135,10 +126,7 @@ export function seen<T>(points: readonly T[], place: (point: T) => number): T[] 
   return first < 0 || last < 0 ? [] : points.slice(Math.max(0, first - 1), last + 2);
 }
 
-/**
- * Where a line ends that leads through these places, in what is shown: at its last, or where it
- * runs off at the right.
- */
+/** The end of a line in the visible part: its last place, or where it leaves the right edge. */
 export function ending(
   places: readonly (readonly [x: number, y: number])[],
 ): readonly [x: number, y: number] {
@@ -147,14 +135,14 @@ export function ending(
   return [100, before[1] + ((last[1] - before[1]) * (100 - before[0])) / (last[0] - before[0])];
 }
 
-/** What of a span a width of 0 to 100 shows; null where it shows nothing of it. */
+/** The part of a span that a width of 0 to 100 shows; null if it shows none of it. */
 export function shownOf(from: number, to: number): [from: number, to: number] | null {
   return to < 0 || from > 100 || !(from <= to) ? null : [Math.max(0, from), Math.min(100, to)];
 }
 
 /**
- * Pushes labels apart so that none overlaps, each as near as may be to its own height; all within
- * [0, height].
+ * Pushes labels apart so that none overlaps. Each stays as near as possible to its height, and all
+ * stay within [0, height].
  */
 export function spread(wanted: readonly number[], gap: number, height: number): number[] {
   const order = wanted.map((y, i) => ({ y, i })).sort((a, b) => a.y - b.y);

@@ -1,3 +1,4 @@
+/** Zoom along an axis by keys, buttons or a drag. Start with `useStretch`. */
 import type { TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Scale } from "./scales";
@@ -6,10 +7,10 @@ import type { Scale } from "./scales";
 export type Stretch = readonly [from: number, to: number];
 
 const WHOLE: Stretch = [0, 100];
-const NEAREST = 0.001; // of the whole
-const SHORTEST = 1; // per cent of the width that was meant to be drawn up, not pressed
+const NEAREST = 0.001; // the smallest part of the whole axis
+const SHORTEST = 1; // per cent of the width from which a press counts as a drag
 
-/** Nearer (`by` below 1) or farther, around `at`; null where that is all of it. */
+/** Zooms in (`by` below 1) or out, around `at`; null if that shows all of it. */
 export function nearer(
   [from, to]: Stretch,
   [first, last]: Stretch,
@@ -32,14 +33,14 @@ const BY = new Map<string, number | null>([
 ]);
 
 /**
- * What a key asks for: null is all of it, undefined nothing. With Ctrl and its like it is the
- * browser's.
+ * The factor by which a key zooms: null shows all of it, undefined is no zoom. Keys with Ctrl and
+ * similar belong to the browser.
  */
 export const stretchedBy = (
   e: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">,
 ): number | null | undefined => (e.ctrlKey || e.metaKey || e.altKey ? undefined : BY.get(e.key));
 
-/** What the width of a chart is spread over. */
+/** The axis along the width of a chart. */
 export interface Axis {
   /** in per cents of the width */
   x: Scale;
@@ -53,9 +54,9 @@ export interface View extends Axis {
   /** the values at its ends */
   ends: Stretch;
   shows: (value: number) => boolean;
-  /** null for all of it; around a per cent of the width */
+  /** zooms around a per cent of the width; null shows all of it */
   zoom: (by: number | null, around?: number) => void;
-  /** what the pointer has drawn up so far, in per cents of the width */
+  /** the stretch dragged so far, in per cents of the width */
   drawn: Stretch | null;
   down: (e: TargetedPointerEvent<HTMLDivElement>) => void;
   move: (e: TargetedPointerEvent<HTMLDivElement>) => void;
@@ -63,7 +64,7 @@ export interface View extends Axis {
   cancel: () => void;
 }
 
-/** Where an event is, in per cents of the chart's plane; null beside it. */
+/** The place of an event in per cents of the chart's plane; null outside of it. */
 export function placeOf(e: TargetedPointerEvent<HTMLDivElement>): number | null {
   const plane = (
     e.currentTarget.querySelector(".plane") ?? e.currentTarget.querySelector("svg")
@@ -73,7 +74,7 @@ export function placeOf(e: TargetedPointerEvent<HTMLDivElement>): number | null 
 
 const within = (place: number): number => Math.min(100, Math.max(0, place));
 
-/** The places of a stretch of values on the whole axis; all of it where nothing would be left. */
+/** The places of a stretch of values on the whole axis; all of it if the stretch is empty. */
 function places(axis: Axis, of: Stretch | null): Stretch {
   if (of === null) return WHOLE;
   const [from, to] = [axis.x(of[0]), axis.x(of[1])];
@@ -81,8 +82,8 @@ function places(axis: Axis, of: Stretch | null): Stretch {
 }
 
 /**
- * Zoom along an axis, by keys, buttons or a stretch drawn up with the pointer. It stays while `key`
- * does: what the axis is of.
+ * Zoom along an axis by keys, buttons or a drag. It lasts as long as `key`, which names the subject
+ * of the axis.
  */
 export function useStretch(axis: Axis, key: string): View {
   const [kept, keep] = useState<{ key: string; of: Stretch } | null>(null);
@@ -110,7 +111,7 @@ export function useStretch(axis: Axis, key: string): View {
     drawn,
     down: (e) => {
       const place = placeOf(e);
-      // a finger that moves scrolls the page
+      // a moving finger scrolls the report
       if (
         e.pointerType === "touch" ||
         e.button !== 0 ||
@@ -136,7 +137,7 @@ export function useStretch(axis: Axis, key: string): View {
   };
 }
 
-/** What the pointer has drawn up so far. */
+/** The stretch dragged so far. */
 export function DrawnUp({ view: { drawn }, height }: { view: View; height: number }) {
   return (
     drawn && (
@@ -152,7 +153,7 @@ export function DrawnUp({ view: { drawn }, height }: { view: View; height: numbe
 }
 
 interface ZoomProps {
-  /** of what: said to those who do not see where it stands */
+  /** its subject, for screen readers */
   of: string;
   zoomed: boolean;
   zoom: (by: number | null) => void;
@@ -162,9 +163,7 @@ interface ZoomProps {
 
 const MOST_TIMES = 64;
 
-/**
- * Zoom of axes that keep their middle in sight, 1 or zero: what lies beyond is held at the edge.
- */
+/** Zoom of axes that keep their middle (1 or zero) in view; values beyond are drawn at the edge. */
 export function useNearer(): {
   times: number;
   props: Pick<ZoomProps, "zoomed" | "zoom" | "shown">;
@@ -177,17 +176,17 @@ export function useNearer(): {
     props: {
       zoomed: times > 1,
       zoom,
-      shown: `${times} times nearer; what lies beyond is held at the edge`,
+      shown: `${times}×; values beyond are drawn at the edge`,
     },
   };
 }
 
-/** Zoom without a drag and without knowing the keys. */
+/** Buttons for zoom. */
 export function Zoom({ of, zoomed, zoom, shown }: ZoomProps) {
   const buttons: [text: string, by: number | null, idle: boolean][] = [
     ["Zoom in", 0.5, false],
     ["Zoom out", 2, !zoomed],
-    ["All of it", null, !zoomed],
+    ["Show all", null, !zoomed],
   ];
   const key = (e: TargetedKeyboardEvent<HTMLDivElement>) => {
     const by = stretchedBy(e);
@@ -198,7 +197,7 @@ export function Zoom({ of, zoomed, zoom, shown }: ZoomProps) {
   return (
     <div class="zoom" role="group" aria-label={`Zoom: ${of}`} onKeyDown={key}>
       {buttons.map(([text, by, idle]) => (
-        // not disabled: that would take the focus from whoever has just pressed it
+        // not disabled, as a disabled button loses the focus after a press
         <button
           key={text}
           type="button"

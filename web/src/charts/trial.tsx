@@ -1,16 +1,16 @@
+/** One trial from the start of its process to its end. Start with `WholeTrial`. */
 import { scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
 import { duration, short, tick, withUnit } from "../format";
 import { useLook } from "../identity";
 import type { Measurement, Trial } from "../page";
+import { LineBox, pct, Rows, WIDTH } from "./plane";
 import { Readout, spoken, useProbe, type Values } from "./probe";
 import { latencyScale, seen, shownOf } from "./scales";
 import { DrawnUp, useStretch, Zoom } from "./stretch";
 
 const HEIGHT = 200;
-const BAND = 22; // of the phases above the curve
-const WIDTH = 1000; // of the stretched box that holds the lines
-const pct = (x: number) => `${x.toFixed(3)}%`;
+const BAND = 22; // height of the phases above the curve
 
 export type Measure = "rate_per_s" | "p50_ms" | "p99_ms" | "max_ms";
 
@@ -22,13 +22,13 @@ export interface Phase {
   to: number;
   t_s: number[];
   values: (number | null)[];
-  /** of a cell */
+  /** the measurement of a cell */
   measurement?: Measurement;
 }
 
 /**
- * What a trial went through. Older records do not say when a cell began: there each follows the one
- * before.
+ * The phases of a trial. Older records do not have the beginning of a cell; there each cell follows
+ * the one before.
  */
 export function phases(trial: Trial, measure: Measure): Phase[] {
   const finite = (v: number | null): v is number => v !== null && Number.isFinite(v) && v >= 0;
@@ -69,21 +69,15 @@ export function phases(trial: Trial, measure: Measure): Phase[] {
   return found.filter((p) => Number.isFinite(p.from) && Number.isFinite(p.to) && p.to < 1e9);
 }
 
-/**
- * One trial from the start of its process to its end: start-up, warm-up and each cell on one axis.
- */
-export function WholeTrial({
-  trial,
-  measure,
-  word,
-  unit,
-}: {
+interface WholeTrialProps {
   trial: Trial;
   measure: Measure;
   word: string;
   unit: string;
-}) {
-  const { colour } = useLook()(trial.contender);
+}
+
+/** Everything that the chart draws: phases, their lines, axes, and the chosen place. */
+function useWholeTrial({ trial, measure, unit }: WholeTrialProps) {
   const all = phases(trial, measure);
   const end = all.reduce((most, p) => Math.max(most, p.to), 0);
   const points = (p: Phase): [number, number][] =>
@@ -107,74 +101,89 @@ export function WholeTrial({
     view,
     stops.map((s) => s.t),
   );
-  if (end === 0) return <p class="empty">It never answered rightly: there is nothing to draw.</p>;
   const drawn = courses.map((p) => seen(p.points, ([t]) => x(t)));
   const { y, ticks } = latencyScale(
     drawn.flatMap((course) => course.map(([, v]) => v)),
     HEIGHT,
   );
-  const path = line<[number, number]>()
-    .x(([t]) => (x(t) / 100) * WIDTH)
-    .y(([, v]) => BAND + y(v));
-  const steady =
-    trial.steady_ms !== null &&
-    Number.isFinite(trial.steady_ms) &&
-    trial.steady_ms / 1000 <= end &&
-    view.shows(trial.steady_ms / 1000)
-      ? x(trial.steady_ms / 1000)
-      : null;
   const here = probe.at === null ? null : stops[probe.at]!;
   const values: Values | null = here && {
     at: `${duration(here.t * 1000)} after the start`,
     of: [{ name: here.phase, text: withUnit(here.v, unit) }],
   };
-  const times = scaleLinear().domain(view.ends).ticks(6);
+  const steady = (trial.steady_ms ?? Number.NaN) / 1000;
+  return {
+    all,
+    end,
+    view,
+    drawn,
+    y: (value: number) => BAND + y(value),
+    ticks,
+    props: probe.props,
+    here,
+    values,
+    steady: steady <= end && view.shows(steady) ? x(steady) : null,
+  };
+}
+
+/** The phases of a trial as bands, with their names if there is room. */
+function Phases({ all, x, height }: { all: Phase[]; x: (t: number) => number; height: number }) {
+  return (
+    <>
+      {all.map((p, i) => {
+        const here = shownOf(x(p.from), x(p.to));
+        if (here === null) return null;
+        const [from, to] = here;
+        return (
+          <g key={i} class={`phase ${p.kind}`}>
+            <rect x={pct(from)} width={pct(to - from)} y="0" height={height} />
+            {to - from > 8 && (
+              <svg x={pct((from + to) / 2)} overflow="visible">
+                <text class="middle" y="15">
+                  {short(p.name, Math.max(4, Math.floor((to - from) * 0.9)))}
+                </text>
+              </svg>
+            )}
+          </g>
+        );
+      })}
+    </>
+  );
+}
+
+/**
+ * One trial from the start of its process to its end: start-up, warm-up and each cell on one axis.
+ */
+export function WholeTrial(props: WholeTrialProps) {
+  const { trial, word } = props;
+  const { colour } = useLook()(trial.contender);
+  const { all, end, view, drawn, y, ticks, here, values, steady, ...chart } = useWholeTrial(props);
+  if (end === 0)
+    return <p class="empty">It never gave a correct response, so there is nothing to draw.</p>;
+  const { x } = view;
+  const path = line<[number, number]>()
+    .x(([t]) => (x(t) / 100) * WIDTH)
+    .y(([, v]) => y(v));
   const bottom = BAND + HEIGHT;
   const name = `${word} over the whole trial of ${trial.contender} in block ${trial.block}`;
   return (
     <>
-      <div class="plot" aria-label={name} aria-valuetext={spoken(values)} {...probe.props}>
+      <div class="plot" aria-label={name} aria-valuetext={spoken(values)} {...chart.props}>
         <svg width="100%" height={bottom} overflow="visible" role="img" aria-label={name}>
-          {all.map((p, i) => {
-            const here = shownOf(x(p.from), x(p.to));
-            if (here === null) return null;
-            const [from, to] = here;
-            return (
-              <g key={i} class={`phase ${p.kind}`}>
-                <rect x={pct(from)} width={pct(to - from)} y="0" height={bottom} />
-                {to - from > 8 && (
-                  <svg x={pct((from + to) / 2)} overflow="visible">
-                    <text class="middle" y="15">
-                      {short(p.name, Math.max(4, Math.floor((to - from) * 0.9)))}
-                    </text>
-                  </svg>
-                )}
-              </g>
-            );
-          })}
-          {ticks.map((v) => (
-            <g key={v}>
-              <line class="grid" x1="0" x2="100%" y1={BAND + y(v)} y2={BAND + y(v)} />
-              <text class="tick end" x="-8" y={BAND + y(v)} dy=".35em">
-                {tick(v)}
+          <Phases all={all} x={x} height={bottom} />
+          <Rows ticks={ticks} y={y} />
+          {scaleLinear()
+            .domain(view.ends)
+            .ticks(6)
+            .map((t) => (
+              <text key={t} class="tick middle" x={pct(x(t))} y={bottom + 18}>
+                {tick(t)}
               </text>
-            </g>
-          ))}
-          {times.map((t) => (
-            <text key={t} class="tick middle" x={pct(x(t))} y={bottom + 18}>
-              {tick(t)}
-            </text>
-          ))}
+            ))}
           <text class="axis middle" x="50%" y={bottom + 38}>
             s from the start of the process
           </text>
-          <svg
-            width="100%"
-            height={bottom}
-            viewBox={`0 0 ${WIDTH} ${bottom}`}
-            preserveAspectRatio="none"
-            overflow={view.zoomed ? "hidden" : "visible"}
-          >
+          <LineBox height={bottom} zoomed={view.zoomed}>
             {drawn.map((course, i) => (
               <path
                 key={i}
@@ -184,7 +193,7 @@ export function WholeTrial({
                 stroke-width="1.8"
               />
             ))}
-          </svg>
+          </LineBox>
           {steady !== null && (
             <line class="steady" x1={pct(steady)} x2={pct(steady)} y1="0" y2={bottom} />
           )}

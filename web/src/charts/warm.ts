@@ -1,22 +1,23 @@
+/** The end of warm-up on a time axis that trials share. */
 import type uPlot from "uplot";
 import { escaped } from "../svg";
 import type { Stretch } from "./stretch";
 
 /**
- * Where warm-up ended on a time axis that trials share: they differ, so it is a stretch, and a mark
- * a trial.
+ * The end of warm-up on a time axis that trials share. Trials differ, so it is a stretch with one
+ * mark for each trial.
  */
 export interface Warm {
   /** the first trial's warm-up and the last one's, in seconds */
   ended: Stretch;
-  /** when each was steady; who never was has none */
+  /** the steady state of each trial; a trial that never became steady has none */
   steady: { t: number; colour: string }[];
 }
 
-const TICK = 14; // pixels that a mark is high
-const LIGHT = 0.5; // of the shade, where only some were warming up
+const TICK = 14; // height of a mark in pixels
+const LIGHT = 0.5; // opacity of the shade while only some trials were warming up
 
-/** Of trials, each with its warm-up's end and its steady state; null where none was warmed up. */
+/** Combines the ends of warm-up and the steady states of trials; null without warm-up. */
 export function warmOf(
   trials: readonly { ended: number; steady: number | null; colour: string }[],
 ): Warm | null {
@@ -37,7 +38,7 @@ interface Box {
   height: number;
 }
 
-/** The shades from left to right, within a box, by a scale of its pixels. */
+/** The shades from left to right within a box; `scale` gives its pixels. */
 function shades(
   { ended }: Warm,
   { left, width }: Box,
@@ -56,7 +57,7 @@ const marks = ({ steady }: Warm, { left, width }: Box, px: (t: number) => number
     .map(({ t, colour }) => ({ x: px(t), colour }))
     .filter(({ x }) => x >= left && x <= left + width);
 
-/** Beneath the grid and the lines of a plot. */
+/** Draws the shades below the grid and the lines of a plot. */
 export function shade(plot: uPlot, warm: Warm, ink: (colour: string) => string) {
   const { ctx, bbox } = plot;
   ctx.save();
@@ -68,7 +69,7 @@ export function shade(plot: uPlot, warm: Warm, ink: (colour: string) => string) 
   ctx.restore();
 }
 
-/** Above the lines. */
+/** Draws the marks above the lines. */
 export function mark(plot: uPlot, warm: Warm, ink: (colour: string) => string) {
   const { ctx, bbox } = plot;
   ctx.save();
@@ -83,7 +84,7 @@ export function mark(plot: uPlot, warm: Warm, ink: (colour: string) => string) {
   ctx.restore();
 }
 
-/** Both as elements of an SVG: what lies beneath the lines, and what above. */
+/** Shades and marks as elements of an SVG: those below the lines, and those above. */
 export function drawnWarm(
   warm: Warm,
   box: Box,

@@ -1,10 +1,11 @@
+/** The warm-up of one start as a small chart. */
 import { scaleLog } from "d3-scale";
 import { line } from "d3-shape";
 
 const WIDTH = 120;
 const HEIGHT = 44;
 
-/** The range that the courses of one contender share: equal heights are equal values. */
+/** The range of all starts of a contender, so that equal heights are equal values. */
 export function common(values: readonly (number | null)[]): [low: number, high: number] | null {
   const shown = values.filter((v): v is number => v !== null && Number.isFinite(v) && v > 0);
   return shown.length === 0
@@ -16,14 +17,14 @@ interface Props {
   t_s: number[];
   values: (number | null)[];
   range: [number, number];
-  /** the longest of the contender's, so that equal widths are equal times */
+  /** the longest time of the contender, so that equal widths are equal times */
   until_s: number;
   steady_after_s: number | null;
   colour: string;
   label: string;
 }
 
-/** One start's course, small; what came before the steady state is shaded. */
+/** A small chart of one start, shaded before the steady state. */
 export function Course({
   t_s,
   values,

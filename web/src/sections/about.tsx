@@ -1,3 +1,4 @@
+/** The contenders, the design, the machine, and the commands that repeat the run. */
 import { Copy } from "../copy";
 import { bytes, count, startUp } from "../format";
 import { Name } from "../identity";
@@ -6,7 +7,7 @@ import { Facts, Section } from "../parts";
 
 export function ContendersSection({ contenders }: { contenders: Contender[] }) {
   return (
-    <Section id="contenders" title="Contenders">
+    <Section folded id="contenders" title="Contenders">
       {contenders.length === 0 && <p class="empty">The record names no contender.</p>}
       <div class="cards">
         {contenders.map((c) => (
@@ -44,7 +45,7 @@ function own(c: Contender): Fact[] {
 
 export function MethodSection({ page }: { page: Page }) {
   return (
-    <Section id="method" title="How it was measured">
+    <Section folded id="method" title="How it was measured">
       <div class="columns">
         <div>
           <h3>Design</h3>
@@ -65,7 +66,7 @@ export function MethodSection({ page }: { page: Page }) {
       )}
       {page.analysis && (
         <div class="analysis">
-          <h3>Analysis</h3>
+          <h3>Analysis of an earlier run</h3>
           {page.analysis.split(/\n\s*\n/).map((paragraph, i) => (
             <p key={i} dir="auto">
               {paragraph}

@@ -1,24 +1,26 @@
+/** The question, the answer, absolute values, and the intervals behind the answer. */
 import {
-  Beside,
   Ground,
   grounds,
   Interval,
   IntervalKey,
+  OtherInterval,
   Outcome,
   other,
   RatioAxis,
 } from "../charts/interval";
-import { band, ratioScale } from "../charts/scales";
+import { band, type RatioScale, ratioScale } from "../charts/scales";
 import { useNearer, Zoom } from "../charts/stretch";
-import { percent, probability, unbroken, webAddress } from "../format";
+import { percent, probability, webAddress } from "../format";
 import { Name } from "../identity";
-import type { Claim, Page, Source } from "../page";
-import { DataTable } from "../parts";
+import type { Claim, Page, Source, Verdict } from "../page";
+import { DataTable, prose, Scroll } from "../parts";
+import { useTicks } from "../ticks";
 
 const OUTCOMES = {
   answered: "Answered",
   undecided: "Undecided",
-  unsound: "Unsound: not fit to judge from",
+  unsound: "Unsound: no verdict is possible",
 } as const;
 
 export function AnswerSection({ page }: { page: Page }) {
@@ -30,20 +32,60 @@ export function AnswerSection({ page }: { page: Page }) {
       <div class={`answer ${answer.outcome}`}>
         <p class="status">{OUTCOMES[answer.outcome]}</p>
         <p class="sentence" dir="auto">
-          {unbroken(answer.sentence)}
+          {prose(answer.sentence)}
         </p>
         {answer.details.length > 0 && (
           <ul class="details">
             {answer.details.map((d, i) => (
               <li key={i} dir="auto">
-                {unbroken(d)}
+                {prose(d)}
               </li>
             ))}
           </ul>
         )}
       </div>
+      <Strip page={page} />
       {page.claims.length > 0 ? <Claims claims={page.claims} /> : <Spoken page={page} />}
     </section>
+  );
+}
+
+/** Absolute values of the contender and the baseline. */
+function Strip({ page }: { page: Page }) {
+  const rows = page.strip;
+  const baseline = page.contenders.find((c) => c.baseline);
+  if (rows.length === 0 || !page.answer.subject || !baseline) return null;
+  return (
+    <Scroll label="Absolute values">
+      <table class="absolute">
+        <thead>
+          <tr>
+            <th scope="col">Metric</th>
+            <th scope="col" class="number">
+              <Name name={page.answer.subject} />
+            </th>
+            <th scope="col" class="number">
+              <Name name={baseline.name} />
+            </th>
+            <th scope="col">Difference</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={`${row.label} ${row.cell}`}>
+              <th scope="row">
+                {row.label} <bdi class="small">{row.cell}</bdi>
+              </th>
+              <td class="number">{row.value}</td>
+              <td class="number">{row.baseline_value}</td>
+              <td title={row.reason}>
+                <Outcome finding={row.outcome} /> {prose(row.difference)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
   );
 }
 
@@ -51,7 +93,7 @@ function Cite({ source }: { source: Source }) {
   const address = webAddress(source.url);
   return (
     <p class="cite">
-      Asked by{" "}
+      Question from{" "}
       <cite>
         {address ? (
           <a href={address} rel="noopener noreferrer">
@@ -75,9 +117,10 @@ function Cite({ source }: { source: Source }) {
   );
 }
 
-/** The picture: every claim's interval on one axis. */
+/** The intervals of all claims on one axis. */
 function Claims({ claims }: { claims: Claim[] }) {
   const near = useNearer();
+  const ticks = useTicks();
   const ratios = claims.flatMap((c) =>
     c.cells.flatMap((e) => [
       e.ratio,
@@ -87,7 +130,7 @@ function Claims({ claims }: { claims: Claim[] }) {
       ...band(e.margin),
     ]),
   );
-  const scale = ratioScale(ratios, near.times);
+  const scale = ratioScale(ratios, ticks, near.times);
   const tested = claims.filter((c) => c.p !== null).length;
   return (
     <figure class="forest claims" aria-label="The claims, each with its ratio to the baseline">
@@ -97,40 +140,7 @@ function Claims({ claims }: { claims: Claim[] }) {
         <span />
       </div>
       {claims.map((claim, i) => (
-        <div class="group" key={i}>
-          <div class="claim">
-            <Outcome finding={claim.outcome} />
-            <p dir="auto">{claim.text}</p>
-            <p class="small">
-              <Name name={claim.contender} />: <span dir="auto">{claim.label}</span>, expected{" "}
-              <span dir="auto">{claim.expects}</span>
-            </p>
-            {claim.reason && (
-              <p class="small" dir="auto">
-                {claim.reason}
-              </p>
-            )}
-            <Tested claim={claim} of={tested} />
-          </div>
-          <div class="estimates">
-            {claim.cells.map((e, k) => (
-              <div class="estimate" key={k}>
-                <p class="caption">
-                  <bdi class="cell-name">{e.cell}</bdi>
-                  {claim.cells.length > 1 && <Outcome finding={e.outcome} />}
-                  <span dir="auto">{unbroken(e.phrase)}</span>
-                </p>
-                <Interval
-                  of={{ ...e, other: other(e) }}
-                  scale={scale}
-                  label={`${e.cell}: ${e.outcome}. ${e.phrase}`}
-                />
-                <Ground of={e} />
-              </div>
-            ))}
-            {claim.cells.length === 0 && <p class="empty">No cell measured it.</p>}
-          </div>
-        </div>
+        <ClaimGroup key={i} claim={claim} tested={tested} scale={scale} />
       ))}
       <Zoom of="claims" {...near.props} />
       <IntervalKey
@@ -139,59 +149,23 @@ function Claims({ claims }: { claims: Claim[] }) {
           c.cells.filter((e) => e.ratio_low !== null).map((e) => e.confidence),
         )}
       >
-        <Beside />
+        <OtherInterval />
       </IntervalKey>
-      <DataTable
-        title="claims"
-        columns={[
-          "Claim",
-          "Contender",
-          "Metric",
-          "Expects",
-          "Cell",
-          "Outcome",
-          "Ratio",
-          "Low",
-          "High",
-          ...grounds.columns,
-          "Margin",
-          "p",
-          "p, Holm",
-        ]}
-        texts={6}
-        rows={() =>
-          claims.flatMap((c) =>
-            c.cells.map((e) => [
-              c.text,
-              c.contender,
-              c.label,
-              c.expects,
-              e.cell,
-              e.outcome,
-              e.ratio,
-              e.ratio_low,
-              e.ratio_high,
-              ...grounds(e),
-              percent(e.margin),
-              probability(c.p),
-              probability(c.p_adjusted),
-            ]),
-          )
-        }
-      />
+      <ClaimsTable claims={claims} />
     </figure>
   );
 }
 
-/** Without claims: the verdicts that the sentence speaks of, on one axis. */
+/** Without claims: the verdicts behind the answer, on one axis. */
 function Spoken({ page }: { page: Page }) {
   const near = useNearer();
+  const ticks = useTicks();
   const { subject, metrics } = page.answer;
   const spoken = page.verdicts.filter(
     (v) => v.contender === subject && metrics.includes(v.metric) && v.ratio !== null,
   );
   if (spoken.length === 0)
-    return <p class="empty">This experiment states no claims; what was found stands below.</p>;
+    return <p class="empty">This experiment makes no claims; the results are below.</p>;
   const ratios = spoken.flatMap((v) => [
     v.ratio,
     v.ratio_low,
@@ -199,11 +173,11 @@ function Spoken({ page }: { page: Page }) {
     ...(other(v) ?? []),
     ...band(v.margin),
   ]);
-  const scale = ratioScale(ratios, near.times);
+  const scale = ratioScale(ratios, ticks, near.times);
   return (
     <figure
       class="forest spoken"
-      aria-label="What the answer rests on, each with its ratio to the baseline"
+      aria-label="The verdicts behind the answer, each with its ratio to the baseline"
     >
       <p class="small">
         <Name name={subject!} /> against <Name name={spoken[0]!.baseline} />
@@ -224,48 +198,23 @@ function Spoken({ page }: { page: Page }) {
             label={`${v.label} in ${v.cell}: ${v.outcome}. ${v.phrase}`}
           />
           <div class="phrase">
-            <Outcome finding={v.outcome} /> <span dir="auto">{unbroken(v.phrase)}</span>
+            <Outcome finding={v.outcome} /> <span dir="auto">{prose(v.phrase)}</span>
           </div>
         </div>
       ))}
-      <Zoom of="what the answer rests on" {...near.props} />
+      <Zoom of="the verdicts behind the answer" {...near.props} />
       <IntervalKey
         findings={["better", "worse", "equivalent", "undecided"]}
         confidences={spoken.map((v) => v.confidence)}
       >
-        <Beside />
+        <OtherInterval />
       </IntervalKey>
-      <DataTable
-        title="what the answer rests on"
-        columns={[
-          "Metric",
-          "Cell",
-          "Outcome",
-          "Ratio",
-          "Low",
-          "High",
-          ...grounds.columns,
-          "Margin",
-        ]}
-        texts={3}
-        rows={() =>
-          spoken.map((v) => [
-            v.label,
-            v.cell,
-            v.outcome,
-            v.ratio,
-            v.ratio_low,
-            v.ratio_high,
-            ...grounds(v),
-            percent(v.margin),
-          ])
-        }
-      />
+      <SpokenTable verdicts={spoken} />
     </figure>
   );
 }
 
-/** What many claims do to one of them. */
+/** The p-value of a claim, and its correction for the number of claims. */
 function Tested({ claim, of }: { claim: Claim; of: number }) {
   if (claim.p === null) return null;
   return (
@@ -275,5 +224,118 @@ function Tested({ claim, of }: { claim: Claim; of: number }) {
         of > 1 &&
         `; ${probability(claim.p_adjusted)} among ${of} claims (Holm)`}
     </p>
+  );
+}
+
+/** The cells of all claims as a table. */
+function ClaimsTable({ claims }: { claims: Claim[] }) {
+  return (
+    <DataTable
+      title="claims"
+      columns={[
+        "Claim",
+        "Contender",
+        "Metric",
+        "Expects",
+        "Cell",
+        "Outcome",
+        "Ratio",
+        "Low",
+        "High",
+        ...grounds.columns,
+        "Margin",
+        "p",
+        "p, Holm",
+      ]}
+      texts={6}
+      rows={() =>
+        claims.flatMap((c) =>
+          c.cells.map((e) => [
+            c.text,
+            c.contender,
+            c.label,
+            c.expects,
+            e.cell,
+            e.outcome,
+            e.ratio,
+            e.ratio_low,
+            e.ratio_high,
+            ...grounds(e),
+            percent(e.margin),
+            probability(c.p),
+            probability(c.p_adjusted),
+          ]),
+        )
+      }
+    />
+  );
+}
+
+/** The verdicts behind the answer as a table. */
+function SpokenTable({ verdicts }: { verdicts: Verdict[] }) {
+  return (
+    <DataTable
+      title="verdicts behind the answer"
+      columns={["Metric", "Cell", "Outcome", "Ratio", "Low", "High", ...grounds.columns, "Margin"]}
+      texts={3}
+      rows={() =>
+        verdicts.map((v) => [
+          v.label,
+          v.cell,
+          v.outcome,
+          v.ratio,
+          v.ratio_low,
+          v.ratio_high,
+          ...grounds(v),
+          percent(v.margin),
+        ])
+      }
+    />
+  );
+}
+
+/** A claim with the interval of each of its cells. */
+function ClaimGroup({ claim, tested, scale }: { claim: Claim; tested: number; scale: RatioScale }) {
+  return (
+    <div class="group">
+      <div class="claim">
+        <Outcome finding={claim.outcome} />
+        <p dir="auto">{claim.text}</p>
+        <details class="statistics">
+          <summary>
+            <Name name={claim.contender} />: <span dir="auto">{claim.label}</span>
+          </summary>
+          <p class="small">
+            Expected <span dir="auto">{claim.expects}</span>
+            {claim.reason && (
+              <>
+                ; <span dir="auto">{prose(claim.reason)}</span>
+              </>
+            )}
+          </p>
+          <Tested claim={claim} of={tested} />
+          {claim.cells.map((e, k) => (
+            <Ground key={k} of={e} />
+          ))}
+        </details>
+      </div>
+      <div class="estimates">
+        {claim.cells.map((e, k) => (
+          <div class="estimate" key={k}>
+            <p class="caption">
+              <bdi class="cell-name">{e.cell}</bdi>
+              {claim.cells.length > 1 && <Outcome finding={e.outcome} />}
+              <span dir="auto">{prose(e.phrase)}</span>
+            </p>
+            <Interval
+              of={{ ...e, other: other(e) }}
+              scale={scale}
+              label={`${e.cell}: ${e.outcome}. ${e.phrase}`}
+            />
+          </div>
+        ))}
+        {claim.cells.length === 0 && <p class="empty">No cell measures it.</p>}
+      </div>
+    </div>
   );
 }

@@ -1,15 +1,16 @@
+/** The tables of an article, contradictions in them, and our measurements of the same rows. */
 import type { ComponentChildren } from "preact";
-import { bytes, count, duration, NONE, sig, unbroken, withUnit } from "../format";
+import { bytes, count, duration, NONE, sig, withUnit } from "../format";
 import { Name } from "../identity";
 import type { Audit, AuditedTable, AuditFinding, Curve, Row } from "../page";
-import { CopyTable, Scroll, Section } from "../parts";
+import { CopyTable, prose, Scroll, Section } from "../parts";
 
 const WORDINGS: Record<AuditFinding["wording"], string> = {
   "contradicts-itself": "contradicts itself",
   "inconsistent-as-service-time": "inconsistent as a service time",
 };
 
-/** What the article printed, what of it cannot be, and what was measured here. */
+/** The article's tables, impossible figures in them, and our measurements. */
 export function AuditSection({
   audit,
   table,
@@ -26,6 +27,7 @@ export function AuditSection({
   };
   return (
     <Section
+      folded
       id="audit"
       title="The article's tables"
       lead={
@@ -37,11 +39,11 @@ export function AuditSection({
               (<bdi>{audit.source}</bdi>)
             </>
           )}
-          : {audit.flagged === 0 ? "none" : audit.flagged} of {audit.rows} rows flagged. A flag says
-          that figures do not fit each other, not how they came about; each printed figure stands
-          for all that its digits leave open.
+          : {audit.flagged === 0 ? "none" : audit.flagged} of {audit.rows} rows flagged. A flag
+          means that figures contradict each other; it does not say why. A printed figure stands for
+          every value that its digits allow.
           {audit.tables.some((t) => t.rows.some((row) => row.ours && here(row.ours))) &&
-            " What was measured here as a row was stands below it, over all trials that count."}
+            " Our measurement of the same row is below it, from all valid trials."}
         </>
       }
     >
@@ -56,7 +58,7 @@ export function AuditSection({
 type Ours = { contender: string; cell: string };
 type Measurement = { row: Row; curve: Curve | null };
 
-/** What was measured here of what a column of a printed table shows. */
+/** Our measurements by column of a printed table. */
 const HERE = new Map<string, (of: Measurement) => string>([
   ["samples", ({ row }) => count(row.samples)],
   ["throughput /s", ({ row }) => sig(row.throughput_per_s)],
@@ -66,11 +68,11 @@ const HERE = new Map<string, (of: Measurement) => string>([
     ({ row }) => withUnit((100 * failed(row)) / Math.max(1, row.samples + failed(row)), "%"),
   ],
   ["mean", ({ row }) => duration(row.average_ms)],
-  ["deviation", ({ row }) => duration(row.deviation_ms)],
+  ["standard deviation", ({ row }) => duration(row.standard_deviation_ms)],
   ["min", ({ row }) => duration(row.min_ms)],
   ["max", ({ row }) => duration(row.max_ms)],
   ["transfer /s", ({ row }) => bytes(row.received_kb_per_s * 1000)],
-  ["bytes an answer", ({ row }) => bytes(row.average_bytes)],
+  ["bytes per response", ({ row }) => bytes(row.average_bytes)],
   ["CPU", ({ row }) => withUnit(row.cpu_percent, "%")],
   ["OS threads", ({ row }) => sig(row.threads)],
   ["memory", ({ row }) => withUnit(row.memory_mb, "MB")],
@@ -101,7 +103,7 @@ function Printed({
   table: AuditedTable;
   here: (ours: Ours) => Measurement | null;
 }) {
-  const beside = table.rows.map((row) => (row.ours ? here(row.ours) : null));
+  const ours = table.rows.map((row) => (row.ours ? here(row.ours) : null));
   return (
     <div class="published">
       <h3>
@@ -114,7 +116,7 @@ function Printed({
         {table.flagged === 0
           ? "No row is flagged"
           : `${table.flagged} of ${table.rows.length} rows flagged`}
-        {table.repeated > 0 && `; ${table.repeated} more repeat what is said above`}.
+        {table.repeated > 0 && `; ${table.repeated} more repeat rows above`}.
       </p>
       <Figures
         label={`As printed: ${table.title}`}
@@ -122,46 +124,7 @@ function Printed({
         figures={table.columns.map((c) => <bdi>{c}</bdi>)}
       >
         {table.rows.map((row, r) => (
-          <tbody key={r} class={row.findings.length > 0 ? "flagged" : ""}>
-            <tr>
-              <th scope="row">
-                <bdi>{row.name}</bdi>
-              </th>
-              {row.figures.map((figure, i) => (
-                <td key={i} class="number">
-                  <bdi>{figure ?? NONE}</bdi>
-                </td>
-              ))}
-            </tr>
-            {beside[r] && (
-              <tr class="here">
-                <th scope="row">
-                  here: <Name name={beside[r].row.contender} />, <bdi>{beside[r].row.cell}</bdi>
-                </th>
-                {table.columns.map((column) => (
-                  <td key={column} class="number">
-                    {measured(column, beside[r]!)}
-                  </td>
-                ))}
-              </tr>
-            )}
-            {(row.findings.length > 0 || row.notes.length > 0) && (
-              <tr class="findings">
-                <td colSpan={table.columns.length + 1}>
-                  <div class="stay">
-                    {row.findings.map((f, i) => (
-                      <Finding key={i} finding={f} />
-                    ))}
-                    {row.notes.map((note, i) => (
-                      <p key={i} class="small" dir="auto">
-                        {unbroken(note)}
-                      </p>
-                    ))}
-                  </div>
-                </td>
-              </tr>
-            )}
-          </tbody>
+          <PrintedRow key={r} row={row} columns={table.columns} ours={ours[r] ?? null} />
         ))}
       </Figures>
       <CopyTable
@@ -172,14 +135,14 @@ function Printed({
             const findings = row.findings
               .map((f) => `${WORDINGS[f.wording] ?? String(f.wording)}: ${f.what}`)
               .join("; ");
-            const ours = beside[r];
+            const mine = ours[r];
             const printed = [row.name, ...table.columns.map((_, i) => row.figures[i]), findings];
-            return ours
+            return mine
               ? [
                   printed,
                   [
-                    `here: ${ours.row.contender}, ${ours.row.cell}`,
-                    ...table.columns.map((column) => measured(column, ours)),
+                    `here: ${mine.row.contender}, ${mine.row.cell}`,
+                    ...table.columns.map((column) => measured(column, mine)),
                     "",
                   ],
                 ]
@@ -191,7 +154,7 @@ function Printed({
   );
 }
 
-/** A table whose rows begin with these names and go on with these figures. */
+/** A table whose rows begin with names and continue with figures. */
 function Figures({
   label,
   names,
@@ -234,17 +197,16 @@ function Finding({ finding }: { finding: AuditFinding }) {
           {WORDINGS[finding.wording] ?? String(finding.wording)}
         </b>
         {finding.factor !== null && `, ${sig(finding.factor)}\u00a0times`}:{" "}
-        <span dir="auto">{unbroken(finding.what)}</span>
+        <span dir="auto">{prose(finding.what)}</span>
       </p>
       {finding.possible !== null && (
         <p class="small">
-          possible: <span dir="auto">{unbroken(finding.possible)}</span>
+          possible: <span dir="auto">{prose(finding.possible)}</span>
         </p>
       )}
       {finding.explanations.length > 0 && (
         <p class="small">
-          would be explained by:{" "}
-          <span dir="auto">{finding.explanations.map(unbroken).join("; or ")}</span>
+          possible explanations: <span dir="auto">{prose(finding.explanations.join("; or "))}</span>
         </p>
       )}
     </div>
@@ -254,7 +216,7 @@ function Finding({ finding }: { finding: AuditFinding }) {
 const COLUMNS: [heading: string, value: (row: Row) => number | null][] = [
   ["Throughput /s", (r) => r.throughput_per_s],
   ["Average ms", (r) => r.average_ms],
-  ["Deviation ms", (r) => r.deviation_ms],
+  ["Std. deviation ms", (r) => r.standard_deviation_ms],
   ["Min ms", (r) => r.min_ms],
   ["p99 ms", (r) => r.p99_ms],
   ["Max ms", (r) => r.max_ms],
@@ -268,7 +230,8 @@ function Measured({ table }: { table: Row[] }) {
     <div class="published">
       <h3>Measured here</h3>
       <p class="small">
-        The same quantities from this record; other machine, other versions, every answer checked.
+        The same quantities from this record. Machine and versions differ, and every response was
+        checked.
       </p>
       <Figures
         label="Measured here"
@@ -301,5 +264,59 @@ function Measured({ table }: { table: Row[] }) {
         }
       />
     </div>
+  );
+}
+
+/** A printed row, our measurement of it, and what its figures contradict. */
+function PrintedRow({
+  row,
+  columns,
+  ours,
+}: {
+  row: AuditedTable["rows"][number];
+  columns: string[];
+  ours: Measurement | null;
+}) {
+  return (
+    <tbody class={row.findings.length > 0 ? "flagged" : ""}>
+      <tr>
+        <th scope="row">
+          <bdi>{row.name}</bdi>
+        </th>
+        {row.figures.map((figure, i) => (
+          <td key={i} class="number">
+            <bdi>{figure ?? NONE}</bdi>
+          </td>
+        ))}
+      </tr>
+      {ours && (
+        <tr class="here">
+          <th scope="row">
+            here: <Name name={ours.row.contender} />, <bdi>{ours.row.cell}</bdi>
+          </th>
+          {columns.map((column) => (
+            <td key={column} class="number">
+              {measured(column, ours)}
+            </td>
+          ))}
+        </tr>
+      )}
+      {(row.findings.length > 0 || row.notes.length > 0) && (
+        <tr class="findings">
+          <td colSpan={columns.length + 1}>
+            <div class="stay">
+              {row.findings.map((f, i) => (
+                <Finding key={i} finding={f} />
+              ))}
+              {row.notes.map((note, i) => (
+                <p key={i} class="small" dir="auto">
+                  {prose(note)}
+                </p>
+              ))}
+            </div>
+          </td>
+        </tr>
+      )}
+    </tbody>
   );
 }

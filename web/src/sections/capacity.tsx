@@ -1,3 +1,4 @@
+/** The capacity of each contender, with every probe of the search. */
 import { useState } from "preact/hooks";
 import { Kept } from "../charts/kept";
 import { confidence, count, tick } from "../format";
@@ -6,7 +7,7 @@ import type { Capacity } from "../page";
 import { DataTable, Pick, Section } from "../parts";
 import { Legend, useHidden, useStrong } from "../shown";
 
-/** The most that each contender carries, with every probe. */
+/** The capacity of each contender, with every probe. */
 export function CapacitySection({ capacities }: { capacities: Capacity[] }) {
   const [chosen, setChosen] = useState<string | null>(null);
   const hidden = useHidden();
@@ -14,7 +15,7 @@ export function CapacitySection({ capacities }: { capacities: Capacity[] }) {
   const of = capacities.find((c) => c.cell === chosen) ?? capacities[0];
   if (!of) return null;
   const title = `Capacity of ${of.cell}`;
-  const carries = (name: string) => {
+  const capacityOf = (name: string) => {
     const value = of.lines.find((l) => l.contender === name)?.value ?? null;
     return value === null ? "unknown" : tick(value);
   };
@@ -22,7 +23,7 @@ export function CapacitySection({ capacities }: { capacities: Capacity[] }) {
     <Section
       id="capacity"
       title="Capacity"
-      lead={`How many ${of.unit} each carries with ${of.service_level}: where half of its probes keep that. Marks above the curves are probes that kept it, marks below are probes that did not; the bar is the interval over blocks at ${confidence(of.confidence)}.`}
+      lead={`The number of ${of.unit} at which half of the probes keep ${of.service_level}. Marks above the curves are probes that kept it, marks below are probes that did not. The bar is the interval over blocks at ${confidence(of.confidence)}.`}
     >
       <div class="picks">
         <Pick
@@ -33,7 +34,7 @@ export function CapacitySection({ capacities }: { capacities: Capacity[] }) {
         />
       </div>
       <figure aria-label={title}>
-        <Legend names={of.lines.map((l) => l.contender)} note={carries} />
+        <Legend names={of.lines.map((l) => l.contender)} note={capacityOf} />
         <Kept
           of={{ ...of, lines: of.lines.filter((l) => !hidden.has(l.contender)) }}
           strong={strong}
@@ -49,33 +50,7 @@ export function CapacitySection({ capacities }: { capacities: Capacity[] }) {
             )}
           </ul>
         )}
-        <DataTable
-          title={title}
-          columns={[
-            "Contender",
-            `Capacity, ${of.unit}`,
-            "Low",
-            "High",
-            "Trials used",
-            "Trials",
-            "Probes",
-            "Left out",
-            "Started again",
-          ]}
-          rows={() =>
-            of.lines.map((l) => [
-              l.contender,
-              l.value,
-              l.low,
-              l.high,
-              count(l.used),
-              count(l.searched),
-              count(l.probes.length),
-              count(l.left_out),
-              count(l.restarts),
-            ])
-          }
-        />
+        <CapacityTable of={of} title={title} />
         <DataTable
           title={`Probes of ${of.cell}`}
           columns={["Contender", "Kept", "Block", of.unit]}
@@ -93,5 +68,38 @@ export function CapacitySection({ capacities }: { capacities: Capacity[] }) {
         />
       </figure>
     </Section>
+  );
+}
+
+/** The capacities as a table. */
+function CapacityTable({ of, title }: { of: Capacity; title: string }) {
+  return (
+    <DataTable
+      title={title}
+      columns={[
+        "Contender",
+        `Capacity, ${of.unit}`,
+        "Low",
+        "High",
+        "Trials used",
+        "Trials",
+        "Probes",
+        "Without result",
+        "Restarts",
+      ]}
+      rows={() =>
+        of.lines.map((l) => [
+          l.contender,
+          l.value,
+          l.low,
+          l.high,
+          count(l.used),
+          count(l.searched),
+          count(l.probes.length),
+          count(l.left_out),
+          count(l.restarts),
+        ])
+      }
+    />
   );
 }

@@ -1,13 +1,14 @@
+/** Metrics over the levels of swept parameters. */
 import { useState } from "preact/hooks";
 import { Levels } from "../charts/levels";
-import { confidence, count, unbroken } from "../format";
+import { confidence, count } from "../format";
 import type { Sweep } from "../page";
-import { DataTable, Pick, Section } from "../parts";
+import { DataTable, Pick, prose, Section } from "../parts";
 import { Legend, useHidden, useStrong } from "../shown";
 
 const title = (s: Sweep): string => `${s.of} over ${s.parameter}`;
 
-/** What was swept, as curves: a metric over the levels of a parameter. */
+/** A metric over the levels of a swept parameter. */
 export function CurvesSection({ sweeps }: { sweeps: Sweep[] }) {
   const [chosen, setChosen] = useState<string | null>(null);
   const [metric, setMetric] = useState<string | null>(null);
@@ -22,7 +23,7 @@ export function CurvesSection({ sweeps }: { sweeps: Sweep[] }) {
     <Section
       id="curves"
       title="Curves"
-      lead={`The typical trial at each level, with its interval over blocks at ${confidence(shown.confidence)}; levels are spaced by their logarithm. Verdicts compare within blocks, where drift cancels: what they tell apart may overlap here.`}
+      lead={`The typical trial at each level, with its interval over blocks at ${confidence(shown.confidence)}; levels are on a log scale. Verdicts compare within blocks, where drift cancels, so intervals may overlap here although a verdict is decided.`}
     >
       <div class="picks">
         <Pick
@@ -48,7 +49,7 @@ export function CurvesSection({ sweeps }: { sweeps: Sweep[] }) {
           <ul class="crossings">
             {[...shown.turns, ...shown.crossings.map((c) => c.sentence)].map((sentence, i) => (
               <li key={i} dir="auto">
-                {unbroken(sentence)}
+                {prose(sentence)}
               </li>
             ))}
           </ul>

@@ -6,37 +6,39 @@ import { confidence, count, interval, percent, probability } from "../format";
 import { Name } from "../identity";
 import type { Claim, Noise, Page, Stopping } from "../page";
 import { CopyTable, DataTable, Facts, Scroll, Section } from "../parts";
+import { useTicks } from "../ticks";
 
 type Props = Pick<Page, "claims" | "stopping" | "noise" | "instrument" | "contenders">;
 
 /**
- * The statistics behind the verdicts: the looks, the correction for many claims, the noise, the
- * instrument's own error.
+ * The statistics behind the verdicts: interim analyses, the correction for many claims, the noise
+ * of the machine, and the error of the instrument.
  */
 export function DecidedSection({ claims, stopping, noise, instrument, contenders }: Props) {
   return (
     <Section
+      folded
       id="decided"
       title="How it was decided"
-      lead={`Planned before the run: ${confidence(stopping.confidence)} confidence over all looks, and a margin of ${percent(stopping.margin)} within which a difference does not matter.`}
+      lead={`Planned before the run: ${confidence(stopping.confidence)} confidence over all interim analyses, and a margin of ${percent(stopping.margin)} within which a difference does not matter.`}
     >
-      <h3>Looks</h3>
+      <h3>Interim analyses</h3>
       <LooksPart stopping={stopping} />
       <h3>Many claims</h3>
       <Holm claims={claims} confidence={stopping.confidence} />
       <h3>The baseline against itself</h3>
       {noise.length === 0 ? (
         <p class="empty">
-          Not measured: with aa = true in the experiment the baseline takes part twice, and shows
+          Not measured. With aa = true in the experiment, the baseline takes part twice, which shows
           the noise of this machine on this day.
         </p>
       ) : (
         <NoisePart noise={noise} baseline={contenders.find((c) => c.baseline)?.name ?? ""} />
       )}
-      <h3>The instrument's own error</h3>
+      <h3>The error of the instrument</h3>
       {instrument.length === 0 ? (
         <p class="empty">
-          The record carries no self-test of this machine: faceoff selftest makes one.
+          The record has no self-test of this machine; faceoff selftest makes one.
         </p>
       ) : (
         <Facts facts={instrument} />
@@ -47,21 +49,22 @@ export function DecidedSection({ claims, stopping, noise, instrument, contenders
 
 function LooksPart({ stopping }: { stopping: Stopping }) {
   const { looks, planned, run, early } = stopping;
-  if (looks.length === 0) return <p class="empty">One look, after the last block.</p>;
+  if (looks.length === 0) return <p class="empty">The only analysis is after the last block.</p>;
   const at = looks.filter((l) => l.taken).at(-1);
   return (
-    <figure aria-label="Blocks and looks">
+    <figure aria-label="Blocks and interim analyses">
       <p class="small">
         {early && at
-          ? `Stopped after ${at.blocks} of ${planned} blocks: every claim was settled.`
+          ? `Stopped after ${at.blocks} of at most ${planned} blocks: everything was decided.`
           : `${Math.min(run, planned)} of ${planned} blocks were run.`}{" "}
-        Looking more than once takes a higher confidence at each look; filled looks were taken.
+        Several analyses require a higher confidence at each of them. Filled marks: analyses that
+        took place.
       </p>
       <LooksLine of={stopping} />
       <DataTable
-        title="looks"
+        title="interim analyses"
         columns={[
-          "Look after blocks",
+          "After blocks",
           "Taken",
           "Confidence of better and worse",
           "Confidence of equivalent",
@@ -71,10 +74,8 @@ function LooksPart({ stopping }: { stopping: Stopping }) {
           looks.map((l) => [
             count(l.blocks),
             l.taken ? "yes" : "no",
-            l.confidence < 1 ? confidence(l.confidence) : "nothing can be said yet",
-            l.confidence_equivalence < 1
-              ? confidence(l.confidence_equivalence)
-              : "nothing can be said yet",
+            l.confidence < 1 ? confidence(l.confidence) : "no verdict yet",
+            l.confidence_equivalence < 1 ? confidence(l.confidence_equivalence) : "no verdict yet",
           ])
         }
       />
@@ -89,8 +90,8 @@ function Holm({ claims, confidence: wanted }: { claims: Claim[]; confidence: num
     <>
       <p class="small">
         {tested.length} of {claims.length} {claims.length === 1 ? "claim was" : "claims were"}{" "}
-        tested. Holm's correction holds the chance that any of them is settled wrongly at{" "}
-        {percent(1 - wanted)}; a claim is settled when its corrected p is no greater.
+        tested. Holm's correction limits the chance that any of them is decided wrongly to{" "}
+        {percent(1 - wanted)}. A claim is decided if its corrected p is at most that.
       </p>
       <Scroll label="Claims with their p-values">
         <table class="holm">
@@ -131,8 +132,9 @@ function Holm({ claims, confidence: wanted }: { claims: Claim[]; confidence: num
 
 function NoisePart({ noise, baseline }: { noise: Noise[]; baseline: string }) {
   const near = useNearer();
+  const ticks = useTicks();
   const ratios = noise.flatMap((n) => [n.ratio, n.ratio_low, n.ratio_high, ...band(n.margin)]);
-  const scale = ratioScale(ratios, near.times);
+  const scale = ratioScale(ratios, ticks, near.times);
   const cells = [...new Set(noise.map((n) => n.cell))];
   return (
     <figure
@@ -140,8 +142,8 @@ function NoisePart({ noise, baseline }: { noise: Noise[]; baseline: string }) {
       aria-label="The baseline against itself, cell by cell and metric by metric"
     >
       <p class="small">
-        <Name name={baseline} /> took part twice. What a bar covers is what this machine cannot tell
-        on this day; the shaded band is the margin.
+        <Name name={baseline} /> took part twice. A bar covers the differences that this machine
+        could not detect on this day. The shaded band is the margin.
       </p>
       <div class="forest-row">
         <span />
@@ -166,39 +168,47 @@ function NoisePart({ noise, baseline }: { noise: Noise[]; baseline: string }) {
                 <p class="small">
                   {interval(n.ratio, n.ratio_low, n.ratio_high)}; one block ±{" "}
                   {percent(Math.expm1(n.log_deviation))}
-                  {n.best_seconds !== null && `; best measured for ${count(n.best_seconds)} s`}
+                  {n.best_seconds !== null &&
+                    `; best duration of a measurement ${count(n.best_seconds)} s`}
                 </p>
               </div>
             ))}
         </div>
       ))}
       <Zoom of="the baseline against itself" {...near.props} />
-      <DataTable
-        title="the baseline against itself"
-        columns={[
-          "Cell",
-          "Metric",
-          "Ratio",
-          "Low",
-          "High",
-          "Deviation of a block's log-ratio",
-          "Margin",
-          "Best measured for, s",
-        ]}
-        texts={2}
-        rows={() =>
-          noise.map((n) => [
-            n.cell,
-            n.label,
-            n.ratio,
-            n.ratio_low,
-            n.ratio_high,
-            n.log_deviation,
-            percent(n.margin),
-            n.best_seconds,
-          ])
-        }
-      />
+      <NoiseTable noise={noise} />
     </figure>
+  );
+}
+
+/** The baseline against itself as a table. */
+function NoiseTable({ noise }: { noise: Noise[] }) {
+  return (
+    <DataTable
+      title="the baseline against itself"
+      columns={[
+        "Cell",
+        "Metric",
+        "Ratio",
+        "Low",
+        "High",
+        "Standard deviation of a block's log-ratio",
+        "Margin",
+        "Best duration, s",
+      ]}
+      texts={2}
+      rows={() =>
+        noise.map((n) => [
+          n.cell,
+          n.label,
+          n.ratio,
+          n.ratio_low,
+          n.ratio_high,
+          n.log_deviation,
+          percent(n.margin),
+          n.best_seconds,
+        ])
+      }
+    />
   );
 }

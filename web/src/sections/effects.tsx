@@ -1,3 +1,4 @@
+/** The effects of crossed factors. */
 import { useState } from "preact/hooks";
 import { EffectsChart } from "../charts/effects";
 import { useNearer, Zoom } from "../charts/stretch";
@@ -5,7 +6,7 @@ import { count, probability } from "../format";
 import type { Effects } from "../page";
 import { DataTable, Pick, Scroll, Section } from "../parts";
 
-/** What each of the crossed factors adds, apart from the others. */
+/** The effect of each crossed factor, apart from the others. */
 export function EffectsSection({ effects }: { effects: Effects[] }) {
   const [chosen, setChosen] = useState<string | null>(null);
   const near = useNearer();
@@ -18,7 +19,7 @@ export function EffectsSection({ effects }: { effects: Effects[] }) {
     <Section
       id="effects"
       title="Effects"
-      lead="Every factor was there in half of the starts and missing in the other half, in every combination with the others: what stands here is the mean with it less the mean without. Two together stand below the others where they surely add more, or less, than their sum."
+      lead="Every factor was present in half of the starts and absent in the other half, in every combination with the others. Each effect is the mean with the factor minus the mean without it. Pairs of factors are listed only if together they surely add more, or less, than their sum."
     >
       <div class="picks">
         <Pick
@@ -35,7 +36,7 @@ export function EffectsSection({ effects }: { effects: Effects[] }) {
         <Zoom of={`what each factor adds in ${cell}`} {...near.props} />
         <p class="key">
           <span>Starts used: {[...new Set(used)].join(", ")}.</span>
-          <span>Dashed: not beyond chance by itself.</span>
+          <span>Dashed: not beyond chance.</span>
         </p>
         <DataTable
           title={`What each factor adds in ${cell}`}

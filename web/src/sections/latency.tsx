@@ -1,3 +1,4 @@
+/** Latency by quantile in the chosen cell. */
 import { useState } from "preact/hooks";
 import { Curves } from "../charts/curves";
 import { quantileName } from "../charts/scales";
@@ -14,7 +15,7 @@ import {
 } from "../parts";
 import { Legend, useHidden, useStrong } from "../shown";
 
-/** Where the axis may begin: the whole curve, or its tail alone. */
+/** The quantiles at which the axis may begin: the whole curve, or only its tail. */
 const FROM = [0, 0.5, 0.9, 0.99];
 
 export function LatencySection({ curves, ...all }: { curves: Curve[] } & CellChoice) {
@@ -33,12 +34,13 @@ export function LatencySection({ curves, ...all }: { curves: Curve[] } & CellCho
   const from = reached.includes(chosen) ? chosen : 0;
   return (
     <Section
+      folded
       id="latency"
       title={`${word} by quantile`}
       lead={
         choice.cell?.scheduled === false
-          ? "The load has no schedule, so this is service time: it counts from the sending, and a pause of the contender holds back the requests that would have felt it."
-          : "Counted from the instant a request was due, so that waiting counts. Each further nine takes the same width; a line ends where its samples no longer support a quantile."
+          ? "The load has no schedule, so this is service time, from the instant of sending. A pause of the contender also delays the requests that would have measured it."
+          : "Measured from the scheduled instant of a request, so waiting is included. Each further nine has the same width. A line ends where there are too few samples for a quantile."
       }
     >
       <CellPicker {...choice} />

@@ -1,3 +1,4 @@
+/** The summary table of a load tester, and the figures that the source published. */
 import { count, NONE, sig } from "../format";
 import { Name } from "../identity";
 import type { Cell, Published, Row } from "../page";
@@ -9,7 +10,7 @@ const COLUMNS: [
   shown?: (value: number | null) => string,
 ][] = [
   ["Samples", (r) => r.samples, count],
-  ["Deviation ms", (r) => r.deviation_ms],
+  ["Std. deviation ms", (r) => r.standard_deviation_ms],
   ["Throughput /s", (r) => r.throughput_per_s],
   ["Average ms", (r) => r.average_ms],
   ["Min ms", (r) => r.min_ms],
@@ -40,60 +41,15 @@ export function SummarySection({
 }) {
   return (
     <Section
+      folded
       id="summary"
       title="Summary table"
-      lead={`The columns of a load tester's summary. ${NONE} stands where there are too few samples for a quantile.`}
+      lead={`The columns of a load tester's summary. ${NONE} means too few samples for a quantile.`}
     >
       {table.length === 0 ? (
         <p class="empty">Nothing was measured.</p>
       ) : (
-        <Scroll label="Summary of every cell and contender">
-          <table class="summary">
-            <thead>
-              <tr>
-                <th scope="col">Contender</th>
-                {COLUMNS.map(([heading]) => (
-                  <th key={heading} scope="col" class="number">
-                    {heading}
-                  </th>
-                ))}
-                <th scope="col">Errors</th>
-              </tr>
-            </thead>
-            {[...new Set(table.map((r) => r.cell))].map((name) => {
-              const cell = cells.find((c) => c.name === name);
-              return (
-                <tbody key={name}>
-                  <tr class="cell-row">
-                    <th scope="rowgroup" colSpan={COLUMNS.length + 2}>
-                      <span class="stay">
-                        <bdi>{name}</bdi>{" "}
-                        {cell && (
-                          <small>{`${cell.load}; ${latencyWord(cell).toLowerCase()}`}</small>
-                        )}
-                      </span>
-                    </th>
-                  </tr>
-                  {table
-                    .filter((r) => r.cell === name)
-                    .map((row) => (
-                      <tr key={row.contender}>
-                        <th scope="row">
-                          <Name name={row.contender} />
-                        </th>
-                        {COLUMNS.map(([heading, value, shown = sig]) => (
-                          <td key={heading} class="number">
-                            {shown(value(row))}
-                          </td>
-                        ))}
-                        <td class="errors">{errors(row)}</td>
-                      </tr>
-                    ))}
-                </tbody>
-              );
-            })}
-          </table>
-        </Scroll>
+        <SummaryRows table={table} cells={cells} />
       )}
       {table.length > 0 && (
         <CopyTable
@@ -114,14 +70,14 @@ export function SummarySection({
   );
 }
 
-/** The source's own figures, as it gave them. */
+/** The figures that the source published. */
 function AsPublished({ published }: { published: Published }) {
   return (
     <div class="published">
       <h3>
         <bdi>{published.title}</bdi>
       </h3>
-      <p class="small">The source's own figures, as it gave them.</p>
+      <p class="small">The figures that the source published.</p>
       <Scroll label="Published figures">
         <table>
           <thead>
@@ -153,5 +109,56 @@ function AsPublished({ published }: { published: Published }) {
         </p>
       )}
     </div>
+  );
+}
+
+/** Every cell with the rows of its contenders. */
+function SummaryRows({ table, cells }: { table: Row[]; cells: Cell[] }) {
+  return (
+    <Scroll label="Summary of every cell and contender">
+      <table class="summary">
+        <thead>
+          <tr>
+            <th scope="col">Contender</th>
+            {COLUMNS.map(([heading]) => (
+              <th key={heading} scope="col" class="number">
+                {heading}
+              </th>
+            ))}
+            <th scope="col">Errors</th>
+          </tr>
+        </thead>
+        {[...new Set(table.map((r) => r.cell))].map((name) => {
+          const cell = cells.find((c) => c.name === name);
+          return (
+            <tbody key={name}>
+              <tr class="cell-row">
+                <th scope="rowgroup" colSpan={COLUMNS.length + 2}>
+                  <span class="stay">
+                    <bdi>{name}</bdi>{" "}
+                    {cell && <small>{`${cell.load}; ${latencyWord(cell).toLowerCase()}`}</small>}
+                  </span>
+                </th>
+              </tr>
+              {table
+                .filter((r) => r.cell === name)
+                .map((row) => (
+                  <tr key={row.contender}>
+                    <th scope="row">
+                      <Name name={row.contender} />
+                    </th>
+                    {COLUMNS.map(([heading, value, shown = sig]) => (
+                      <td key={heading} class="number">
+                        {shown(value(row))}
+                      </td>
+                    ))}
+                    <td class="errors">{errors(row)}</td>
+                  </tr>
+                ))}
+            </tbody>
+          );
+        })}
+      </table>
+    </Scroll>
   );
 }

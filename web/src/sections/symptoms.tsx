@@ -1,11 +1,11 @@
+/** Symptoms: known causes that are visible in the data, each with a chart. */
 import { SmallPicture } from "../charts/picture";
-import { unbroken } from "../format";
 import { Name } from "../identity";
 import type { Symptom } from "../page";
-import { DataTable, Section } from "../parts";
+import { DataTable, prose, Section } from "../parts";
 import { useHidden } from "../shown";
 
-/** Of one kind; a chain of many variants shows one cause in each of them. */
+/** The symptoms of one kind that are shown at once: many variants may have the same cause. */
 const FIRST = 3;
 
 export function SymptomsSection({ symptoms }: { symptoms: Symptom[] }) {
@@ -13,29 +13,24 @@ export function SymptomsSection({ symptoms }: { symptoms: Symptom[] }) {
     kind,
     all: symptoms.filter((s) => s.kind === kind),
   }));
+  if (symptoms.length === 0) return null;
   return (
     <Section
       id="symptoms"
       title="Symptoms"
-      lead="Known causes that the shape of the data gives away. They explain; they decide nothing."
+      lead="Known causes that are visible in the shape of the data. They explain verdicts but never decide them."
     >
-      {symptoms.length === 0 ? (
-        <p class="empty">None of the known ones was seen.</p>
-      ) : (
-        <>
-          <Symptoms of={kinds.flatMap(({ all }) => all.slice(0, FIRST))} />
-          {kinds
-            .filter(({ all }) => all.length > FIRST)
-            .map(({ kind, all }) => (
-              <details key={kind} class="more">
-                <summary>
-                  {all.length - FIRST} more of <bdi>{kind}</bdi>
-                </summary>
-                <Symptoms of={all.slice(FIRST)} />
-              </details>
-            ))}
-        </>
-      )}
+      <Symptoms of={kinds.flatMap(({ all }) => all.slice(0, FIRST))} />
+      {kinds
+        .filter(({ all }) => all.length > FIRST)
+        .map(({ kind, all }) => (
+          <details key={kind} class="more">
+            <summary>
+              {all.length - FIRST} more of <bdi>{kind}</bdi>
+            </summary>
+            <Symptoms of={all.slice(FIRST)} />
+          </details>
+        ))}
     </Section>
   );
 }
@@ -58,14 +53,14 @@ function Symptoms({ of }: { of: Symptom[] }) {
               </>
             )}
           </p>
-          <p dir="auto">{unbroken(s.sentence)}</p>
+          <p dir="auto">{prose(s.sentence)}</p>
           {s.hint && (
             <p class="small" dir="auto">
-              <i>hint:</i> {unbroken(s.hint)}
+              <i>hint:</i> {prose(s.hint)}
             </p>
           )}
           {hidden.has(s.contender) ? (
-            <p class="empty">Its picture is hidden, as its contender is.</p>
+            <p class="empty">The chart is hidden because its contender is hidden.</p>
           ) : (
             <>
               <SmallPicture of={s.picture} />

@@ -1,6 +1,7 @@
+/** Readings of all trials over time. Start with `TimeSection`; `useCharts` makes the lines. */
 import { useMemo, useState } from "preact/hooks";
 import { Heat } from "../charts/heat";
-import { type Line, Series } from "../charts/series";
+import { type Line, Series, type SeriesProps } from "../charts/series";
 import { nearer, type Stretch, Zoom } from "../charts/stretch";
 import { type Measure, type Phase, phases } from "../charts/trial";
 import { warmOf } from "../charts/warm";
@@ -42,7 +43,7 @@ interface Panel {
   unit: string;
   log?: boolean;
   column: (m: Measurement) => { t_s: number[]; values: (number | null)[] };
-  /** what the record has of the warm-up, too */
+  /** the same reading of the warm-up, if the record has it */
   measure?: Measure;
 }
 
@@ -59,7 +60,7 @@ const usage = (
 function panels(quantile: Quantile, word: string): Panel[] {
   return [
     {
-      name: "Throughput, right answers",
+      name: "Throughput, correct responses",
       unit: "/s",
       column: ({ seconds: s }) => ({ t_s: s.t_s, values: s.rate_per_s }),
       measure: "rate_per_s",
@@ -85,8 +86,8 @@ const warmUp = (all: Phase[]): Phase | undefined => all.find((p) => p.kind === "
 const NOTHING = { t_s: [], values: [] };
 
 /**
- * The courses of a cell, from its beginning; or from the start of each process, each trial's warm-
- * up as a line of its own.
+ * The lines of a cell, from its beginning or from the start of each process. From the start, the
+ * warm-up of each trial is a line of its own.
  */
 function drawn(
   courses: Course[],
@@ -111,15 +112,14 @@ function drawn(
       ? { ...about, ...NOTHING, warm }
       : { ...about, t_s: of.t_s.map((t) => from + t), values: of.values, warm };
   });
-  // the charts of the group have the same lines in the same order, so those of the warm-up stand
-  // last in all
+  // the charts of the group need the same lines in the same order: those of the warm-up come last
   return [
     ...lines.map(({ warm: _, ...line }) => line),
     ...(origin === "cell" ? [] : lines.map(({ warm }) => warm)),
   ];
 }
 
-/** The time that all charts spread over. */
+/** The time axis of all charts. */
 function spanOf(lines: Line[]): Stretch {
   let first = Infinity;
   let last = -Infinity;
@@ -137,32 +137,10 @@ interface Props extends CellChoice {
   theme: string;
 }
 
-export function TimeSection({ trials, contenders, theme, ...all }: Props) {
-  const choice = useMemo(
-    () =>
-      among(
-        all,
-        trials.flatMap((t) => t.measurements.map((m) => m.cell)),
-      ),
-    [all.cells, all.cell, trials],
-  );
-  const look = useLook();
+/** The measurements of the chosen cell and block, of contenders that are not hidden. */
+const useSelected = (trials: Trial[], cell: string | undefined, block: string): Course[] => {
   const hidden = useHidden();
-  const [block, setBlock] = useState(ALL);
-  const [picked, setPicked] = useState<Quantile | null>(null);
-  const [wanted, setOrigin] = useState<Origin>("cell");
-  const [stretched, setStretch] = useState<Stretch | null>(null);
-  const cell = choice.cell?.name;
-  // At low rates a second holds too few samples for its p99.
-  const hasP99 = trials.some((t) =>
-    t.measurements.some((m) => m.cell === cell && m.seconds.p99_ms.some((v) => v !== null)),
-  );
-  const quantile = picked ?? (hasP99 ? "p99_ms" : "p50_ms");
-  const word = latencyWord(choice.cell);
-  const warmed = trials.some((t) => t.warmup !== null && t.warmup.t_s.length > 0);
-  const origin = warmed ? wanted : "cell";
-
-  const courses = useMemo(
+  return useMemo(
     () =>
       trials
         .filter((t) => !hidden.has(t.contender) && (block === ALL || String(t.block) === block))
@@ -173,141 +151,205 @@ export function TimeSection({ trials, contenders, theme, ...all }: Props) {
         ),
     [trials, hidden, block, cell],
   );
-  const { charts, span, warm } = useMemo(() => {
-    const charts = panels(quantile, word).map((panel) => ({
-      ...panel,
-      lines: drawn(courses, panel, origin, (contender) => look(contender).colour),
-    }));
-    const seen = [...new Set(courses.map((c) => c.trial))];
-    const warm =
-      origin === "cell"
-        ? null
-        : warmOf(
-            seen.flatMap((t) => {
-              const phase = warmUp(phases(t, "rate_per_s"));
-              return phase
-                ? [
-                    {
-                      ended: phase.to,
-                      steady: t.steady_ms === null ? null : t.steady_ms / 1000,
-                      colour: look(t.contender).colour,
-                    },
-                  ]
-                : [];
-            }),
-          );
+};
+
+/** The end of warm-up and the steady state of every trial. */
+const warmUpOf = (courses: Course[], colour: (contender: string) => string) =>
+  warmOf(
+    [...new Set(courses.map((c) => c.trial))].flatMap((t) => {
+      const phase = warmUp(phases(t, "rate_per_s"));
+      return phase
+        ? [
+            {
+              ended: phase.to,
+              steady: t.steady_ms === null ? null : t.steady_ms / 1000,
+              colour: colour(t.contender),
+            },
+          ]
+        : [];
+    }),
+  );
+
+/** The charts with their lines, their common time axis, and the warm-up. */
+function useCharts(courses: Course[], quantile: Quantile, word: string, origin: Origin) {
+  const look = useLook();
+  return useMemo(() => {
+    const colour = (contender: string) => look(contender).colour;
+    // A line needs two points; a measurement of one second is only in the tables.
+    const charts = panels(quantile, word)
+      .map((panel) => ({ ...panel, lines: drawn(courses, panel, origin, colour) }))
+      .filter((chart) => chart.lines.some((line) => line.t_s.length > 1));
+    const warm = origin === "cell" ? null : warmUpOf(courses, colour);
     const [first, last] = spanOf(charts.flatMap((c) => c.lines));
     return { charts, span: [origin === "cell" ? first : Math.min(0, first), last] as const, warm };
   }, [courses, quantile, word, origin]);
+}
+
+/** What the reader has chosen, with defaults that the record supports. */
+function useChoices(trials: Trial[], cell: string | undefined) {
+  const [block, setBlock] = useState(ALL);
+  const [picked, setQuantile] = useState<Quantile | null>(null);
+  const [wanted, setOrigin] = useState<Origin>("cell");
+  // At low rates a second holds too few samples for its p99.
+  const hasP99 = trials.some((t) =>
+    t.measurements.some((m) => m.cell === cell && m.seconds.p99_ms.some((v) => v !== null)),
+  );
+  const warmed = trials.some((t) => t.warmup !== null && t.warmup.t_s.length > 0);
+  return {
+    block,
+    setBlock,
+    quantile: picked ?? (hasP99 ? "p99_ms" : ("p50_ms" as Quantile)),
+    setQuantile,
+    warmed,
+    origin: warmed ? wanted : ("cell" as Origin),
+    setOrigin,
+  };
+}
+
+export function TimeSection({ trials, contenders, theme, ...all }: Props) {
+  const choice = useMemo(
+    () =>
+      among(
+        all,
+        trials.flatMap((t) => t.measurements.map((m) => m.cell)),
+      ),
+    [all.cells, all.cell, trials],
+  );
+  const cell = choice.cell?.name;
+  const word = latencyWord(choice.cell);
+  const chosen = useChoices(trials, cell);
+  const { quantile, origin } = chosen;
+  const [stretched, setStretch] = useState<Stretch | null>(null);
+  const courses = useSelected(trials, cell, chosen.block);
+  const { charts, span, warm } = useCharts(courses, quantile, word, origin);
   const stretch = stretched && stretched[0] < span[1] && stretched[1] > span[0] ? stretched : null;
-  const blocks = [...new Set(trials.map((t) => t.block))].sort((a, b) => a - b);
   const zoom = (by: number | null) => {
     const [from, to] = stretch ?? span;
     setStretch(by === null ? null : nearer([from, to], span, (from + to) / 2, by));
   };
   const from = (next: Origin) => {
     setStretch(null);
-    setOrigin(next);
+    chosen.setOrigin(next);
   };
-
   return (
-    <Section
-      id="time"
-      title="Over time"
-      lead="Every trial of the cell, laid over each other: throughput and latency by the second, the contender's use of the machine by the tenth. The trial nearest to the pointer stands out in all six charts; excluded ones are dashed. Drag to enlarge, double-click to return; by keyboard the arrows go along a trial and from one to the next, + and − change the stretch of time, 0 shows all of it."
-    >
+    <Section folded id="time" title="Over time" lead={LEAD}>
       <CellPicker {...choice} />
-      <div class="picks">
-        <Pick
-          label="Block"
-          value={block}
-          onPick={setBlock}
-          options={[
-            { value: ALL, text: "all" },
-            ...blocks.map((b) => ({ value: String(b), text: String(b) })),
-          ]}
-        />
-        <Pick
-          label={word}
-          value={quantile}
-          onPick={(q) => setPicked(q as Quantile)}
-          options={QUANTILES}
-        />
-        {warmed && (
-          <Pick
-            label="Time from"
-            value={origin}
-            onPick={(o) => from(o as Origin)}
-            options={ORIGINS}
-          />
-        )}
-      </div>
-      {warmed && (
+      <Picks trials={trials} word={word} chosen={chosen} from={from} />
+      {chosen.warmed && (
         <p class="small">
           {origin === "cell" ? AFTER : quantile === "p99_ms" ? `${MARKED} ${NO_P99}` : MARKED}
         </p>
       )}
       <Legend names={contenders.map((c) => c.name)} />
       {courses.length === 0 ? (
-        <p class="empty">No trial of this choice was measured.</p>
+        <p class="empty">No trial of this selection was measured.</p>
       ) : (
         <>
           <Zoom
-            of="the time of all six charts"
+            of="the time of all charts"
             zoomed={stretch !== null}
             zoom={zoom}
             shown={stretch === null ? "" : `${stretch.map(sig).join(" to ")} s`}
           />
           <div class="charts">
             {charts.map((c) => (
-              <div key={`${c.name} ${origin} ${cell}`} data-chart>
-                <Series
-                  name={c.name}
-                  unit={c.unit}
-                  log={c.log}
-                  lines={c.lines}
-                  group="trials"
-                  span={span}
-                  stretch={stretch}
-                  onStretch={setStretch}
-                  warm={warm}
-                  theme={theme}
-                />
-                <DataTable
-                  title={c.name}
-                  columns={[
-                    "Trial",
-                    origin === "cell" ? "Time, s" : "Time from the start of the process, s",
-                    c.unit ? `${c.name}, ${c.unit}` : c.name,
-                  ]}
-                  rows={() =>
-                    c.lines.flatMap((l) => l.t_s.map((t, i) => [l.label, t, l.values[i]]))
-                  }
-                />
-              </div>
+              <Chart
+                key={`${c.name} ${origin} ${cell}`}
+                of={c}
+                origin={origin}
+                shared={{ group: "trials", span, stretch, onStretch: setStretch, warm, theme }}
+              />
             ))}
           </div>
+          <ByColour
+            courses={courses}
+            quantile={quantile}
+            word={word}
+            stretch={origin === "cell" ? stretch : null}
+            zoom={zoom}
+          />
         </>
-      )}
-      {courses.length > 0 && (
-        <ByColour
-          courses={courses}
-          quantile={quantile}
-          word={word}
-          stretch={origin === "cell" ? stretch : null}
-          zoom={zoom}
-        />
       )}
       <Counts courses={courses} />
     </Section>
   );
 }
 
+/** The choices of block, quantile and origin of time. */
+function Picks({
+  trials,
+  word,
+  chosen: { block, setBlock, quantile, setQuantile, warmed, origin },
+  from,
+}: {
+  trials: Trial[];
+  word: string;
+  chosen: ReturnType<typeof useChoices>;
+  from: (origin: Origin) => void;
+}) {
+  const blocks = [...new Set(trials.map((t) => t.block))].sort((a, b) => a - b);
+  return (
+    <div class="picks">
+      <Pick
+        label="Block"
+        value={block}
+        onPick={setBlock}
+        options={[
+          { value: ALL, text: "all" },
+          ...blocks.map((b) => ({ value: String(b), text: String(b) })),
+        ]}
+      />
+      <Pick
+        label={word}
+        value={quantile}
+        onPick={(q) => setQuantile(q as Quantile)}
+        options={QUANTILES}
+      />
+      {warmed && (
+        <Pick
+          label="Time from"
+          value={origin}
+          onPick={(o) => from(o as Origin)}
+          options={ORIGINS}
+        />
+      )}
+    </div>
+  );
+}
+
+/** One reading of all trials, with its table. */
+function Chart({
+  of,
+  origin,
+  shared,
+}: {
+  of: Panel & { lines: Line[] };
+  origin: Origin;
+  shared: Omit<SeriesProps, "name" | "unit" | "log" | "lines">;
+}) {
+  return (
+    <div data-chart>
+      <Series name={of.name} unit={of.unit} log={of.log} lines={of.lines} {...shared} />
+      <DataTable
+        title={of.name}
+        columns={[
+          "Trial",
+          origin === "cell" ? "Time, s" : "Time from the start of the process, s",
+          of.unit ? `${of.name}, ${of.unit}` : of.name,
+        ]}
+        rows={() => of.lines.flatMap((l) => l.t_s.map((t, i) => [l.label, t, l.values[i]]))}
+      />
+    </div>
+  );
+}
+
+const LEAD =
+  "Every trial of the cell in one chart for each reading: throughput and latency by second, resources of the contender by tenth of a second. The trial nearest to the pointer is highlighted in all charts; excluded trials are dashed. Drag to zoom in, double-click to reset. With the keyboard, arrows move along a trial and between trials, + and − zoom, and 0 resets.";
 const AFTER =
-  "Where a trial was warmed up, that was before the first second that is shown here: from the start of the process it is shown, too.";
+  "Warm-up took place before the first second shown here. Select the start of the process to see it.";
 const MARKED =
-  "The full shade ends where the first trial's warm-up did, the half one where the last one's did; a short line at the top, in its contender's colour, is where a trial was steady, and who never was has none. Warm-up is another load than the cell, and its times are service times.";
-const NO_P99 = "Of the warm-up the record has no 99th percentile: choose p50 or max to see it.";
+  "The full shade ends with the first trial's warm-up, the half shade with the last one's. A short line at the top, in the contender's colour, marks the steady state of a trial; a trial that never became steady has none. Warm-up has a different load than the cell, and its times are service times.";
+const NO_P99 = "The record has no 99th percentile of the warm-up: select p50 or max to see it.";
 
 const KINDS = [
   "scheduled",
@@ -321,7 +363,7 @@ const KINDS = [
   "unsent",
 ] as const;
 
-/** The same latencies, each trial a row. */
+/** The same latencies, with one row for each trial. */
 function ByColour({
   courses,
   quantile,
@@ -355,19 +397,19 @@ function ByColour({
   );
 }
 
-/** What became of every request, and how the load generator itself fared. */
+/** The requests by result, and readings of the load generator. */
 function Counts({ courses }: { courses: Course[] }) {
   return (
     <DataTable
       alone
-      title="what became of the requests, and the load generator, trial by trial"
+      title="requests by result, and the load generator, trial by trial"
       columns={[
         "Trial",
-        "Place of the cell",
+        "Position of the cell",
         ...KINDS.map((k) => k.replace("_", " ")),
         "Generator CPU %",
         "Generator lag p99 µs",
-        "Most in flight",
+        "Maximum in flight",
       ]}
       rows={() =>
         courses.map(({ trial, measurement: m }) => [

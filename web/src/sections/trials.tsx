@@ -1,7 +1,8 @@
+/** All trials in the order they ran, with faults, exclusions and skipped contenders. */
 import { count, duration } from "../format";
 import { Name, Swatch } from "../identity";
 import type { Fault, Page, Trial } from "../page";
-import { CopyTable, DataTable, Scroll, Section } from "../parts";
+import { CopyTable, DataTable, prose, Scroll, Section } from "../parts";
 import { address, OneTrial, useTrial } from "./trial";
 
 type Props = Pick<Page, "trials" | "faults" | "fault_counts" | "skipped">;
@@ -11,9 +12,10 @@ export function TrialsSection({ trials, faults, fault_counts, skipped }: Props) 
   const chosen = useTrial(trials);
   return (
     <Section
+      folded
       id="trials"
       title="Trials and faults"
-      lead="All trials in the order they ran: one row a block, its trials from left to right, each with its start-up time. Each leads to all that is recorded of it."
+      lead="All trials in the order they ran: one row for each block, trials from left to right, with their start-up times. Select a trial to see everything recorded about it."
     >
       <Strip trials={trials} chosen={chosen} />
       {chosen && <OneTrial trial={chosen} trials={trials} faults={faults} />}
@@ -29,14 +31,14 @@ export function TrialsSection({ trials, faults, fault_counts, skipped }: Props) 
         <div>
           <h3>Excluded trials</h3>
           {excluded.length === 0 ? (
-            <p class="empty">Every trial counts.</p>
+            <p class="empty">No trial is excluded.</p>
           ) : (
             <ul class="plain">
               {excluded.map((t, i) => (
                 <li key={i}>
                   <Name name={t.contender} /> block {t.block}
                   <p class="small" dir="auto">
-                    {t.reason}
+                    {prose(t.reason)}
                   </p>
                 </li>
               ))}
@@ -44,14 +46,14 @@ export function TrialsSection({ trials, faults, fault_counts, skipped }: Props) 
           )}
           <h3>Skipped contenders</h3>
           {skipped.length === 0 ? (
-            <p class="empty">None: all could be run.</p>
+            <p class="empty">None.</p>
           ) : (
             <ul class="plain">
               {skipped.map((s, i) => (
                 <li key={i}>
                   <bdi>{s.contender}</bdi>
                   <p class="small" dir="auto">
-                    {s.reason}
+                    {prose(s.reason)}
                   </p>
                 </li>
               ))}
@@ -99,11 +101,11 @@ function FaultList({ faults }: { faults: Fault[] }) {
         <li key={i}>
           <b dir="auto">{f.kind}</b> <bdi class="small">{f.where}</bdi>
           <p class="small" dir="auto">
-            {f.evidence}
+            {prose(f.evidence)}
           </p>
           {f.hint && (
             <p class="small" dir="auto">
-              <i>hint:</i> {f.hint}
+              <i>hint:</i> {prose(f.hint)}
             </p>
           )}
         </li>
@@ -112,7 +114,7 @@ function FaultList({ faults }: { faults: Fault[] }) {
   );
 }
 
-/** Block by position: the interleaving, seen. */
+/** Trials by block and position, which shows how contenders alternated. */
 function Strip({ trials, chosen }: { trials: Trial[]; chosen: Trial | null }) {
   if (trials.length === 0) return <p class="empty">No trial was run.</p>;
   const blocks = [...new Set(trials.map((t) => t.block))].sort((a, b) => a - b);

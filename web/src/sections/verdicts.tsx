@@ -1,19 +1,21 @@
+/** The verdicts of the chosen cell, each metric on its own axis. */
 import {
-  Beside,
   Ground,
   grounds,
   Interval,
   IntervalKey,
+  OtherInterval,
   Outcome,
   other,
   RatioAxis,
 } from "../charts/interval";
 import { band, ratioScale } from "../charts/scales";
 import { useNearer, Zoom } from "../charts/stretch";
-import { count, percent, unbroken, withUnit } from "../format";
+import { count, percent, withUnit } from "../format";
 import { Name } from "../identity";
 import type { Verdict } from "../page";
-import { type CellChoice, CellPicker, DataTable, Section } from "../parts";
+import { type CellChoice, CellPicker, DataTable, prose, Section } from "../parts";
+import { useTicks } from "../ticks";
 
 export function VerdictsSection({ verdicts, ...choice }: { verdicts: Verdict[] } & CellChoice) {
   const here = verdicts.filter((v) => v.cell === choice.cell?.name);
@@ -23,11 +25,11 @@ export function VerdictsSection({ verdicts, ...choice }: { verdicts: Verdict[] }
     <Section
       id="verdicts"
       title="Verdicts"
-      lead="Every contender against the baseline, metric by metric, from ratios taken within each block. What either of two intervals holds decides."
+      lead="Every contender against the baseline, metric by metric, from ratios within each block. The union of two intervals decides."
     >
       <CellPicker {...choice} />
       {here.length === 0 ? (
-        <p class="empty">No verdict stands for this cell.</p>
+        <p class="empty">There is no verdict for this cell.</p>
       ) : (
         <figure
           class="forest"
@@ -45,58 +47,16 @@ export function VerdictsSection({ verdicts, ...choice }: { verdicts: Verdict[] }
             findings={["better", "worse", "equivalent", "undecided"]}
             confidences={here.filter((v) => v.ratio_low !== null).map((v) => v.confidence)}
           >
-            <Beside />
+            <OtherInterval />
           </IntervalKey>
-          <DataTable
-            title={`verdicts in ${choice.cell?.name}`}
-            columns={[
-              "Metric",
-              "Contender",
-              "Outcome",
-              "Verdict",
-              "Why undecided",
-              "Ratio",
-              "Low",
-              "High",
-              ...grounds.columns,
-              "Value",
-              "Baseline",
-              "Unit",
-              "Margin",
-              "Blocks used",
-              "Excluded",
-            ]}
-            texts={5}
-            rows={() =>
-              here.map((v) => [
-                v.label,
-                v.contender,
-                v.outcome,
-                v.phrase,
-                v.reason || null,
-                v.ratio,
-                v.ratio_low,
-                v.ratio_high,
-                ...grounds(v),
-                v.value,
-                v.baseline_value,
-                v.unit,
-                percent(v.margin),
-                count(v.used),
-                count(v.excluded),
-              ])
-            }
-          />
+          <VerdictsTable verdicts={here} cell={choice.cell?.name ?? ""} />
         </figure>
       )}
     </Section>
   );
 }
 
-/**
- * One metric on an axis of its own: a start-up of a hundredth would squeeze every other interval to
- * a dot.
- */
+/** One metric on its own axis: on a common one, a start-up ratio of 0.01 would hide the others. */
 function Metric({ verdicts, times }: { verdicts: Verdict[]; times: number }) {
   const ratios = verdicts.flatMap((v) => [
     v.ratio,
@@ -105,7 +65,7 @@ function Metric({ verdicts, times }: { verdicts: Verdict[]; times: number }) {
     ...(other(v) ?? []),
     ...band(v.margin),
   ]);
-  const scale = ratioScale(ratios, times);
+  const scale = ratioScale(ratios, useTicks(), times);
   const drawn = verdicts.some((v) => v.ratio !== null);
   const { label, unit, lower_is_better: lower, baseline, baseline_value } = verdicts[0]!;
   return (
@@ -137,11 +97,11 @@ function Metric({ verdicts, times }: { verdicts: Verdict[]; times: number }) {
             <span class="small no-ratio">no ratio</span>
           )}
           <div class="phrase">
-            <Outcome finding={v.outcome} /> <span dir="auto">{unbroken(v.phrase)}</span>
-            {/* without a ratio the phrase is the reason already */}
+            <Outcome finding={v.outcome} /> <span dir="auto">{prose(v.phrase)}</span>
+            {/* without a ratio the phrase is the reason */}
             {v.outcome === "undecided" && v.reason && v.reason !== v.phrase && (
               <p class="small" dir="auto">
-                {unbroken(v.reason)}
+                {prose(v.reason)}
               </p>
             )}
             <Ground of={v} />
@@ -149,5 +109,51 @@ function Metric({ verdicts, times }: { verdicts: Verdict[]; times: number }) {
         </div>
       ))}
     </div>
+  );
+}
+
+/** The verdicts of a cell as a table. */
+function VerdictsTable({ verdicts, cell }: { verdicts: Verdict[]; cell: string }) {
+  return (
+    <DataTable
+      title={`verdicts in ${cell}`}
+      columns={[
+        "Metric",
+        "Contender",
+        "Outcome",
+        "Verdict",
+        "Why undecided",
+        "Ratio",
+        "Low",
+        "High",
+        ...grounds.columns,
+        "Value",
+        "Baseline",
+        "Unit",
+        "Margin",
+        "Blocks used",
+        "Excluded",
+      ]}
+      texts={5}
+      rows={() =>
+        verdicts.map((v) => [
+          v.label,
+          v.contender,
+          v.outcome,
+          v.phrase,
+          v.reason || null,
+          v.ratio,
+          v.ratio_low,
+          v.ratio_high,
+          ...grounds(v),
+          v.value,
+          v.baseline_value,
+          v.unit,
+          percent(v.margin),
+          count(v.used),
+          count(v.excluded),
+        ])
+      }
+    />
   );
 }

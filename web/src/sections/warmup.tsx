@@ -1,3 +1,4 @@
+/** Start-up and warm-up: every start on one axis, cold compared with steady, and each warm-up. */
 import { useMemo, useState } from "preact/hooks";
 import { Starts } from "../charts/starts";
 import { Course, common } from "../charts/windows";
@@ -16,7 +17,7 @@ const CLASSES: Record<WarmUpClass, string> = {
 };
 const word = (c: WarmUpClass): string => CLASSES[c] ?? String(c);
 
-/** What need not be said of every start. */
+/** The usual classes, which are not repeated for every start. */
 const usual = (c: WarmUpClass): boolean => c === "flat" || c === "warm_up";
 
 type Measure = "cpu_us" | "rate_per_s" | "p50_ms" | "max_ms";
@@ -24,7 +25,7 @@ const MEASURES: { value: Measure; text: string; unit: string }[] = [
   { value: "cpu_us", text: "CPU per request", unit: "µs" },
   { value: "rate_per_s", text: "throughput under load", unit: "/s" },
   { value: "p50_ms", text: "median service time", unit: "ms" },
-  { value: "max_ms", text: "longest", unit: "ms" },
+  { value: "max_ms", text: "maximum", unit: "ms" },
 ];
 
 interface Start {
@@ -46,7 +47,7 @@ export function WarmUpSection({
   const starts = useMemo(
     () =>
       trials.flatMap((trial): Start[] =>
-        trial.warmup && trial.warmup.t_s.length > 0 ? [{ trial, windows: trial.warmup }] : [],
+        trial.warmup && trial.warmup.t_s.length > 1 ? [{ trial, windows: trial.warmup }] : [],
       ),
     [trials],
   );
@@ -56,32 +57,15 @@ export function WarmUpSection({
   const { unit } = MEASURES.find((m) => m.value === measure)!;
   return (
     <Section
+      folded
       id="warmup"
       title="Start-up and warm-up"
-      lead="Each start is loaded below saturation, second by second, until it keeps a level; only then is it measured. Cold is the first second of load, steady the level that was kept: medians over starts."
+      lead="Each start gets load below saturation until it is steady, and only then is measured. Cold is the first second of load, steady the level reached: medians over starts."
     >
       {trials.length > 0 && <Legend names={contenders.map((c) => c.name)} />}
-      {trials.length > 0 && (
-        <figure class="forest timeline" aria-label="Every start, from the start of its process">
-          <Starts trials={trials} contenders={contenders.filter((c) => !hidden.has(c.name))} />
-          <DataTable
-            title="every start"
-            columns={["Contender", "Valid", "Block", "First right answer, ms", "Steady, ms"]}
-            texts={2}
-            rows={() =>
-              trials.map((t) => [
-                t.contender,
-                t.valid ? "yes" : "no",
-                String(t.block),
-                t.ready_ms,
-                t.steady_ms,
-              ])
-            }
-          />
-        </figure>
-      )}
+      {trials.length > 0 && <Timeline trials={trials} contenders={contenders} />}
       {warmups.length === 0 && starts.length === 0 && (
-        <p class="empty">The record keeps nothing of the warm-up.</p>
+        <p class="empty">The record has no warm-up.</p>
       )}
       {warmups.length > 0 && <Cold warmups={warmups} />}
       {starts.length > 0 && (
@@ -95,8 +79,8 @@ export function WarmUpSection({
             />
           </div>
           <p class="small">
-            Block by block, shaded until the steady state; time and a log scale that a contender's
-            starts share.
+            One chart for each block, shaded until the steady state. The starts of a contender share
+            the time axis and the log scale.
           </p>
           {names.map((name) => (
             <Courses
@@ -107,36 +91,7 @@ export function WarmUpSection({
               starts={starts.filter((s) => s.trial.contender === name)}
             />
           ))}
-          <DataTable
-            title="warm-up, window by window"
-            columns={[
-              "Contender",
-              "Class",
-              "Block",
-              "Steady after, s",
-              "Time, s",
-              "Throughput under load /s",
-              "CPU µs/request",
-              "Median ms",
-              "Longest ms",
-            ]}
-            texts={2}
-            rows={() =>
-              starts.flatMap(({ trial, windows: w }) =>
-                w.t_s.map((t, i) => [
-                  trial.contender,
-                  word(w.class),
-                  String(trial.block),
-                  w.steady_after_s,
-                  t,
-                  w.rate_per_s[i],
-                  w.cpu_us[i],
-                  w.p50_ms[i],
-                  w.max_ms[i],
-                ]),
-              )
-            }
-          />
+          <WindowsTable starts={starts} />
         </figure>
       )}
     </Section>
@@ -155,7 +110,7 @@ function Cold({ warmups }: { warmups: WarmUp[] }) {
             <tr>
               <th scope="col">Contender</th>
               <th scope="col">Starts</th>
-              {["Steady after", "CPU µs/request, cold", "steady", "Longest ms, cold"].map(
+              {["Steady after", "CPU µs/request, cold", "steady", "Maximum ms, cold"].map(
                 (heading, i) => (
                   <th key={i} scope="col" class="number">
                     {heading}
@@ -188,7 +143,7 @@ function Cold({ warmups }: { warmups: WarmUp[] }) {
           "Steady after, s",
           "CPU µs/request, cold",
           "CPU µs/request, steady",
-          "Longest ms, cold",
+          "Maximum ms, cold",
         ]}
         rows={() =>
           warmups.map((w) => [
@@ -258,5 +213,65 @@ function Courses({
         </ul>
       )}
     </div>
+  );
+}
+
+/** Every window of every start as a table. */
+function WindowsTable({ starts }: { starts: Start[] }) {
+  return (
+    <DataTable
+      title="warm-up, window by window"
+      columns={[
+        "Contender",
+        "Class",
+        "Block",
+        "Steady after, s",
+        "Time, s",
+        "Throughput under load /s",
+        "CPU µs/request",
+        "Median ms",
+        "Maximum ms",
+      ]}
+      texts={2}
+      rows={() =>
+        starts.flatMap(({ trial, windows: w }) =>
+          w.t_s.map((t, i) => [
+            trial.contender,
+            word(w.class),
+            String(trial.block),
+            w.steady_after_s,
+            t,
+            w.rate_per_s[i],
+            w.cpu_us[i],
+            w.p50_ms[i],
+            w.max_ms[i],
+          ]),
+        )
+      }
+    />
+  );
+}
+
+/** The start-up and the steady state of every start. */
+function Timeline({ trials, contenders }: { trials: Trial[]; contenders: Contender[] }) {
+  const hidden = useHidden();
+  return (
+    <figure class="forest timeline" aria-label="Every start, from the start of its process">
+      <Starts trials={trials} contenders={contenders.filter((c) => !hidden.has(c.name))} />
+      <DataTable
+        title="every start"
+        columns={["Contender", "Valid", "Block", "First correct response, ms", "Steady, ms"]}
+        texts={2}
+        rows={() =>
+          trials.map((t) => [
+            t.contender,
+            t.valid ? "yes" : "no",
+            String(t.block),
+            t.ready_ms,
+            t.steady_ms,
+          ])
+        }
+      />
+    </figure>
   );
 }

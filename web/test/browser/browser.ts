@@ -1,3 +1,4 @@
+/** Opens reports and pages in Chromium and collects complaints. Start with `Browser`. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -13,18 +14,18 @@ const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 export const found = existsSync(executablePath);
 const built = join(inject("page"), "index.html");
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-/** where to leave pictures to look at, if anywhere */
+/** the folder for screenshots, if they are wanted */
 export const pictures = process.env.PICTURES;
 
 if (!found && process.env.CI)
   test("Chromium is there", () => expect.fail(`no Chromium at ${executablePath}; set CHROMIUM`));
 if (!found && !process.env.CI)
   console.warn(
-    `SKIPPED: the page was not opened in a browser, for there is none at ${executablePath}. Set CHROMIUM.`,
+    `SKIPPED: no browser at ${executablePath}, so the report was not opened in one. Set CHROMIUM.`,
   );
 
 const root = join(import.meta.dirname, "../../..");
-/** the command as it is built, if it is */
+/** the built command, if there is one */
 export const command = [
   process.env.FACEOFF,
   join(root, "target/release/faceoff"),
@@ -35,10 +36,10 @@ if (found && !command && process.env.CI)
   test("the command is there", () => expect.fail("build target/release/faceoff, or set FACEOFF"));
 if (found && !command && !process.env.CI)
   console.warn(
-    "SKIPPED: no real record was opened, for there is no target/release/faceoff. Run make build, or set FACEOFF.",
+    "SKIPPED: no target/release/faceoff, so no real record was opened. Run make build, or set FACEOFF.",
   );
 
-/** What a run left on a virtual machine of two CPUs, as it stands in `record.jsonl`. */
+/** The `record.jsonl` of a run on a virtual machine with two CPUs. */
 export const realRecord = () =>
   brotliDecompressSync(
     readFileSync(join(import.meta.dirname, "../records/known-differences.jsonl.br")),
@@ -46,11 +47,11 @@ export const realRecord = () =>
 
 export interface Opened {
   tab: Tab;
-  /** what the console said, what was thrown, what was asked of the network, which dialogs opened */
+  /** console messages, exceptions, network requests and dialogs */
   complaints: string[];
 }
 
-/** Chromium with a folder of its own, and pages opened from files in it. */
+/** Chromium, with a folder of files that it opens. */
 export class Browser {
   private folder = "";
   private context: BrowserContext | null = null;
@@ -77,26 +78,35 @@ export class Browser {
     if (this.folder) rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  /** Bytes of the page of a record. */
+  /** The size of a report in bytes. */
   size(page: Page): number {
     return Buffer.byteLength(filled(readFileSync(built, "utf8"), page));
   }
 
-  /** A page: of a record, without one, or as it was made. */
+  /** Opens a report: of a record, without one, or of a given HTML. */
   async open(
     page: Page | string | null,
     width = 1280,
     colorScheme: "light" | "dark" = "light",
     hash = "",
+    unfold = true,
   ): Promise<Opened> {
     const html = readFileSync(built, "utf8");
     const file = join(this.folder, "page.html");
     writeFileSync(file, typeof page === "string" ? page : page ? filled(html, page) : html);
     const url = pathToFileURL(file).href;
-    return this.arrive(url + hash, (asked) => asked.split("#")[0] === url, width, colorScheme);
+    const mayAsk = (asked: string) => asked.split("#")[0] === url;
+    const opened = await this.arrive(url + hash, mayAsk, width, colorScheme);
+    if (unfold) {
+      await opened.tab.$$eval("details.fold", (all) => {
+        for (const fold of all) (fold as HTMLDetailsElement).open = true;
+      });
+      await settled(opened.tab);
+    }
+    return opened;
   }
 
-  /** A page of a site, which may ask for what is its own. */
+  /** Opens a page of a site, which may load from its own address. */
   async visit(url: string, width = 1280, colorScheme: "light" | "dark" = "light"): Promise<Opened> {
     const { origin } = new URL(url);
     return this.arrive(url, (asked) => new URL(asked).origin === origin, width, colorScheme);
@@ -125,7 +135,7 @@ export class Browser {
     return { tab, complaints };
   }
 
-  /** What a browser makes of an SVG by itself. */
+  /** Opens an SVG by itself. */
   async picture(
     svg: string,
   ): Promise<{ root: string; errors: number; texts: number; shapes: number }> {
@@ -151,7 +161,7 @@ export class Browser {
   }
 }
 
-/** two frames: the resize observers and the canvases have had their turn */
+/** waits for two frames, after which observers and canvases are up to date */
 export const settled = (tab: Tab) =>
   tab.evaluate(
     () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
@@ -160,7 +170,7 @@ export const settled = (tab: Tab) =>
 export const overflow = (tab: Tab) =>
   tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
-/** How many colours each canvas has. */
+/** The number of colours of each canvas. */
 export const inked = (tab: Tab) =>
   tab.$$eval("canvas", (all) =>
     all.map((c) => {
@@ -172,7 +182,7 @@ export const inked = (tab: Tab) =>
     }),
   );
 
-/** What axe finds that WCAG 2.1 AA, or good practice, would not have. */
+/** The violations of WCAG 2.1 AA and of good practice that axe finds. */
 export async function violations(tab: Tab): Promise<string[]> {
   await tab.evaluate(axe);
   return tab.evaluate(async () => {

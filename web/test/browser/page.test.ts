@@ -1,11 +1,12 @@
 // @vitest-environment node
+/** The report of invented records in a browser: accessibility, keys, zoom, copies. */
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { crowd, forty, realistic } from "../fixture";
 import { bare, hostile } from "../hostile";
 import { Browser, found, inked, overflow, pictures, settled, violations } from "./browser";
 
-describe.skipIf(!found)("the built page, opened from a file", () => {
+describe.skipIf(!found)("the built report, opened from a file", () => {
   const browser = new Browser();
   const open: Browser["open"] = (...what) => browser.open(...what);
   beforeAll(() => browser.start());
@@ -64,7 +65,7 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
       await tab.close();
     });
 
-  test("every chart's table opens, and holds rows", async () => {
+  test("every chart's table opens and has rows", async () => {
     const { tab, complaints } = await open(realistic(), 360);
     for (const summary of await tab.$$("details.data > summary")) await summary.click();
     await settled(tab);
@@ -78,7 +79,7 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     await tab.close();
   });
 
-  test("a cell is chosen by keyboard, for every section at once", async () => {
+  test("a cell chosen by keyboard applies to every section", async () => {
     const { tab, complaints } = await open(realistic());
     await tab.focus("#verdicts input[type=radio]:checked");
     await tab.keyboard.press("ArrowRight");
@@ -93,7 +94,7 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     await tab.close();
   });
 
-  test("the button changes the colours, of the canvases too; paper is light", async () => {
+  test("the button changes colours, also of canvases; paper is light", async () => {
     const { tab, complaints } = await open(realistic());
     const state = () =>
       tab.evaluate(() => {
@@ -136,7 +137,7 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     await tab.close();
   });
 
-  test("the trial under the pointer is named, in all six charts", async () => {
+  test("the trial at the pointer is named in all six charts", async () => {
     const { tab, complaints } = await open(realistic());
     await tab.click("#time .legend-all button:last-child");
     await tab.click('#time .legend button:has-text("nginx")');
@@ -149,9 +150,11 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
       await settled(tab);
       if (await tab.textContent(".readout")) break;
     }
-    const said = await tab.$$eval("#time .charts .readout", (all) => all.map((e) => e.textContent));
-    expect(said).toHaveLength(6);
-    for (const text of said) expect(text).toMatch(/^nginx, block \d+.*, \d+\.\d s: /);
+    const readout = await tab.$$eval("#time .charts .readout", (all) =>
+      all.map((e) => e.textContent),
+    );
+    expect(readout).toHaveLength(6);
+    for (const text of readout) expect(text).toMatch(/^nginx, block \d+.*, \d+\.\d s: /);
     expect(complaints).toEqual([]);
     await tab.close();
   });
@@ -161,7 +164,7 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     ["bare", bare],
   ] as const)
     for (const width of [1280, 360])
-      test(`a ${name} record runs nothing, breaks nothing, ${width} px wide`, async () => {
+      test(`a ${name} record runs no script and breaks nothing, ${width} px wide`, async () => {
         const { tab, complaints } = await open(make(), width);
         await tab.$$eval("details.data > summary, #latency .legend button", (all) => {
           for (const e of all) (e as HTMLElement).click();
@@ -177,16 +180,16 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
         await tab.close();
       });
 
-  test("keys walk along a trial, name it in all six charts, and stretch the time of all", async () => {
+  test("keys move along a trial and zoom time in all six charts", async () => {
     const { tab, complaints } = await open(realistic());
     await tab.focus('#time [role="slider"]');
     for (let i = 0; i < 3; i++) await tab.keyboard.press("ArrowRight");
-    const said = () =>
+    const readout = () =>
       tab.$$eval("#time .charts .readout", (all) => all.map((e) => e.textContent ?? ""));
-    const third = await said();
+    const third = await readout();
     expect(third[0]).toMatch(/, block \d+.*, 3\.0 s: /);
     await tab.keyboard.press("ArrowDown");
-    expect((await said())[0]!.split(", 3.0")[0]).not.toBe(third[0]!.split(", 3.0")[0]);
+    expect((await readout())[0]!.split(", 3.0")[0]).not.toBe(third[0]!.split(", 3.0")[0]);
     const drawn = () =>
       tab.$$eval("#time canvas", (all) => all.map((c) => (c as HTMLCanvasElement).toDataURL()));
     await tab.keyboard.press("Escape");
@@ -202,12 +205,12 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     await tab.close();
   });
 
-  test("time is stretched with the pointer in all six charts and the heat map, and stays while contenders come and go", async () => {
+  test("zooming time applies to all charts and outlives hidden contenders", async () => {
     const { tab, complaints } = await open(realistic());
     const drawn = () =>
       tab.$$eval("#time canvas", (all) => all.map((c) => (c as HTMLCanvasElement).toDataURL()));
     const box = () => tab.getAttribute("#time .heat svg[role=img]", "viewBox");
-    const said = () => tab.textContent('#time .zoom [role="status"]');
+    const readout = () => tab.textContent('#time .zoom [role="status"]');
     const over = tab.locator("#time .u-over").first();
     await over.scrollIntoViewIfNeeded();
     const [whole, seconds] = [await drawn(), await box()];
@@ -220,23 +223,23 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     await settled(tab);
     expect((await drawn()).filter((picture, i) => picture !== whole[i])).toHaveLength(6);
     expect(await box()).not.toBe(seconds);
-    const stretch = await said();
+    const stretch = await readout();
     expect(stretch).toMatch(/^\S+ to \S+ s$/);
     await tab.locator("#time .legend button").nth(1).click();
     await settled(tab);
-    expect(await said()).toBe(stretch);
+    expect(await readout()).toBe(stretch);
     await tab.locator("#time .legend button").nth(1).click();
     await over.dblclick();
     await tab.mouse.move(5, 5);
     await settled(tab);
-    expect(await said()).toBe("");
+    expect(await readout()).toBe("");
     expect(await box()).toBe(seconds);
     expect(complaints).toEqual([]);
     await tab.close();
   });
 
   for (const scheme of ["light", "dark"] as const)
-    test(`from the start of the process the end of warm-up is marked, ${scheme}`, async () => {
+    test(`time from the process start marks the end of warm-up, ${scheme}`, async () => {
       const { tab, complaints } = await open(realistic(), 1280, scheme);
       await tab.click('#time .choices label:has(input[value="p50_ms"])');
       await tab.click('#time .choices label:has(input[value="process"])');
@@ -268,7 +271,7 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
       await tab.close();
     });
 
-  test("every chart with an axis zooms by pointer, key and button, says so, and is copied as it stands", async () => {
+  test("every axis zooms by pointer, key and button, and is copied zoomed", async () => {
     const { tab, complaints } = await open(realistic(), 1280, "dark", "#trial-1-1");
     await tab.evaluate(() => {
       const copied: string[] = [];
@@ -326,15 +329,15 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     }
   });
 
-  test("values at the pointer are told for every contender", async () => {
+  test("values at the pointer are shown for every contender", async () => {
     const { tab, complaints } = await open(realistic());
     for (const section of ["#latency", "#curves"]) {
       const plot = tab.locator(`${section} .plot svg`).first();
       await plot.scrollIntoViewIfNeeded();
       await plot.hover({ position: { x: 300, y: 100 } });
       await settled(tab);
-      const said = await tab.textContent(`${section} .values`);
-      for (const name of ["proxy-spring-mvc", "nginx", "haproxy"]) expect(said).toContain(name);
+      const readout = await tab.textContent(`${section} .values`);
+      for (const name of ["proxy-spring-mvc", "nginx", "haproxy"]) expect(readout).toContain(name);
     }
     const heat = tab.locator("#time .heat-row svg[role=img]").first();
     await heat.scrollIntoViewIfNeeded();
@@ -344,7 +347,7 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     await tab.close();
   });
 
-  test("a trial is opened from among all, can be linked to, and is as accessible as the rest", async () => {
+  test("one trial opens by a link and is accessible", async () => {
     const { tab, complaints } = await open(realistic(), 1280, "light", "#trial-3-2");
     expect(await tab.textContent(".one-trial h3")).toContain("block 3, place 2");
     await tab.locator(".strip a.who").nth(20).click();
@@ -361,7 +364,7 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     await tab.close();
   });
 
-  test("every chart is copied as a picture of its own that holds what it shows", async () => {
+  test("every chart is copied as a picture with its content", async () => {
     const { tab, complaints } = await open(realistic(), 1280, "dark", "#trial-1-1");
     await tab.evaluate(() => {
       const copied: string[] = [];
@@ -386,7 +389,7 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     }
   });
 
-  test("a hundred contenders survive, on a phone too", async () => {
+  test("a hundred contenders fit, also on a phone", async () => {
     for (const width of [1280, 360]) {
       const { tab, complaints } = await open(crowd(100), width);
       expect(await overflow(tab)).toBe(0);
@@ -399,13 +402,12 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     }
   });
 
-  test("a record of 40 trials is under 3 MB, and answers within a second", async () => {
+  test("a record of 40 trials is under 3 MB and reacts within a second", async () => {
     expect(browser.size(forty())).toBeLessThan(3_000_000);
     const { tab, complaints } = await open(forty());
     await tab.close();
     const took: number[] = [];
-    // The machine has other things to do now and then: the quickest of three says what the page
-    // needs.
+    // Other programs may slow the machine, so the fastest of three counts.
     for (let i = 0; i < 3; i++) {
       const { tab } = await open(forty());
       took.push(
@@ -425,14 +427,14 @@ describe.skipIf(!found)("the built page, opened from a file", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("without a record it says so", async () => {
+  test("a report without a record reports that", async () => {
     const { tab, complaints } = await open(null);
-    expect(await tab.textContent("main")).toContain("holds no record");
+    expect(await tab.textContent("main")).toContain("has no record");
     expect(complaints).toEqual([]);
     await tab.close();
   });
 
-  test("the policy stops a script that found its way in", async () => {
+  test("the policy blocks an injected script", async () => {
     const { tab, complaints } = await open(realistic());
     const ran = await tab.evaluate(() => {
       const script = document.createElement("script");

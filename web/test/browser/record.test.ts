@@ -1,4 +1,5 @@
 // @vitest-environment node
+/** The report of a real record in a browser. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,10 +17,8 @@ import {
   violations,
 } from "./browser";
 
-/**
- * What a run left on a virtual machine of two CPUs, judged and shown by the command as it is built.
- */
-describe.skipIf(!found || !command)("the page of a real record", () => {
+/** The record of a run on a virtual machine, judged and shown by the built command. */
+describe.skipIf(!found || !command)("the report of a real record", () => {
   const browser = new Browser();
   let html = "";
 
@@ -42,7 +41,7 @@ describe.skipIf(!found || !command)("the page of a real record", () => {
     ["dark", 1280],
     ["light", 390],
   ] as const)
-    test(`draws every chart with data and nobody complains, ${scheme}, ${width} px wide`, async () => {
+    test(`draws every chart with data and without complaints, ${scheme}, ${width} px wide`, async () => {
       const { tab, complaints } = await browser.open(html, width, scheme, "#trial-1-1");
       expect(await overflow(tab)).toBe(0);
       const text = (await tab.textContent("main"))!;
@@ -67,7 +66,24 @@ describe.skipIf(!found || !command)("the page of a real record", () => {
       await tab.close();
     });
 
-  test("every chart's table opens and holds rows", async () => {
+  test("answer and absolute values are visible at once", async () => {
+    const { tab } = await browser.open(html, 1280, "light", "", false);
+    const below = await tab.$eval("table.absolute", (e) => e.getBoundingClientRect().bottom);
+    expect(below + (await tab.evaluate(() => scrollY))).toBeLessThan(800);
+    // Four contenders in two cells: the demo, of two in one cell, is 4,600 px high.
+    expect(await tab.evaluate(() => document.documentElement.scrollHeight)).toBeLessThan(8000);
+    await tab.close();
+  });
+
+  test("a link to a folded section opens it", async () => {
+    const { tab } = await browser.open(html, 1280, "light", "", false);
+    expect(await tab.$eval("#trials > details", (e) => (e as HTMLDetailsElement).open)).toBe(false);
+    await tab.click('nav a[href="#trials"]');
+    await tab.waitForSelector("#trials > details[open]");
+    await tab.close();
+  });
+
+  test("every chart's table opens and has rows", async () => {
     const { tab, complaints } = await browser.open(html);
     for (const summary of await tab.$$("details.data > summary")) await summary.click();
     await settled(tab);
@@ -81,7 +97,7 @@ describe.skipIf(!found || !command)("the page of a real record", () => {
 
   test("is small", () => expect(Buffer.byteLength(html)).toBeLessThan(3_000_000));
 
-  test.skipIf(!pictures)("is kept as the pictures of docs/page.md", async () => {
+  test.skipIf(!pictures)("screenshots for docs/guide/report.md are taken", async () => {
     const kept = { type: "jpeg", quality: 60 } as const;
     for (const [name, scheme, width, height] of [
       ["light", "light", 1200, 1500],

@@ -1,4 +1,5 @@
 // @vitest-environment node
+/** The pages of `faceoff serve` in a browser. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,8 +10,8 @@ import { Browser, command, found, overflow, pictures, realRecord, violations } f
 const hostile = `"><img src=x onerror=alert(1)><script>alert(2)<\u2215script>`;
 
 /**
- * The records of a folder as `faceoff serve` shows them: fourteen days, one that goes on, one that
- * is up to no good.
+ * The records of a folder as `faceoff serve` shows them: fourteen days, one under way, and one that
+ * is hostile.
  */
 describe.skipIf(!found || !command)("the site of records", () => {
   const browser = new Browser();
@@ -56,8 +57,8 @@ describe.skipIf(!found || !command)("the site of records", () => {
       "record.jsonl",
       `${[renamed("hostile", hostile), ...lines.slice(1)].join("\n")}\n`,
     );
-    // without its last trial and what follows, and just written: a run that goes on, and has this
-    // process measure that trial
+    // without its last trial, and just written: a run under way, in which this process measures
+    // that trial
     const at = lines.findLastIndex((line) => line.startsWith('{"trial"'));
     put(
       "going-on",
@@ -69,8 +70,8 @@ describe.skipIf(!found || !command)("the site of records", () => {
     const stat = readFileSync("/proc/self/stat", "utf8");
     const began_ticks = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
     const run = JSON.parse(lines[0]!).header.id;
-    const told = {
-      schema: "faceoff.under-way.v1",
+    const status = {
+      schema: "faceoff.run-status.v1",
       run,
       process: { id: process.pid, began_ticks },
       contender,
@@ -80,13 +81,13 @@ describe.skipIf(!found || !command)("the site of records", () => {
       left_out: 0,
       seconds,
     };
-    put("going-on", "under-way.json", JSON.stringify(told));
+    put("going-on", "run-status.json", JSON.stringify(status));
     site = spawn(command!, ["serve", "records", "--listen", "127.0.0.1:0"], {
       cwd: folder,
       stdio: ["ignore", "pipe", "inherit"],
     });
     url = await new Promise<string>((found, failed) => {
-      site!.stdout!.once("data", (said: Buffer) => found(said.toString().trim()));
+      site!.stdout!.once("data", (line: Buffer) => found(line.toString().trim()));
       site!.once("exit", () => failed(new Error("faceoff serve ended")));
     });
     await browser.start();
@@ -111,7 +112,7 @@ describe.skipIf(!found || !command)("the site of records", () => {
     ["light", 390],
   ] as const)
     for (const [name, path, holds] of pages)
-      test(`${name} is shown and nobody complains, ${scheme}, ${width} px wide`, async () => {
+      test(`${name} is shown without complaints, ${scheme}, ${width} px wide`, async () => {
         const { tab, complaints } = await browser.visit(url + path, width, scheme);
         const text = (await tab.textContent("main"))!;
         expect(text).toMatch(holds);
@@ -120,7 +121,7 @@ describe.skipIf(!found || !command)("the site of records", () => {
         expect(await overflow(tab)).toBe(0);
         expect(await violations(tab)).toEqual([]);
         expect(complaints).toEqual([]);
-        // those without more in their names stand in docs/serve.md
+        // those without more in their names are in docs/guide/serve.md
         const kept =
           scheme === "light" && width === 1280
             ? `serve-${name}.jpg`
@@ -132,28 +133,30 @@ describe.skipIf(!found || !command)("the site of records", () => {
 
   test("every interval and every curve is drawn", async () => {
     const live = await browser.visit(`${url}records/going-on/live?still=1`);
-    expect(await live.tab.$$("svg.interval .whisker")).not.toHaveLength(0);
-    // the rate, and three of latency, of what is measured now and in each of two cells; within the
-    // axes, a dot where there is one second
-    const curves = await live.tab.$$eval("svg.plotted .curve, svg.plotted .point", (all) =>
-      all.map((one) => one.tagName),
-    );
-    expect(curves).toEqual(Array(12).fill("circle"));
-    for (const dot of await live.tab.$$("svg.plotted .point"))
-      expect((await dot.boundingBox())!.width).toBeGreaterThan(3);
+    expect(await live.tab.$$("td svg.drawn rect")).not.toHaveLength(0);
+    // a rate and a latency chart, now and in each of two cells: four lines of one second each,
+    // and so with one mark each; the key has as many
+    const marks = await live.tab.$$("figure svg.drawn path[transform]");
+    expect(marks).toHaveLength(2 * 12);
+    for (const mark of marks) expect((await mark.boundingBox())!.width).toBeGreaterThan(3);
     await live.tab.close();
     const time = await browser.visit(`${url}experiments/known-differences`);
-    expect(await time.tab.$$("svg.plotted a circle")).toHaveLength(14);
-    expect(await time.tab.$$("svg.plotted .change")).toHaveLength(1);
+    expect(await time.tab.$$("svg.drawn a path")).toHaveLength(14);
+    expect(
+      await time.tab.$$eval(
+        "svg.drawn text",
+        (all) => all.filter((text) => text.textContent === "changed").length,
+      ),
+    ).toBe(1);
     await time.tab.close();
   });
 
-  test("two marked records are put side by side, and a record's page draws itself under its policy", async () => {
+  test("two marked records are compared, and a report obeys its policy", async () => {
     const { tab, complaints } = await browser.visit(`${url}?q=day`);
     await tab.check("input[name=a][value=day-03]");
     await tab.check("input[name=b][value=day-12]");
-    await tab.click("text=side by side");
-    expect(await tab.textContent("h1")).toBe("day-03 beside day-12");
+    await tab.click("text=Compare the two");
+    expect(await tab.textContent("h1")).toBe("day-03 and day-12");
     await tab.click(`a:text-is("day-12")`);
     await tab.waitForSelector(".sentence");
     expect(await tab.textContent(".sentence")).toMatch(/control:cpu-210us/);

@@ -1,3 +1,4 @@
+/** Numbers and texts for readers. */
 import { describe, expect, test } from "vitest";
 import {
   bytes,
@@ -16,12 +17,12 @@ import {
   withUnit,
 } from "../../src/format";
 
-test("a contender that ran already was not started, and so was not never ready", () => {
+test("a contender that was already running has no start-up time", () => {
   expect(startUp({ ready_ms: { median: 1500, min: 20, max: 3000 } })).toBe(
     "1.50\u00a0s (20\u00a0ms to 3\u00a0s)",
   );
   expect(startUp({ ready_ms: null })).toBe("never ready");
-  expect(startUp({ ready_ms: null, reached: true })).toBe("not known: it ran already");
+  expect(startUp({ ready_ms: null, reached: true })).toBe("unknown: it was already running");
 });
 
 describe("numbers", () => {
@@ -56,7 +57,7 @@ describe("numbers", () => {
     expect(count(null)).toBe("–");
   });
 
-  test("units stand after the number, on its line", () => {
+  test("units follow the number on its line", () => {
     expect(withUnit(1.5, "ms")).toBe("1.50\u00a0ms");
     expect(withUnit(null, "ms")).toBe("–");
     expect(duration(18)).toBe("18\u00a0ms");
@@ -81,7 +82,7 @@ test("a long name is cut between characters", () => {
   expect(short("🦀".repeat(30), 4)).toBe("🦀🦀🦀…");
 });
 
-test("only the web is linked to", () => {
+test("only web addresses become links", () => {
   expect(webAddress("https://example.org/a")).toBe("https://example.org/a");
   for (const bad of [
     "javascript:alert(1)",
@@ -100,7 +101,7 @@ test.each([
   [0.999987, "99.9987\u00a0%"],
   [1, "100\u00a0%"],
   [Number.NaN, "–"],
-])("a confidence is told from certainty: %s", (x, text) => expect(confidence(x)).toBe(text));
+])("a confidence differs from 100 %%: %s", (x, text) => expect(confidence(x)).toBe(text));
 
 test("a p-value has two digits and an end", () => {
   expect([0.03125, 0.0004883, 1, 3e-7, null].map(probability)).toEqual([

@@ -1,13 +1,14 @@
+/** Colours: contrast, and differences under colour blindness. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
-const css = readFileSync(join(import.meta.dirname, "../../src/style.css"), "utf8");
+const css = readFileSync(join(import.meta.dirname, "../../src/style/base.css"), "utf8");
 
 /** The two values of a `--name: light-dark(a, b)`. */
 function pair(name: string): [light: string, dark: string] {
   const found = new RegExp(`--${name}: light-dark\\((#\\w{6}), (#\\w{6})\\)`).exec(css);
-  if (!found) throw new Error(`no --${name} in style.css`);
+  if (!found) throw new Error(`no --${name} in style/base.css`);
   return [found[1]!, found[2]!];
 }
 
@@ -93,20 +94,20 @@ describe.each([
     expect(contrast(colour(name), colour("band"))).toBeGreaterThanOrEqual(4.5),
   );
 
-  test.each(CONTENDERS)("a line in %s can be seen", (name) =>
+  test.each(CONTENDERS)("a line in %s is visible", (name) =>
     expect(contrast(colour(name), colour("paper"))).toBeGreaterThanOrEqual(3),
   );
 
-  test.each(Object.keys(VISIONS))("contenders are told apart with %s", (vision) => {
+  test.each(Object.keys(VISIONS))("contenders differ with %s", (vision) => {
     const seen = CONTENDERS.map((name) => oklab(colour(name), VISIONS[vision]!));
     const distances = seen.flatMap((a, i) =>
       seen.slice(0, i).map((b) => Math.hypot(...a.map((v, k) => v - b[k]!))),
     );
-    // 0.02 is about what can just be noticed
+    // 0.02 is about the smallest noticeable difference
     expect(Math.min(...distances)).toBeGreaterThan(0.08);
   });
 
-  test("steps of a heat map go one way in lightness, and the first is told from paper", () => {
+  test("heat map steps get darker, and the first differs from paper", () => {
     const steps = ["paper", "h0", "h1", "h2", "h3", "h4", "h5", "h6"].map(
       (name) => oklab(colour(name), VISIONS.common!)[0],
     );

@@ -1,3 +1,4 @@
+/** Axes and their ticks. */
 import { describe, expect, test } from "vitest";
 import {
   band,
@@ -13,24 +14,25 @@ import {
   spread,
 } from "../../src/charts/scales";
 import { align } from "../../src/charts/series";
+import ticks from "../generated/ticks.json";
 
 describe("the ratio axis", () => {
-  test("1 stands in the middle, and a half is as far from it as the double", () => {
-    const { x } = ratioScale([0.3, 2.4]);
+  test("1 is in the middle, at equal distance from 0.5 and 2", () => {
+    const { x } = ratioScale([0.3, 2.4], ticks);
     expect(x(1)).toBeCloseTo(50);
     expect(x(2) - 50).toBeCloseTo(50 - x(0.5));
     expect(x(0.3)).toBeGreaterThan(0);
   });
 
-  test("near 1 it still has room for the margin", () => {
-    const { reach, ticks } = ratioScale([1.001]);
+  test("ratios near 1 leave room for the margin", () => {
+    const { reach, ticks: drawn } = ratioScale([1.001], ticks);
     expect(reach).toBe(1.3);
-    expect(ticks).toContain(1);
-    expect(ticks.length).toBeGreaterThanOrEqual(3);
+    expect(drawn).toContain(1);
+    expect(drawn.length).toBeGreaterThanOrEqual(3);
   });
 
-  test("what cannot be drawn is held at the edge", () => {
-    const { x, reach } = ratioScale([1e9, null, Number.NaN, 0, -1]);
+  test("values beyond the axis are drawn at its ends", () => {
+    const { x, reach } = ratioScale([1e9, null, Number.NaN, 0, -1], ticks);
     expect(reach).toBe(1100);
     expect([x(1e9), x(0), x(-1), x(1e-12)]).toEqual([100, 0, 0, 0]);
   });
@@ -38,18 +40,18 @@ describe("the ratio axis", () => {
   test.each([1.2, 1.6, 2.5, 5, 12, 30, 500])(
     "ticks lie on it, few enough for a phone: reach %s",
     (farthest) => {
-      const { ticks, reach } = ratioScale([farthest]);
-      expect(ticks.length).toBeLessThanOrEqual(7);
-      expect(ticks.every((t) => t <= reach && t >= 1 / reach)).toBe(true);
+      const { ticks: drawn, reach } = ratioScale([farthest], ticks);
+      expect(drawn.length).toBeLessThanOrEqual(7);
+      expect(drawn.every((t) => t <= reach && t >= 1 / reach)).toBe(true);
     },
   );
 
-  test("comes nearer to 1, and still has ticks on both sides", () => {
+  test("zoomed in, it has ticks on both sides of 1", () => {
     for (const times of [1, 2, 4, 8, 16, 32, 64]) {
-      const { reach, ticks, x } = ratioScale([3], times);
-      expect(reach).toBeCloseTo(ratioScale([3]).reach ** (1 / times));
-      expect(ticks.filter((t) => t < 1).length).toBeGreaterThan(0);
-      expect(ticks.filter((t) => t > 1).length).toBeGreaterThan(0);
+      const { reach, ticks: drawn, x } = ratioScale([3], ticks, times);
+      expect(reach).toBeCloseTo(ratioScale([3], ticks).reach ** (1 / times));
+      expect(drawn.filter((t) => t < 1).length).toBeGreaterThan(0);
+      expect(drawn.filter((t) => t > 1).length).toBeGreaterThan(0);
       expect(x(1)).toBeCloseTo(50);
       expect(x(1000)).toBe(100);
     }
@@ -63,8 +65,8 @@ describe("the ratio axis", () => {
 
 describe("the quantile axis", () => {
   test("each nine takes the same width", () => {
-    const { x, ticks } = quantileScale(0.9999);
-    expect(ticks).toEqual([0.5, 0.9, 0.99, 0.999, 0.9999]);
+    const { x, ticks: drawn } = quantileScale(0.9999, ticks);
+    expect(drawn).toEqual([0.5, 0.9, 0.99, 0.999, 0.9999]);
     expect(x(0)).toBe(0);
     expect(x(0.9)).toBeCloseTo(25);
     expect(x(0.99)).toBeCloseTo(50);
@@ -72,7 +74,7 @@ describe("the quantile axis", () => {
     expect(x(0.9999)).toBeCloseTo(100);
   });
 
-  test("it names quantiles as they are said", () => {
+  test("quantiles are named in per cent", () => {
     expect([0.5, 0.99, 0.999, 0.999999].map(quantileName)).toEqual([
       "50\u00a0%",
       "99\u00a0%",
@@ -82,22 +84,22 @@ describe("the quantile axis", () => {
   });
 
   test("a place leads back to its quantile", () => {
-    const { x, at } = quantileScale(0.9999);
+    const { x, at } = quantileScale(0.9999, ticks);
     for (const q of [0, 0.5, 0.99, 0.9999]) expect(at(x(q))).toBeCloseTo(q, 8);
   });
 
-  test("a stretch of it has ticks, however short", () => {
-    expect(quantileTicks(0.4, 0.9999)).toEqual([0.5, 0.9, 0.99, 0.999, 0.9999]);
-    expect(quantileTicks(0.985, 0.9992)).toEqual([0.99, 0.999]);
-    expect(quantileTicks(0.94, 0.985)).toEqual([0.95, 0.98]);
-    expect(quantileTicks(0.9911, 0.9923).length).toBeGreaterThan(1);
+  test("a short stretch has ticks", () => {
+    expect(quantileTicks(0.4, 0.9999, ticks)).toEqual([0.5, 0.9, 0.99, 0.999, 0.9999]);
+    expect(quantileTicks(0.985, 0.9992, ticks)).toEqual([0.99, 0.999]);
+    expect(quantileTicks(0.94, 0.985, ticks)).toEqual([0.95, 0.98]);
+    expect(quantileTicks(0.9911, 0.9923, ticks).length).toBeGreaterThan(1);
   });
 
-  test("a quantile of 1 does not run off the page", () => expect(quantileScale(1).x(1)).toBe(100));
+  test("a quantile of 1 stays on the axis", () => expect(quantileScale(1, ticks).x(1)).toBe(100));
 });
 
 describe("the latency axis", () => {
-  test("grows upwards, and holds every value", () => {
+  test("grows upwards and contains every value", () => {
     const { y, ticks } = latencyScale([0.2, 35], 300);
     expect(y(35)).toBeLessThan(y(0.2));
     expect(y(35)).toBeGreaterThan(0);
@@ -105,15 +107,15 @@ describe("the latency axis", () => {
     expect(ticks).toEqual([0.2, 0.5, 1, 2, 5, 10, 20]);
   });
 
-  test("one value, none, or far too many decades still make an axis", () => {
+  test("one value, none, or many decades make an axis", () => {
     expect(latencyScale([4], 300).ticks.length).toBeGreaterThan(0);
     expect(latencyScale([], 300).ticks.length).toBeGreaterThan(0);
     expect(logTicks(1e-6, 1e9).length).toBeLessThanOrEqual(9);
   });
 });
 
-describe("what a width shows", () => {
-  test("of a line: its points, and the next on either side", () => {
+describe("the visible part", () => {
+  test("of a line: its points, and the next on each side", () => {
     const place = (x: number) => x;
     expect(seen([-30, -10, 20, 50, 130, 170], place)).toEqual([-10, 20, 50, 130]);
     expect(seen([-30, 130], place)).toEqual([-30, 130]);
@@ -121,7 +123,7 @@ describe("what a width shows", () => {
     expect([seen([120, 130], place), seen([-5, -1], place), seen([], place)]).toEqual([[], [], []]);
   });
 
-  test("a line ends at its last point, or where it runs off", () => {
+  test("a line ends at its last point, or at the edge", () => {
     expect(
       ending([
         [0, 10],
@@ -136,7 +138,7 @@ describe("what a width shows", () => {
     ).toEqual([100, 20]);
   });
 
-  test("of a span: what of it is there", () => {
+  test("of a span: the part within the width", () => {
     expect([shownOf(-20, 30), shownOf(40, 140), shownOf(-1, 101), shownOf(10, 20)]).toEqual([
       [0, 30],
       [40, 100],
@@ -152,7 +154,7 @@ describe("what a width shows", () => {
 });
 
 describe("labels", () => {
-  test("are pushed apart, in their order, within the chart", () => {
+  test("are pushed apart in their order", () => {
     const placed = spread([100, 99, 300, 101], 16, 300);
     const [a, b, c, d] = placed as [number, number, number, number];
     expect(b).toBe(99);
@@ -161,7 +163,7 @@ describe("labels", () => {
     expect(c).toBe(300);
   });
 
-  test("share the height when there are too many", () => {
+  test("share the height if there are too many", () => {
     const placed = spread(
       Array.from({ length: 50 }, () => 10),
       16,
@@ -172,7 +174,7 @@ describe("labels", () => {
   });
 });
 
-test("trials that tick at their own instants get a common axis, and lose nothing", () => {
+test("trials with different instants get a common axis", () => {
   const aligned = align([
     { t_s: [0.1, 0.2], values: [1, 2] },
     { t_s: [0.101, 0.21], values: [3, null] },

@@ -1,3 +1,4 @@
+/** Zoom of every chart, and time from the start of the process. */
 import { act } from "preact/test-utils";
 import { describe, expect, test, vi } from "vitest";
 import { columns } from "../../src/charts/heat";
@@ -11,21 +12,21 @@ vi.mock("uplot", () => import("../plot"));
 const { root, show, all, press, key } = stage();
 
 describe("the arithmetic of zoom", () => {
-  test("goes around a place, stays within the whole, and is nothing once that is shown", () => {
+  test("keeps its place, stays within the axis, and ends at all of it", () => {
     expect(nearer([0, 100], [0, 100], 50, 0.5)).toEqual([25, 75]);
     expect(nearer([0, 100], [0, 100], 0, 0.5)).toEqual([0, 50]);
     expect(nearer([0, 50], [0, 100], 25, 2)).toEqual([0, 75]);
     expect(nearer([25, 75], [0, 100], 50, 2)).toBeNull();
   });
 
-  test("ends where an axis has no more to show", () => {
+  test("ends at the smallest part of an axis", () => {
     let at: readonly [number, number] = [0, 100];
     for (let i = 0; i < 60; i++) at = nearer(at, [0, 100], 50, 0.5)!;
     expect(at[1] - at[0]).toBeGreaterThan(0.1);
     expect(at[1] - at[0]).toBeLessThan(1);
   });
 
-  test("leaves the keys of the browser to the browser", () => {
+  test("does not take keys of the browser", () => {
     const pressed = (key: string, ctrlKey = false) =>
       stretchedBy({ key, ctrlKey, metaKey: false, altKey: false });
     expect([
@@ -39,7 +40,7 @@ describe("the arithmetic of zoom", () => {
     ]).toEqual([0.5, 0.5, 2, null, undefined, undefined, undefined]);
   });
 
-  test("a heat map shows the seconds of the stretch, or all where none is in it", () => {
+  test("a heat map shows the seconds of the stretch, or all", () => {
     expect(columns([1, 2, 3, 4], [1.5, 3.2])).toEqual({ first: 1, count: 2 });
     expect(columns([1, 2, 3, 4], null)).toEqual({ first: 0, count: 4 });
     expect(columns([1, 2, 3, 4], [9, 10])).toEqual({ first: 0, count: 4 });
@@ -50,7 +51,7 @@ describe("the arithmetic of zoom", () => {
 describe("the end of warm-up", () => {
   const trial = (ended: number, steady: number | null) => ({ ended, steady, colour: "var(--c1)" });
 
-  test("is a stretch where trials differ, with a mark for each that was steady", () => {
+  test("is a stretch, with a mark for each steady trial", () => {
     expect(warmOf([])).toBeNull();
     expect(warmOf([trial(8, 5), trial(14, null), trial(9, 7)])).toEqual({
       ended: [8, 14],
@@ -61,7 +62,7 @@ describe("the end of warm-up", () => {
     });
   });
 
-  test("is drawn within what is shown, and what lies beyond is not", () => {
+  test("is drawn only in the visible part", () => {
     const box = { left: 50, top: 10, width: 100, height: 80 };
     const [beneath, above] = drawnWarm(
       warmOf([trial(8, 5), trial(14, 40)])!,
@@ -122,7 +123,7 @@ describe("zoom", () => {
     },
   );
 
-  test("arrows stay within what is shown, and zoom keeps the place", () => {
+  test("arrows stay in the visible part, and zoom keeps the place", () => {
     show(realistic());
     const plot = root.querySelector('#latency [role="slider"]')!;
     key(plot, "End");
@@ -137,7 +138,7 @@ describe("zoom", () => {
     expect(plot.getAttribute("aria-valuenow")).toBe(plot.getAttribute("aria-valuemin"));
   });
 
-  test("lines that only pass through a stretch are still drawn, and marks beyond it are not", () => {
+  test("lines through a stretch are drawn, marks beyond it are not", () => {
     show(realistic());
     const plot = root.querySelector('#curves [role="slider"]')!;
     for (let i = 0; i < 3; i++) key(plot, "+");
@@ -154,7 +155,7 @@ describe("zoom", () => {
       expect(path.getAttribute("d")).toMatch(/^M-.*L\d{4,}/);
   });
 
-  test("it outlives a contender that is hidden, and ends with what the axis is of", () => {
+  test("zoom outlives hidden contenders, and ends with its axis", () => {
     show(realistic());
     key(root.querySelector('#curves [role="slider"]')!, "+");
     const before = shown("#curves");
@@ -169,7 +170,7 @@ describe("zoom", () => {
     expect(shown("#curves")).toBe("");
   });
 
-  test("a stretch can be drawn up with the pointer", () => {
+  test("the pointer can drag a stretch", () => {
     show(realistic());
     const plot = root.querySelector('#latency [role="slider"]')!;
     plot.querySelector("svg")!.getBoundingClientRect = () => ({ left: 0, width: 1000 }) as DOMRect;
@@ -194,7 +195,7 @@ describe("zoom", () => {
   });
 
   test.each(["#answer", "#verdicts", "#effects", "#warmup", "#decided"])(
-    "the axis of %s comes nearer by buttons, which keep the focus",
+    "buttons zoom the axis of %s and keep the focus",
     (section) => {
       show(realistic());
       const axes = () =>
@@ -202,7 +203,7 @@ describe("zoom", () => {
           .map((e) => e.textContent)
           .join(" | ");
       const whole = axes();
-      expect(button(section, "All of it").getAttribute("aria-disabled")).toBe("true");
+      expect(button(section, "Show all").getAttribute("aria-disabled")).toBe("true");
       press(button(section, "Zoom in"));
       press(button(section, "Zoom in"));
       expect(axes()).not.toBe(whole);
@@ -210,7 +211,7 @@ describe("zoom", () => {
       key(button(section, "Zoom in"), "0");
       expect(axes()).toBe(whole);
       press(button(section, "Zoom in"));
-      const back = button(section, "All of it");
+      const back = button(section, "Show all");
       back.focus();
       press(back);
       expect(axes()).toBe(whole);
@@ -218,14 +219,14 @@ describe("zoom", () => {
     },
   );
 
-  test("every button of it says of what, and no two alike", () => {
+  test("every zoom button has its own label", () => {
     show(realistic());
     const names = all(".zoom button").map((b) => b.getAttribute("aria-label")!);
-    for (const name of names) expect(name).toMatch(/^(Zoom in|Zoom out|All of it): ./);
+    for (const name of names) expect(name).toMatch(/^(Zoom in|Zoom out|Show all): ./);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test("time is one for all: the heat map follows the six charts", () => {
+  test("the heat map follows the time of the six charts", () => {
     show(realistic());
     const box = () => root.querySelector("#time .heat svg[role=img]")!.getAttribute("viewBox");
     const whole = box();
@@ -233,32 +234,32 @@ describe("zoom", () => {
     press(button("#time", "Zoom in"));
     expect(box()).not.toBe(whole);
     expect(shown("#time")).toMatch(/^\S+ to \S+ s$/);
-    press(button("#time", "All of it"));
+    press(button("#time", "Show all"));
     expect(box()).toBe(whole);
     key(root.querySelector('#time .heat [role="slider"]')!, "+");
     expect(box()).not.toBe(whole);
   });
 
-  test("the heat map is read by keyboard, second by second and trial by trial", () => {
+  test("the heat map is read by keyboard", () => {
     const page = realistic();
     show(page);
     const map = root.querySelector('#time .heat [role="slider"]')!;
-    const said = () => root.querySelector("#time .heat .readout")!.textContent!;
+    const readout = () => root.querySelector("#time .heat .readout")!.textContent!;
     expect(map.getAttribute("aria-valuetext")).toBe("no second chosen");
     key(map, "ArrowRight");
-    const first = said();
+    const first = readout();
     expect(first).toMatch(/, block 1.*, 1 s: /);
     expect(map.getAttribute("aria-valuetext")).toBe(first);
     expect(all("#time .heat .cursor")).toHaveLength(1);
     for (let i = 0; i < 6; i++) key(map, "ArrowRight");
-    expect(said()).toMatch(/, 7 s: too few samples$/);
+    expect(readout()).toMatch(/, 7 s: too few samples$/);
     key(map, "ArrowDown");
-    expect(said()).toMatch(/, block 2.*, 7 s: /);
+    expect(readout()).toMatch(/, block 2.*, 7 s: /);
     key(map, "End");
-    expect(said()).toMatch(/, 20 s: /);
+    expect(readout()).toMatch(/, 20 s: /);
     expect(map.getAttribute("aria-valuenow")).toBe(map.getAttribute("aria-valuemax"));
     key(map, "Escape");
-    expect(said()).toBe("");
+    expect(readout()).toBe("");
     expect(all("#time .heat .cursor")).toHaveLength(0);
   });
 });
@@ -275,19 +276,19 @@ describe("time from the start of the process", () => {
     );
   };
 
-  test("has the warm-up before the cell, in the charts of what the record has of it", () => {
+  test("shows the warm-up before the cell, if it was recorded", () => {
     const page = realistic();
     show({ ...page, trials: page.trials.slice(0, 3) });
     expect(root.querySelector("#time")!.textContent).toContain(
-      "that was before the first second that is shown here",
+      "took place before the first second shown here",
     );
     expect(rows(0).some(([name]) => name!.includes("warm-up"))).toBe(false);
     press(root.querySelector<HTMLElement>('#time input[value="process"]')!);
     expect(root.querySelector("#time")!.textContent).toContain(
-      "The full shade ends where the first trial's warm-up did",
+      "The full shade ends with the first trial's warm-up",
     );
     expect(root.querySelector("#time")!.textContent).toContain(
-      "Of the warm-up the record has no 99th percentile",
+      "The record has no 99th percentile of the warm-up",
     );
     const warm = rows(0).filter(([name]) => name!.endsWith(", warm-up"));
     expect(warm).toHaveLength(
@@ -297,24 +298,24 @@ describe("time from the start of the process", () => {
     press(root.querySelector<HTMLElement>('#time input[value="p50_ms"]')!);
     expect(rows(1).some(([name]) => name!.endsWith(", warm-up"))).toBe(true);
     expect(root.querySelector("#time")!.textContent).not.toContain(
-      "Of the warm-up the record has no 99th percentile",
+      "The record has no 99th percentile of the warm-up",
     );
   });
 
-  test("is not offered where nothing was warmed up", () => {
+  test("is not offered without warm-up", () => {
     const page = realistic();
     show({ ...page, trials: page.trials.map((t) => ({ ...t, warmup: null })) });
     expect(root.querySelector('#time input[value="process"]')).toBeNull();
-    expect(root.querySelector("#time")!.textContent).not.toContain("warmed up");
+    expect(root.querySelector("#time")!.textContent).not.toContain("Warm-up took place");
   });
 
-  test("of a record not to be trusted, it draws what can be drawn", () => {
+  test("draws the drawable part of an untrusted record", () => {
     show(hostile());
     press(root.querySelector<HTMLElement>('#time input[value="process"]')!);
     expect(root.innerHTML).not.toMatch(/="[^"]*(NaN|Infinity)[^"]*"/);
   });
 
-  test("a trial that never was steady says so", () => {
+  test("a trial that never became steady is marked", () => {
     const page = realistic();
     const never = page.trials.filter((t) => t.warmup!.class === "never_steady").slice(0, 1);
     expect(never).toHaveLength(1);

@@ -1,27 +1,36 @@
-use super::run::write_file;
+//! `faceoff articles`: shows which claims of articles the records here confirm or refute.
+//!
+//! For each experiment the newest full record counts. `report::articles` writes the pages.
+
 use crate::exit::Error;
-use crate::output::{message, print};
+use crate::output::{line, message, print};
 use clap::Args;
-use model::catalog::Catalog;
-use model::judgement::Evidence;
-use model::record::Record;
-use report::Tried;
+use lab::record_files::{create_folder, write_file};
+use record::Record;
+use record::judgement::Evidence;
+use report::{Results, Tried};
+use spec::catalog::Catalog;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What `faceoff articles` is asked.
+/// Options of `faceoff articles`.
 #[derive(Args)]
 pub struct Options {
-    /// Folders of records, or files of their judgements [default: all records in records/]; of several of one experiment, the newest full one counts
+    /// Folders of records, or files of their judgements; the newest full run of each experiment
+    /// counts [default: all records in records/]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Also write what the document rests on into this folder, a file for each experiment that was run
+    /// Write an index, a page for each article and charts into this folder, instead of pages
+    /// without charts to standard output
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Also write the judgement of each experiment that was run into this folder
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
 }
 
-/// A run, not yet judged where it is a record.
+/// A run: a record that is still to be judged, or a stored judgement.
 enum Run {
     Record(Box<Record>),
     Judged(Box<Evidence>),
@@ -35,7 +44,7 @@ impl Run {
         }
     }
 
-    /// A full one before a quick one, and of these the newest.
+    /// Ranks runs of one experiment: full runs above quick ones, then newer above older.
     fn rank(&self) -> (bool, &str) {
         match self {
             Run::Record(record) => (!record.header.quick, &record.header.recorded_at),
@@ -51,8 +60,9 @@ impl Run {
     }
 }
 
+/// Runs the subcommand.
 pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
-    let mut runs = newest(read(catalog, &options.paths)?);
+    let mut runs = newest(read_runs(catalog, &options.paths)?);
     let mut experiments = Vec::new();
     for name in catalog.experiment_names() {
         experiments.push(catalog.experiment(&name)?);
@@ -61,32 +71,69 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     for name in catalog.article_names() {
         let of_article = experiments.iter().filter(|e| e.article() == Some(&name));
         let tried = of_article
-            .map(|experiment| Tried { experiment: experiment.clone(), run: runs.remove(&experiment.name).map(Run::evidence) })
+            .map(|experiment| Tried {
+                experiment: experiment.clone(),
+                run: runs.remove(&experiment.name).map(Run::evidence),
+            })
             .collect::<Vec<_>>();
         if let Some(folder) = &options.keep {
-            tried.iter().filter_map(|t| t.run.as_ref()).try_for_each(|evidence| keep(folder, evidence))?;
+            tried
+                .iter()
+                .filter_map(|t| t.run.as_ref())
+                .try_for_each(|evidence| keep(folder, evidence))?;
         }
         articles.push((catalog.article(&name)?, tried));
     }
-    print(&report::articles(&articles));
+    let results = report::articles(&articles, options.out.is_some());
+    match &options.out {
+        Some(folder) => write(folder, &results)?,
+        None => print(
+            &results.pages.iter().map(|page| page.text.as_str()).collect::<Vec<_>>().join("\n"),
+        ),
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was named; without anything, all records that can be read in `records/`.
-fn read(catalog: &Catalog, named: &[PathBuf]) -> Result<Vec<Run>, Error> {
+/// Writes pages, pictures and the index, and prints the path of the index.
+fn write(folder: &Path, results: &Results) -> Result<(), Error> {
+    let pictures = folder.join(report::PICTURES);
+    create_folder(&pictures, "--out")?;
+    for file in &results.pictures {
+        write_file(&pictures.join(&file.name), &file.text)?;
+    }
+    for file in results.pages.iter().chain([&results.index]) {
+        write_file(&folder.join(&file.name), &file.text)?;
+    }
+    line(&folder.join(&results.index.name).display().to_string());
+    Ok(())
+}
+
+/// Reads the named runs. Without names, all readable records in `records/`.
+fn read_runs(catalog: &Catalog, named: &[PathBuf]) -> Result<Vec<Run>, Error> {
     let record = |folder: &Path| Record::read(folder).map(|record| Run::Record(Box::new(record)));
     if !named.is_empty() {
         let one = |path: &PathBuf| {
-            if path.is_file() { Evidence::read(path).map(|evidence| Run::Judged(Box::new(evidence))) } else { record(path) }
+            if path.is_file() {
+                Evidence::read(path).map(|evidence| Run::Judged(Box::new(evidence)))
+            } else {
+                record(path)
+            }
         };
         return Ok(named.iter().map(one).collect::<Result<_, _>>()?);
     }
-    let Ok(folder) = std::fs::read_dir(catalog.dir().join("records")) else { return Ok(Vec::new()) };
-    let folders = folder.flatten().map(|entry| entry.path()).filter(|path| path.join(model::record::FILE_NAME).is_file());
-    Ok(folders.filter_map(|path| record(&path).map_err(|e| message(&format!("left out: {e}"))).ok()).collect())
+    let Ok(folder) = std::fs::read_dir(catalog.dir().join("records")) else {
+        return Ok(Vec::new());
+    };
+    let folders = folder
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.join(record::FILE_NAME).is_file());
+    Ok(folders
+        .filter_map(|path| record(&path).map_err(|e| message(&format!("ignored: {e}"))).ok())
+        .collect())
 }
 
-/// By experiment the run that speaks for it.
+/// Returns the run that counts for each experiment, by the experiment's name.
 fn newest(runs: Vec<Run>) -> BTreeMap<String, Run> {
     let mut best: BTreeMap<String, Run> = BTreeMap::new();
     for run in runs {
@@ -97,9 +144,9 @@ fn newest(runs: Vec<Run>) -> BTreeMap<String, Run> {
     best
 }
 
+/// Writes the judgement of a run into a folder.
 fn keep(folder: &Path, evidence: &Evidence) -> Result<(), Error> {
-    std::fs::create_dir_all(folder)
-        .map_err(|e| Error::Failed(format!("{} cannot be made: {e}\nhint: name another folder with --keep", folder.display())))?;
+    create_folder(folder, "--keep")?;
     let text = serde_json::to_string_pretty(evidence).expect("plain data") + "\n";
-    write_file(&folder.join(format!("{}.json", evidence.experiment)), &text)
+    Ok(write_file(&folder.join(format!("{}.json", evidence.experiment)), text)?)
 }

@@ -1,53 +1,68 @@
-use super::side_by_side::{Groups, held, in_groups};
+//! `faceoff build`: builds systems whose sources have changed, and their images on request.
+
+use super::build_groups::{Groups, in_groups, lock_ignoring_panics};
 use super::{VERSION, cache, contenders, lock};
-use crate::Format;
 use crate::exit::{Error, FAILED};
-use crate::output::{json, line, message};
+use crate::output::{Format, json, line, message};
 use crate::progress::Show;
 use clap::Args;
 use lab::{Place, Ready};
-use model::catalog::Catalog;
-use model::image::Image;
-use model::name::ContenderName;
-use model::units::show_bytes;
-use runner::database::Means;
+use record::log_lines;
 use runner::image::{self, Store};
+use runner::means::Means;
 use runner::needs::Tools;
 use serde_json::{Value, json as value};
+use spec::catalog::Catalog;
+use spec::image::Image;
+use spec::name::ContenderName;
+use spec::system::Contender;
+use spec::units::show_bytes;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What `faceoff build` is asked.
+/// Options of `faceoff build`.
 #[derive(Args)]
 pub struct Options {
-    /// Systems, with variants as `system:variant` or `system:one+another` [default: all]
+    /// Systems to build; variants as `system:variant` or `system:one+another` [default: all]
     systems: Vec<String>,
-    /// Build this many systems at a time. Variants of one system, and systems whose builds write into the same folder, are still built
-    /// one after another
+    /// Number of systems to build at a time. Variants of one system, and systems that build into
+    /// the same folder, are still built one after another
     #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     jobs: u8,
-    /// Make an image of each as well, for containers to start from; where none is named, of each system without variants
+    /// Also create an image of each, for containers to start from [default: each system without
+    /// variants]
     #[arg(long)]
     images: bool,
-    /// Write each image into this folder, as an archive that `docker load` reads
+    /// Write each image into this folder, as an archive for `docker load`
     #[arg(long, value_name = "FOLDER", requires = "images")]
     save: Option<PathBuf>,
-    /// How to print what images came out
+    /// How to print the images
     #[arg(long, value_enum, default_value = "text", requires = "images")]
     format: Format,
 }
 
-/// The result of a build, with the image if images are made.
-enum Imaged {
+/// The result of a build, with the image if images are created.
+enum Outcome {
     Built,
-    Made(Box<Image>, Option<PathBuf>),
+    Imaged(Box<Image>, Option<PathBuf>),
     Skipped(String),
     Failed(String),
 }
 
+/// What all jobs share.
+struct Job<'a> {
+    place: Place<'a>,
+    store: Option<&'a Store>,
+    save: Option<&'a Path>,
+    show: Mutex<Show>,
+    /// Locked while an image is created: its layers go through one temporary file.
+    one_image: Mutex<()>,
+}
+
+/// Runs the subcommand.
 pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let stop = crate::signals::stop_flag();
     let all = options.systems.is_empty();
@@ -57,84 +72,118 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     }
     let _lock = lock(&stop)?;
     let cache = cache(catalog);
-    let place = Place { catalog, cache: &cache, version: VERSION, stop: &stop };
-    let store = if options.images { Some(Store::open(&cache.join("images")).map_err(unwritable)?) } else { None };
-    if let Some(folder) = &options.save {
-        std::fs::create_dir_all(folder).map_err(|e| unwritable(format!("{} cannot be made: {e}", folder.display())))?;
-    }
-    let groups = Groups::find(&contenders).members;
-    let show = Mutex::new(Show::default());
-    let outcomes: Mutex<BTreeMap<usize, Imaged>> = Mutex::default();
-    // Layers are written to one temporary file of the store.
-    let one_image = Mutex::new(());
-    let one = |tools: &mut Tools, at: usize| -> Result<(), Error> {
-        let contender = contenders[at].clone();
-        let name = &contenders[at].name;
-        let means = Means { tools, run: "build", stop: &stop };
-        let outcome = match (lab::gather(&place, tools, contender, "build", &mut |p| held(&show).take(p))?, &store) {
-            (Err(why), _) if why.failed => Imaged::Failed(why.reason),
-            (Err(why), _) => Imaged::Skipped(why.reason),
-            (Ok(_), None) => Imaged::Built,
-            (Ok(gathered), Some(store)) => {
-                let imaged = match image::has_none(&gathered.contender) {
-                    Some(why) => Imaged::Skipped(why.to_owned()),
-                    None => {
-                        let _alone = held(&one_image);
-                        make_image(&gathered, store, &cache, options.save.as_deref(), means)?
-                    }
-                };
-                match &imaged {
-                    Imaged::Skipped(why) => held(&show).say(&format!("skipped: {name}: {why}")),
-                    Imaged::Failed(why) => held(&show).say(&format!("failed: {name}: {why}")),
-                    Imaged::Made(..) | Imaged::Built => {}
-                }
-                imaged
-            }
-        };
-        held(&outcomes).insert(at, outcome);
-        Ok(())
+    let store = if options.images {
+        Some(Store::open(&cache.join("images")).map_err(unwritable)?)
+    } else {
+        None
     };
-    in_groups(&groups, options.jobs.into(), &stop, |_| Ok(Tools::default()), one, drop)?;
-    held(&show).done();
-    let outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let images: Vec<(ContenderName, Imaged)> = outcomes.into_iter().map(|(at, imaged)| (contenders[at].name.clone(), imaged)).collect();
-    let count = |pick: fn(&Imaged) -> bool| images.iter().filter(|(_, imaged)| pick(imaged)).count();
-    let ready = count(|imaged| matches!(imaged, Imaged::Made(..) | Imaged::Built));
-    let (skipped, failed) = (count(|imaged| matches!(imaged, Imaged::Skipped(_))), count(|imaged| matches!(imaged, Imaged::Failed(_))));
+    if let Some(folder) = &options.save {
+        std::fs::create_dir_all(folder)
+            .map_err(|e| unwritable(format!("{} cannot be created: {e}", folder.display())))?;
+    }
+    let job = Job {
+        place: Place { catalog, cache: &cache, version: VERSION, stop: &stop },
+        store: store.as_ref(),
+        save: options.save.as_deref(),
+        show: Mutex::new(Show::default()),
+        one_image: Mutex::new(()),
+    };
+    let outcomes = build_all(&job, &contenders, options.jobs.into(), &stop)?;
     if let Some(store) = &store {
         store.sweep();
         match options.format {
-            Format::Json => json(&images.iter().map(|(name, imaged)| to_json(name, imaged)).collect::<Vec<_>>()),
-            Format::Text => images.iter().for_each(|(_, imaged)| print(imaged)),
+            Format::Json => json(
+                &outcomes.iter().map(|(name, outcome)| to_json(name, outcome)).collect::<Vec<_>>(),
+            ),
+            Format::Text => outcomes.iter().for_each(|(_, outcome)| print(outcome)),
         }
         message(&format!("images are in {}", store.folder().display()));
     }
-    message(&format!("{ready} ready, {skipped} skipped, {failed} failed"));
+    let count = |pick: fn(&Outcome) -> bool| outcomes.iter().filter(|(_, o)| pick(o)).count();
+    let failed = count(|outcome| matches!(outcome, Outcome::Failed(_)));
+    message(&format!(
+        "{} ready, {} skipped, {failed} failed",
+        count(|outcome| matches!(outcome, Outcome::Imaged(..) | Outcome::Built)),
+        count(|outcome| matches!(outcome, Outcome::Skipped(_)))
+    ));
     Ok(if failed > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
-/// Makes the image of a built contender, and saves it into the folder that was given.
-fn make_image(gathered: &Ready, store: &Store, cache: &Path, save: Option<&Path>, means: Means<'_>) -> Result<Imaged, Error> {
-    match image::make(&gathered.contender, store, cache, means) {
-        Err(_) if means.stop.load(Ordering::Relaxed) => Err(Error::Interrupted(crate::signals::code())),
-        Err(failure) => Ok(Imaged::Failed(failure.log.iter().fold(failure.cause, |text, line| format!("{text}\n  | {line}")))),
-        Ok(image) => {
-            image::note(&gathered.participant, &image, cache);
-            let saved = save.map(|folder| folder.join(format!("{}.tar", gathered.contender.name.to_string().replace(':', "_"))));
-            if let Some(path) = &saved {
-                image::save(&image, store, path, cache, means).map_err(unwritable)?;
-            }
-            Ok(Imaged::Made(Box::new(image), saved))
+/// Builds all contenders, and returns the outcomes in their order.
+fn build_all(
+    job: &Job<'_>,
+    contenders: &[Contender],
+    jobs: usize,
+    stop: &AtomicBool,
+) -> Result<Vec<(ContenderName, Outcome)>, Error> {
+    let groups = Groups::find(contenders).members;
+    let outcomes: Mutex<BTreeMap<usize, Outcome>> = Mutex::default();
+    let one = |tools: &mut Tools, at: usize| -> Result<(), Error> {
+        let outcome = job.build(tools, contenders[at].clone())?;
+        lock_ignoring_panics(&outcomes).insert(at, outcome);
+        Ok(())
+    };
+    in_groups(&groups, jobs, stop, |_| Ok(Tools::default()), one, drop)?;
+    lock_ignoring_panics(&job.show).done();
+    let outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(outcomes.into_iter().map(|(at, outcome)| (contenders[at].name.clone(), outcome)).collect())
+}
+
+impl Job<'_> {
+    /// Builds a contender, and creates its image if images are wanted.
+    fn build(&self, tools: &Tools, contender: Contender) -> Result<Outcome, Error> {
+        let name = contender.name.clone();
+        let gathered = lab::gather(&self.place, tools, contender, "build", &mut |p| {
+            lock_ignoring_panics(&self.show).take(p)
+        })?;
+        let ready = match (gathered, self.store) {
+            (Err(why), _) if why.failed => return Ok(Outcome::Failed(why.reason)),
+            (Err(why), _) => return Ok(Outcome::Skipped(why.reason)),
+            (Ok(_), None) => return Ok(Outcome::Built),
+            (Ok(ready), Some(store)) => (ready, store),
+        };
+        let outcome = self.create_image(&ready.0, ready.1, tools)?;
+        let say = |text: String| lock_ignoring_panics(&self.show).say(&text);
+        match &outcome {
+            Outcome::Skipped(why) => say(format!("skipped: {name}: {why}")),
+            Outcome::Failed(why) => say(format!("failed: {name}: {why}")),
+            Outcome::Imaged(..) | Outcome::Built => {}
         }
+        Ok(outcome)
+    }
+
+    /// Creates the image of a built contender, and saves it if a folder was given.
+    fn create_image(&self, built: &Ready, store: &Store, tools: &Tools) -> Result<Outcome, Error> {
+        let Place { cache, stop, .. } = self.place;
+        let means = Means { tools, run: "build", stop };
+        if let Some(why) = image::has_none(&built.contender) {
+            return Ok(Outcome::Skipped(why.to_owned()));
+        }
+        let _alone = lock_ignoring_panics(&self.one_image);
+        let image = match image::make(&built.contender, store, cache, means) {
+            Ok(image) => image,
+            Err(_) if stop.load(Ordering::Relaxed) => {
+                return Err(Error::Interrupted(crate::signals::code()));
+            }
+            Err(failure) => return Ok(Outcome::Failed(failure.cause + &log_lines(&failure.log))),
+        };
+        image::note(&built.participant, &image, cache);
+        let file = format!("{}.tar", built.contender.name.to_string().replace(':', "_"));
+        let saved = self.save.map(|folder| folder.join(file));
+        if let Some(path) = &saved {
+            image::save(&image, store, path, cache, means).map_err(unwritable)?;
+        }
+        Ok(Outcome::Imaged(Box::new(image), saved))
     }
 }
 
 fn unwritable(cause: String) -> Error {
-    Error::Failed(format!("{cause}\nhint: is there room, and is the folder yours?"))
+    Error::Failed(format!("{cause}\nhint: check the free disk space and who owns the folder"))
 }
 
-fn print(imaged: &Imaged) {
-    let Imaged::Made(image, saved) = imaged else { return };
+/// Prints an image with its layers.
+fn print(outcome: &Outcome) {
+    let Outcome::Imaged(image, saved) = outcome else { return };
     line(&format!("{}  {}  {}", image.reference, show_bytes(image.bytes), image.digest));
     for layer in &image.layers {
         line(&format!(
@@ -152,11 +201,15 @@ fn print(imaged: &Imaged) {
     }
 }
 
-fn to_json(name: &ContenderName, imaged: &Imaged) -> Value {
-    match imaged {
-        Imaged::Built => value!({"system": name, "outcome": "built"}),
-        Imaged::Made(image, saved) => value!({"system": name, "outcome": "made", "image": image, "saved": saved}),
-        Imaged::Skipped(reason) => value!({"system": name, "outcome": "skipped", "reason": reason}),
-        Imaged::Failed(reason) => value!({"system": name, "outcome": "failed", "reason": reason}),
+fn to_json(name: &ContenderName, outcome: &Outcome) -> Value {
+    match outcome {
+        Outcome::Built => value!({"system": name, "outcome": "built"}),
+        Outcome::Imaged(image, saved) => {
+            value!({"system": name, "outcome": "made", "image": image, "saved": saved})
+        }
+        Outcome::Skipped(reason) => {
+            value!({"system": name, "outcome": "skipped", "reason": reason})
+        }
+        Outcome::Failed(reason) => value!({"system": name, "outcome": "failed", "reason": reason}),
     }
 }

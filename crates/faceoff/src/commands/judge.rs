@@ -1,18 +1,19 @@
-use super::run::{code, judgement_text};
-use crate::Format;
-use crate::exit::Error;
-use crate::output::print;
+//! `faceoff judge`: prints the verdicts of a record. Runs nothing and writes nothing.
+
+use crate::exit::{Error, judgement_code};
+use crate::output::{self, Format, print, summary};
 use clap::Args;
-use model::record::Record;
+use lab::record_files::judgement_text;
+use record::Record;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What `faceoff judge` is asked.
+/// Options of `faceoff judge`.
 #[derive(Args)]
 pub struct Options {
     /// The record's folder
     record: PathBuf,
-    /// Exit with 3 when a claim is refuted
+    /// Exit with 3 if a claim is refuted
     #[arg(long)]
     strict: bool,
     /// How to print
@@ -20,15 +21,16 @@ pub struct Options {
     format: Format,
 }
 
+/// Runs the subcommand.
 pub fn run(options: &Options) -> Result<ExitCode, Error> {
     let record = Record::read(&options.record)?;
     let judgement = judge::judge(&record);
     match options.format {
         Format::Json => print(&judgement_text(&judgement)),
         Format::Text => {
-            print(&report::verdict_table(&record, &judgement, crate::output::width()));
-            print(&report::summary(&record, &judgement));
+            output::table(&report::verdict_table(&record, &judgement, output::width()));
+            summary(&report::summary(&record, &judgement));
         }
     }
-    Ok(code(&judgement, options.strict))
+    Ok(judgement_code(&judgement, options.strict))
 }

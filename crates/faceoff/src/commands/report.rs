@@ -1,25 +1,28 @@
-use super::run::write_file;
+//! `faceoff report`: writes the report page of a record again.
+
 use crate::exit::Error;
 use crate::output::line;
 use clap::Args;
-use model::record::Record;
+use lab::record_files::write_file;
+use record::Record;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What `faceoff report` is asked.
+/// Options of `faceoff report`.
 #[derive(Args)]
 pub struct Options {
     /// The record's folder
     record: PathBuf,
-    /// Where the page goes [default: page.html in the record's folder]
+    /// The report's file [default: page.html in the record's folder]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
+/// Runs the subcommand.
 pub fn run(options: &Options) -> Result<ExitCode, Error> {
     let record = Record::read(&options.record)?;
     let page = options.out.clone().unwrap_or_else(|| record.folder.join("page.html"));
-    write_file(&page, &report::html(&record, &judge::judge(&record)))?;
+    write_file(&page, report::html(&record, &judge::judge(&record)))?;
     line(&page.display().to_string());
     Ok(ExitCode::SUCCESS)
 }

@@ -1,19 +1,21 @@
-//! Draws lines below what was said, in place of those that stood there.
+//! Redraws a block of lines at the bottom of the terminal, below messages that stay.
 //!
-//! The terminal is put into no other mode, and its cursor rests on a line of its own below what is drawn: whatever ends the process, at
-//! whatever moment, leaves nothing to restore.
+//! The terminal's mode does not change, and the cursor rests on the line below the block. Whenever
+//! the process ends, there is nothing to restore.
 
 use std::fmt::Write;
 
-/// What stands on the terminal.
+/// The lines that the terminal shows at the moment.
 #[derive(Debug, Default)]
 pub struct Screen {
     drawn: Vec<String>,
 }
 
 impl Screen {
-    /// What is to be written so that `said` stays and `frame` stands below it; nothing where that is so already. No line of a frame may be
-    /// as wide as the terminal.
+    /// Returns the text that prints `said` to stay and draws `frame` below it.
+    ///
+    /// The text is empty if nothing has changed. Lines of a frame must be narrower than the
+    /// terminal.
     pub fn update(&mut self, said: &[String], frame: Vec<String>) -> String {
         let mut text = String::new();
         if said.is_empty() && frame == self.drawn {
@@ -22,12 +24,12 @@ impl Screen {
         if !self.drawn.is_empty() {
             let _ = write!(text, "\x1b[{}A\r", self.drawn.len());
         }
-        // What stays may be longer than a line, and is rare: where it goes is cleared before.
+        // Messages are rare and may wrap, so the space is cleared before they are printed.
         if !said.is_empty() {
             text += "\x1b[J";
         }
         said.iter().for_each(|line| text.extend([line.as_str(), "\n"]));
-        // Line by line, so that nothing flickers.
+        // Clearing line by line avoids flicker.
         frame.iter().for_each(|line| text.extend([line.as_str(), "\x1b[K\n"]));
         text += "\x1b[J";
         self.drawn = frame;
@@ -35,9 +37,11 @@ impl Screen {
     }
 }
 
-/// Columns and rows of the terminal that messages go to.
+/// Returns the columns and rows of the terminal that messages go to.
 pub fn size() -> (usize, usize) {
-    let known = rustix::termios::tcgetwinsize(std::io::stderr()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
+    let known = rustix::termios::tcgetwinsize(std::io::stderr())
+        .ok()
+        .filter(|size| size.ws_col > 0 && size.ws_row > 0);
     known.map_or((80, 24), |size| (size.ws_col.into(), size.ws_row.into()))
 }
 
@@ -50,12 +54,15 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_takes_the_place_of_the_one_before() {
+    fn frame_replaces_previous_frame() {
         let mut screen = Screen::default();
         assert_eq!(screen.update(&[], lines(&["a", "b"])), "a\x1b[K\nb\x1b[K\n\x1b[J");
-        assert_eq!(screen.update(&[], lines(&["a", "b"])), "", "it stands there");
+        assert_eq!(screen.update(&[], lines(&["a", "b"])), "", "unchanged");
         assert_eq!(screen.update(&[], lines(&["c"])), "\x1b[2A\rc\x1b[K\n\x1b[J");
-        assert_eq!(screen.update(&lines(&["said"]), lines(&["c"])), "\x1b[1A\r\x1b[Jsaid\nc\x1b[K\n\x1b[J");
+        assert_eq!(
+            screen.update(&lines(&["said"]), lines(&["c"])),
+            "\x1b[1A\r\x1b[Jsaid\nc\x1b[K\n\x1b[J"
+        );
         assert_eq!(screen.update(&[], vec![]), "\x1b[1A\r\x1b[J");
         assert_eq!(screen.update(&lines(&["said"]), vec![]), "\x1b[Jsaid\n\x1b[J");
     }

@@ -1,12 +1,13 @@
-//! Holds what runs write to the published schemas.
+//! Checks the output of commands against the published schemas.
 
 use crate::folder::Folder;
 use jsonschema::Validator;
 use serde_json::Value;
 use std::path::PathBuf;
 
+/// Returns the folder of the published schemas.
 pub fn docs() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs")
+    crate::documents::root().join("docs")
 }
 
 /// `docs/NAME.schema.json`.
@@ -19,21 +20,26 @@ pub fn published(name: &str) -> Value {
 
 #[track_caller]
 pub fn schema(name: &str) -> Validator {
-    jsonschema::validator_for(&published(name)).unwrap_or_else(|e| panic!("docs/{name}.schema.json: {e}"))
+    jsonschema::validator_for(&published(name))
+        .unwrap_or_else(|e| panic!("docs/{name}.schema.json: {e}"))
 }
 
-/// Where a value is not what a schema says.
+/// Returns where a value breaks a schema.
 pub fn breaches(schema: &Validator, value: &Value) -> Vec<String> {
     schema.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
-/// Holds what a command printed to its schema: to what is required, and to nothing else standing there.
+/// Checks what a command printed against its schema, which allows no other fields.
 #[track_caller]
 pub fn keeps_to(name: &str, value: &Value) {
-    assert_eq!(breaches(&schema(name), value), Vec::<String>::new(), "a new field is written into docs/{name}.schema.json");
+    assert_eq!(
+        breaches(&schema(name), value),
+        Vec::<String>::new(),
+        "a new field is written into docs/{name}.schema.json"
+    );
 }
 
-/// Holds a record and its judgement to their schemas.
+/// Checks a record and its judgement against their schemas.
 #[track_caller]
 pub fn is_by_schema(folder: &Folder, record: &str) {
     let lines = std::fs::read_to_string(folder.path().join(record).join("record.jsonl")).unwrap();
@@ -47,6 +53,7 @@ pub fn is_by_schema(folder: &Folder, record: &str) {
             number + 1
         );
     }
-    let judgement: Value = serde_json::from_str(&folder.run(&["judge", record, "--format", "json"]).out).unwrap();
+    let judgement: Value =
+        serde_json::from_str(&folder.run(&["judge", record, "--format", "json"]).out).unwrap();
     keeps_to("judgement", &judgement);
 }

@@ -1,9 +1,9 @@
-//! A folder of a user's own, whose systems are `control` with different flags.
+//! A project folder whose systems are `control` with different flags, and runs of faceoff in it.
 
 use crate::machine::{Shared, share};
 use assert_cmd::Command;
-use model::judgement::{ClaimOutcome, Judgement};
-use model::record::{Measurement, Record};
+use record::judgement::{ClaimOutcome, Judgement};
+use record::{Measurement, Record};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::OnceLock;
@@ -13,36 +13,45 @@ pub struct Folder {
     _machine: Shared,
 }
 
-/// The control server, built once.
+/// Returns the control server, which is built once.
 pub fn control() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         if let Some(built) = std::env::var_os("FACEOFF_CONTROL") {
             return built.into();
         }
-        // Beside the tests' own binaries, so that the same profile and lock file are used.
+        // Next to the tests' binaries, so that profile and lock file are the same.
         let target = Path::new(env!("CARGO_BIN_EXE_faceoff")).parent().unwrap();
         let mut build = std::process::Command::new(env!("CARGO"));
-        // scripts/test sets it for libtest; here it would have dependencies compiled again.
+        // scripts/test sets it for libtest; here it would recompile the dependencies.
         build.env_remove("RUSTC_BOOTSTRAP");
-        build.args(["build", "--locked", "-p", "control", "--target-dir"]).arg(target.parent().unwrap());
+        build
+            .args(["build", "--locked", "-p", "control", "--target-dir"])
+            .arg(target.parent().unwrap());
         if target.ends_with("release") {
             build.arg("--release");
         }
-        assert!(build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap().success(), "control builds");
+        assert!(
+            build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap().success(),
+            "control builds"
+        );
         target.join("control")
     })
 }
 
-/// Where Go keeps what it has compiled, if the environment says so.
+/// Returns Go's build cache, if the environment names it.
 fn go_cache() -> Option<PathBuf> {
-    let folder = |variable: &str, below: &str| std::env::var_os(variable).map(|folder| Path::new(&folder).join(below));
+    let folder = |variable: &str, below: &str| {
+        std::env::var_os(variable).map(|folder| Path::new(&folder).join(below))
+    };
     let named = std::env::var_os("GOCACHE").map(PathBuf::from);
-    named.or_else(|| folder("XDG_CACHE_HOME", "go-build")).or_else(|| folder("HOME", ".cache/go-build"))
+    named
+        .or_else(|| folder("XDG_CACHE_HOME", "go-build"))
+        .or_else(|| folder("HOME", ".cache/go-build"))
 }
 
 impl Folder {
-    /// With a workload `hello`, answered by every `control` here with 74 bytes.
+    /// Creates a folder with the workload `hello`, to which every `control` responds with 74 bytes.
     pub fn new() -> Folder {
         let folder = Folder { dir: tempfile::tempdir().unwrap(), _machine: share() };
         folder.write(
@@ -63,9 +72,9 @@ impl Folder {
         std::fs::write(path, text).unwrap();
     }
 
-    /// A system that is `control` with flags.
+    /// Writes a system that is `control` with flags.
     pub fn system(&self, name: &str, flags: &[&str]) {
-        // Room for a busy machine, but for whoever will not end.
+        // Time for a busy machine, except for a program that ignores the stop signal.
         let ends_within = if flags.contains(&"--ignore-term") { "500ms" } else { "10s" };
         let flags: String = flags.iter().map(|f| format!(", \"{f}\"")).collect();
         self.write(
@@ -77,7 +86,7 @@ impl Folder {
         );
     }
 
-    /// A system that is `control` with variants, each with its flags.
+    /// Writes a system that is `control` with variants, each with its flags.
     pub fn system_with_variants(&self, name: &str, variants: &[(&str, &[&str])]) {
         let own = format!("systems/{name}/system.toml");
         self.system(name, &["{variant.args}"]);
@@ -88,7 +97,8 @@ impl Folder {
         self.write(&own, &manifest);
     }
 
-    /// A repository of git whose service `api` burns so much CPU for each request, committed, and the experiment `x` of it.
+    /// Creates a git repository with a committed service `api`, which burns a CPU time per request,
+    /// and its experiment `x`.
     pub fn repository(cpu: &str) -> Folder {
         let folder = Folder::new();
         folder.write(
@@ -104,40 +114,63 @@ impl Folder {
         folder
     }
 
-    /// Has the service of a repository burn so much.
+    /// Changes the CPU time that the repository's service burns per request.
     pub fn burn(&self, cpu: &str) {
-        let script = format!("exec {} --port $1 --body-file ../workloads/hello.txt --cpu {cpu}\n", control().display());
+        let script = format!(
+            "exec {} --port $1 --body-file ../workloads/hello.txt --cpu {cpu}\n",
+            control().display()
+        );
         self.write("api/serve.sh", &script);
     }
 
     pub fn commit(&self, subject: &str) {
         self.git(&["add", "-A"]);
-        self.git(&["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false", "commit", "-q", "-m", subject]);
+        self.git(&[
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@t",
+            "-c",
+            "commit.gpgsign=false",
+            "commit",
+            "-q",
+            "-m",
+            subject,
+        ]);
     }
 
     fn git(&self, arguments: &[&str]) {
-        let done = std::process::Command::new("git").current_dir(self.path()).args(arguments).status().unwrap();
+        let done = std::process::Command::new("git")
+            .current_dir(self.path())
+            .args(arguments)
+            .status()
+            .unwrap();
         assert!(done.success(), "git {arguments:?}");
     }
 
-    /// An experiment `x` of these contenders, the first the baseline, with 6 short blocks and two cells.
+    /// Writes an experiment `x` of these contenders with 6 short blocks and two cells. The first
+    /// contender is the baseline.
     pub fn experiment(&self, contenders: &[&str], more: &str) {
         let others: Vec<String> = contenders[1..].iter().map(|c| format!("\"{c}\"")).collect();
         self.write(
             "experiments/x.toml",
             &format!(
-                "name = \"x\"\nquestion = \"Which?\"\nbaseline = \"{}\"\ncontenders = [{}]\n{more}\n[design]\nblocks = 6\nspare_blocks = 0\nwarmup = \"50ms\"\nmeasure = \"150ms\"\n[[cell]]\nname = \"open\"\nworkload = \"hello\"\nload = {{ kind = \"arrivals\", rate = 400 }}\n[[cell]]\nname = \"closed\"\nworkload = \"hello\"\nload = {{ kind = \"closed\", connections = 4 }}\ntimeout = \"500ms\"\n",
+                "name = \"x\"\nquestion = \"Which?\"\nbaseline = \"{}\"\ncontenders = [{}]\n{more}\n[design]\nblocks = 6\nspare_blocks = 0\nalternate = \"trials\"\nwarmup = \"50ms\"\nmeasure = \"150ms\"\n[[cell]]\nname = \"open\"\nworkload = \"hello\"\nload = {{ kind = \"arrivals\", rate = 400 }}\n[[cell]]\nname = \"closed\"\nworkload = \"hello\"\nload = {{ kind = \"closed\", connections = 4 }}\ntimeout = \"500ms\"\n",
                 contenders[0],
                 others.join(", ")
             ),
         );
     }
 
-    /// The command, in this folder, with a lock of its own.
+    /// Returns the command in this folder, with its own lock.
     pub fn faceoff(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
-        command.current_dir(self.path()).env("TMPDIR", self.path()).env("XDG_CACHE_HOME", self.path().join("cache")).args(arguments);
-        // Programs in Go would compile its standard library for every test.
+        command
+            .current_dir(self.path())
+            .env("TMPDIR", self.path())
+            .env("XDG_CACHE_HOME", self.path().join("cache"))
+            .args(arguments);
+        // Without it, Go would compile its standard library for every test.
         command.envs(go_cache().map(|cache| ("GOCACHE", cache)));
         command.env("XDG_STATE_HOME", self.path().join("state"));
         command
@@ -147,9 +180,12 @@ impl Folder {
         Ran::from(self.faceoff(arguments).output().unwrap())
     }
 
-    /// What is noted as yet to be removed.
+    /// Returns the notes on what remains to be removed.
     pub fn notes(&self) -> Vec<PathBuf> {
-        let notes = std::fs::read_dir(self.path().join("state/faceoff/notes")).into_iter().flatten().flatten();
+        let notes = std::fs::read_dir(self.path().join("state/faceoff/notes"))
+            .into_iter()
+            .flatten()
+            .flatten();
         notes.map(|entry| entry.path()).collect()
     }
 
@@ -158,7 +194,7 @@ impl Folder {
     }
 }
 
-/// What a command came to.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Ran {
     pub code: i32,
@@ -169,7 +205,11 @@ pub struct Ran {
 impl From<Output> for Ran {
     fn from(output: Output) -> Ran {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ran { code: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) }
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            out: text(&output.stdout),
+            err: text(&output.stderr),
+        }
     }
 }
 
@@ -182,12 +222,17 @@ impl Ran {
 
     #[track_caller]
     pub fn says(self, text: &str) -> Ran {
-        assert!(self.err.contains(text) || self.out.contains(text), "not said: {text}\n{}\n{}", self.out, self.err);
+        assert!(
+            self.err.contains(text) || self.out.contains(text),
+            "not said: {text}\n{}\n{}",
+            self.out,
+            self.err
+        );
         self
     }
 }
 
-/// The exit code that goes with a judgement; a refuted claim has its own where `is_strict`.
+/// Returns the exit code of a judgement. With `is_strict`, a refuted claim has its own code.
 pub fn code_of(judgement: &Judgement, is_strict: bool) -> i32 {
     let is_refuted = judgement.claims.iter().any(|claim| claim.outcome == ClaimOutcome::Refuted);
     match () {
@@ -198,23 +243,43 @@ pub fn code_of(judgement: &Judgement, is_strict: bool) -> i32 {
     }
 }
 
-/// The measurements of a contender.
+/// Returns the measurements of a contender.
 pub fn measured<'r>(record: &'r Record, contender: &str) -> Vec<&'r Measurement> {
     let trials = record.trials.iter().filter(|trial| trial.contender.to_string() == contender);
     trials.flat_map(|trial| &trial.measurements).collect()
 }
 
-/// The least CPU time that a correct response took in any measurement of a contender in a cell, in microseconds. Others that use the
-/// CPUs raise it, but never lower it.
+/// Returns the lowest CPU time per correct response over all measurements of a contender in a cell,
+/// in microseconds. Other programs on the CPUs can raise it, but never lower it.
 #[track_caller]
 pub fn least_cpu_us(record: &Record, contender: &str, cell: &str) -> f64 {
-    let of_cell = measured(record, contender).into_iter().filter(|m| m.cell == cell && m.counts.correct > 0);
-    let least = of_cell.map(|m| m.usage.cpu_ns as f64 / 1e3 / m.counts.correct as f64).fold(f64::INFINITY, f64::min);
-    assert!(least.is_finite(), "no measurement of {contender} in {cell} has a correct response");
+    let of_cell =
+        measured(record, contender).into_iter().filter(|m| m.cell == cell && m.counts.correct > 0);
+    let least = of_cell
+        .map(|m| m.usage.cpu_ns as f64 / 1e3 / m.counts.correct as f64)
+        .fold(f64::INFINITY, f64::min);
+    let seen = || -> Vec<_> {
+        record
+            .trials
+            .iter()
+            .map(|t| {
+                (
+                    t.contender.to_string(),
+                    &t.failure,
+                    t.measurements.iter().map(|m| (&m.cell, &m.counts)).collect::<Vec<_>>(),
+                )
+            })
+            .collect()
+    };
+    assert!(
+        least.is_finite(),
+        "no measurement of {contender} in {cell} has a correct response: {:?}",
+        seen()
+    );
     least
 }
 
-/// Processes that carry the mark of a run in this folder: whatever was started has it in its arguments or environment.
+/// Returns the processes of runs in this folder: their arguments or environment contain its path.
 pub fn alive_in(folder: &Folder) -> Vec<String> {
     let place = folder.path().to_string_lossy().into_owned();
     let mut found = Vec::new();
@@ -222,7 +287,10 @@ pub fn alive_in(folder: &Folder) -> Vec<String> {
         let read = |file: &str| std::fs::read(entry.path().join(file)).unwrap_or_default();
         let environment = String::from_utf8_lossy(&read("environ")).into_owned();
         let cwd = std::fs::read_link(entry.path().join("cwd")).unwrap_or_default();
-        if (environment.contains("FACEOFF_RUN=") && environment.contains(&format!("TMPDIR={place}"))) || cwd.starts_with(&place) {
+        if (environment.contains("FACEOFF_RUN=")
+            && environment.contains(&format!("TMPDIR={place}")))
+            || cwd.starts_with(&place)
+        {
             found.push(String::from_utf8_lossy(&read("cmdline")).replace('\0', " "));
         }
     }
@@ -230,7 +298,7 @@ pub fn alive_in(folder: &Folder) -> Vec<String> {
     found
 }
 
-/// Waits until nothing of the folder runs any more.
+/// Waits until no process of the folder runs.
 #[track_caller]
 pub fn nothing_is_left(folder: &Folder) {
     for _ in 0..500 {

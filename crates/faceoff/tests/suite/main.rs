@@ -1,6 +1,8 @@
-//! The command from outside, in one program: real processes, real sockets, systems that misbehave, engines, clusters, databases.
+//! Tests of the command from outside, in one program: real processes, sockets, misbehaving systems,
+//! engines, clusters and databases.
 //!
-//! A test that measures has the machine alone: `machine.rs`. What not every machine has is named by the test that needs it: `needs.rs`.
+//! A test that measures has the machine to itself: `machine.rs`. A test names what it needs and not
+//! every machine has: `needs.rs`.
 
 mod by_schema;
 mod command;

@@ -1,47 +1,83 @@
-//! Published tables, checked for what cannot be.
+//! Checks published tables for impossible or inconsistent figures.
 //!
-//! Every figure is taken as the interval that its digits leave open, so that rounding never raises a flag. What is flagged
-//! follows from arithmetic on the row, or on rows of one table; the formulas and their sources stand in docs/audit.md.
+//! Each figure counts as the interval that its digits leave open, so that rounding never causes a
+//! finding. A finding follows from arithmetic on the row, or on rows of one table.
+//! docs/guide/audit.md has the formulas and their sources. Rows come as data: the caller reads the
+//! files. Start with [`audit`].
 
-mod checks;
+mod errors;
+mod failures;
+mod figures;
+mod little;
 mod moments;
+mod order;
+mod ramp_up;
+mod runs;
 mod text;
+mod ties;
+mod totals;
 
-use model::article::{Article, Row, Table};
+use spec::article::{Article, Row, Table};
 use std::collections::BTreeSet;
 
-pub use model::audit::{Audit, Check, Finding, Note, SCHEMA, TableAudit, Wording};
+pub use record::audit::{Audit, Check, Finding, Note, SCHEMA, TableAudit, Wording};
 
 /// Checks every table of an article.
 pub fn audit(article: &Article) -> Audit {
-    let mut said = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let mut tables = Vec::new();
     for (at, table) in article.tables.iter().enumerate() {
         let mut audit = audit_table(table, &article.tables[..at]);
         let found = audit.flagged();
-        audit.findings.retain(|f| f.check == Check::Differs || said.insert((f.row.clone(), f.check)));
+        // A run that several tables show is reported once.
+        audit
+            .findings
+            .retain(|f| f.check == Check::Differs || reported.insert((f.row.clone(), f.check)));
         audit.repeated = found - audit.flagged();
         tables.push(audit);
     }
-    Audit { name: article.name.clone(), title: article.title.clone(), source: article.source.clone(), tables }
+    Audit {
+        name: article.name.clone(),
+        title: article.title.clone(),
+        source: article.source.clone(),
+        tables,
+    }
 }
 
 fn audit_table(table: &Table, earlier: &[Table]) -> TableAudit {
     let mut findings = Vec::new();
-    for (at, (row, ramp_up)) in table.rows.iter().zip(checks::ramp_up(table)).enumerate() {
-        findings.extend(checks::little(row, table.tool));
-        findings.extend(checks::transfer(row, table));
-        findings.extend(checks::count(row));
+    for (at, (row, ramp_up)) in table.rows.iter().zip(ramp_up::wrong_ramp_ups(table)).enumerate() {
+        findings.extend(little::too_many_in_flight(row, table.tool));
+        findings.extend(totals::wrong_bytes(row, table));
+        findings.extend(totals::wrong_count(row));
         findings.extend(ramp_up);
-        findings.extend(checks::order(row, table.tool));
-        findings.extend(moments::check(row, table.tool));
-        findings.extend(checks::errors(row));
-        findings.extend(checks::repeated(row, &table.rows[..at]));
+        findings.extend(order::out_of_order(row, table.tool));
+        findings.extend(moments::impossible_moments(row, table.tool));
+        findings.extend(errors::wrong_errors(row));
+        findings.extend(runs::repeated_latencies(row, &table.rows[..at]));
         let same_run = |other: &&Row| other.name == row.name;
         let before = earlier.iter().find_map(|t| t.rows.iter().find(same_run).map(|r| (t, r)));
-        findings.extend(before.and_then(|(t, r)| checks::differs(row, r, &t.title)));
-        findings.extend(table.quotients.iter().filter(|q| q.of == row.name).filter_map(|q| checks::quotient(q, table)));
+        findings.extend(before.and_then(|(t, r)| runs::differing_run(row, r, &t.title)));
+        let quotients = table.quotients.iter().filter(|q| q.of == row.name);
+        findings.extend(quotients.filter_map(|q| runs::wrong_quotient(q, table)));
     }
-    let notes = table.rows.iter().filter_map(|row| checks::note(row).map(|what| Note { row: row.name.clone(), what })).collect();
-    TableAudit { title: table.title.clone(), rows: table.rows.len(), findings, repeated: 0, notes }
+    let mut notes = Vec::new();
+    let mut failed = 0;
+    for row in &table.rows {
+        let failures = failures::note_failures(row);
+        failed += usize::from(failures.iter().any(|failure| failure.is_most));
+        let of_load = ramp_up::note_ramp_up(row).or_else(|| little::note_few_in_flight(row));
+        let all = failures.into_iter().map(|failure| failure.what).chain(of_load);
+        notes.extend(all.map(|what| Note { row: row.name.clone(), what }));
+    }
+    let tie = ties::note_tie(table);
+    notes.extend(tie.map(|what| Note { row: format!("all {} rows", table.rows.len()), what }));
+    TableAudit {
+        title: table.title.clone(),
+        rows: table.rows.len(),
+        findings,
+        repeated: 0,
+        failed,
+        notes,
+    }
 }

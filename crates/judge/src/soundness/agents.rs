@@ -1,27 +1,35 @@
-//! Whether each agent did what it was told: thresholds stand with what an agent leaves (`model::agents`).
+//! Whether each agent made its part of the load as planned. The thresholds are next to the readings
+//! that an agent reports (`AgentReport::doubts`).
 
-use super::{Seen, fault};
-use model::agents::{Doubt, OfAgent};
-use model::record::Fault;
+use super::seen::{Found, Seen, found};
+use record::{AgentReport, Doubt};
 
-/// All agents of whom the same is doubted, by their names.
-fn doubted(seen: &Seen<'_>, doubt: Doubt, kind: &str, hint: &str) -> Option<Fault> {
-    let doubts = seen.measurement.generator.agents.iter().flat_map(OfAgent::doubts);
-    let told: Vec<String> = doubts.filter(|(of, _)| *of == doubt).map(|(_, text)| text).collect();
-    if told.is_empty() {
+/// Lists all agents about which there is the same doubt, by their names.
+fn doubted(seen: &Seen<'_>, doubt: Doubt, hint: &str) -> Option<Found> {
+    let doubts = seen.measurement.generator.agents.iter().flat_map(AgentReport::doubts);
+    let texts: Vec<String> = doubts.filter(|(of, _)| *of == doubt).map(|(_, text)| text).collect();
+    if texts.is_empty() {
         return None;
     }
-    fault(kind, told.join("; "), hint)
+    found(texts.join("; "), hint)
 }
 
-pub(super) fn cpu(seen: &Seen<'_>) -> Option<Fault> {
-    doubted(seen, Doubt::Busy, "agent-cpu", "name more agents, let them run more threads (`-t`), or offer less load")
+pub(super) fn cpu(seen: &Seen<'_>) -> Option<Found> {
+    doubted(
+        seen,
+        Doubt::Busy,
+        "name more agents, let them run more threads (`-t`), or offer less load",
+    )
 }
 
-pub(super) fn lag(seen: &Seen<'_>) -> Option<Fault> {
-    doubted(seen, Doubt::Lag, "agent-lag", "end what else runs on the agent's machine, or name more agents")
+pub(super) fn lag(seen: &Seen<'_>) -> Option<Found> {
+    doubted(seen, Doubt::Lag, "end other programs on the agent's machine, or name more agents")
 }
 
-pub(super) fn start(seen: &Seen<'_>) -> Option<Fault> {
-    doubted(seen, Doubt::Start, "agent-start", "bring agents nearer to this machine, and end what else runs on theirs")
+pub(super) fn start(seen: &Seen<'_>) -> Option<Found> {
+    doubted(
+        seen,
+        Doubt::Start,
+        "use agents closer to this machine, and end other programs on theirs",
+    )
 }

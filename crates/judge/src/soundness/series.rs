@@ -1,64 +1,91 @@
-//! Whether a measurement kept to one state.
+//! Whether a measurement stayed at one level from its first half to its second.
+//!
+//! A contender that is not warm yet changes in the same direction at every start. A change of the
+//! machine happens once, or in different directions. So all measurements of a contender in a cell
+//! decide together. Start with [`not_stationary`].
 
-use super::fault;
-use model::experiment::Load;
-use model::name::ContenderName;
-use model::record::{Fault, Measurement, Record};
-use model::units::{show_number, show_share};
+use super::seen::{Found, found};
+use record::{Measurement, Record};
+use spec::experiment::Load;
+use spec::name::ContenderName;
+use spec::units::{show_number, show_share};
 use stats::{kpss, kpss_lags, mean, mean_interval, sample_deviation};
 
 /// The halves may differ by this share.
 const HALVES_MAX: f64 = 0.10;
-/// And by so many standard errors of their difference.
+/// And by this many standard errors of their difference.
 const STANDARD_ERRORS_MAX: f64 = 4.0;
-/// And then the series must be as unlikely as this to have a level.
+/// And then the p-value of the test that the series has a level must be this small.
 const KPSS_P_MAX: f64 = 0.01;
-/// With fewer windows, the test of a level cannot come to that p.
+/// With fewer windows, that test cannot reach such a p-value.
 pub(super) const WINDOWS_FEWEST: usize = 28;
-/// The interval of what a contender's measurements of a cell change by on average, which must not hold zero.
+/// Confidence of the interval of the mean change, which must exclude zero.
 const CONFIDENCE: f64 = 0.95;
-/// Throughput and CPU are looked at in tenths of a second.
+/// Length of a window: throughput and CPU time are compared in tenths of a second.
 const WINDOW_NS: u64 = 100_000_000;
 
+/// Returns whether a load changes by itself, so that no level is expected.
 pub(super) fn changes_by_design(load: &Load) -> bool {
     match load {
         Load::Arrivals { stages, .. } => !stages.is_empty(),
         Load::Users { ramp, .. } => !ramp.is_zero(),
         Load::Closed { .. } => false,
-        // It is many loads, none of which is a measurement.
+        // A search makes many loads, none of which is a measurement.
         Load::Capacity(_) => true,
     }
 }
 
-/// Throughput of closed loads, and CPU time per request of loads whose rate is given, that went to another level because the contender
-/// did. By place: the trial and the measurement within it. What changes once, or now this way and now that, is the machine's, and a
-/// part of the spread between blocks.
-pub(super) fn not_stationary(record: &Record) -> Vec<((usize, usize), Fault)> {
+/// A trial, and a measurement within it, by number.
+type Place = (usize, usize);
+
+/// Finds the measurements that moved to another level because the contender did. Throughput decides
+/// for closed loads, and CPU time per request for loads with a given rate.
+pub(super) fn not_stationary(record: &Record) -> Vec<(Place, Found)> {
     let experiment = &record.header.experiment;
-    // Of crossed factors each combination has one start in a block: they are one program with this and that left out.
+    // With crossed factors each combination has one start in a block, so they are pooled.
     let groups: Vec<Option<&ContenderName>> = match experiment.factors.is_empty() {
         true => record.header.contenders.iter().map(|contender| Some(&contender.name)).collect(),
         false => vec![None],
     };
     let cells = experiment.cells.iter().filter(|cell| !changes_by_design(&cell.load));
-    let found = cells.flat_map(|cell| groups.iter().map(move |group| (cell, group))).flat_map(|(cell, group)| {
-        let is_closed = !cell.load.has_schedule();
-        let of_group = record.trials.iter().enumerate().filter(|(_, trial)| group.is_none_or(|name| trial.contender == *name));
-        let places = of_group.filter_map(|(t, trial)| Some((t, trial.measurements.iter().position(|m| m.cell == cell.name)?)));
-        let halves: Vec<_> =
-            places.filter_map(|(t, m)| Some(((t, m), Halves::of(&record.trials[t].measurements[m], is_closed)?))).collect();
-        let changes: Vec<f64> = halves.iter().map(|(_, halves)| halves.log_ratio()).collect();
-        let average = of_its_own(&changes, is_closed);
-        let with_it = move |halves: &Halves| average.filter(|average| halves.stand_apart && average * halves.log_ratio() > 0.0);
-        let count = halves.len();
-        halves.into_iter().filter_map(move |(place, halves)| Some((place, halves.told(is_closed, with_it(&halves)?, count)?)))
-    });
-    found.collect()
+    let places = cells.flat_map(|cell| groups.iter().map(move |group| (cell, *group)));
+    places
+        .flat_map(|(cell, group)| changed_in(record, group, &cell.name, !cell.load.has_schedule()))
+        .collect()
 }
 
-/// By how much a contender's measurements of a cell change on average, as a logarithm, where that is its own doing. Of a single
-/// measurement nobody can tell: throughput is then taken for the contender's, and CPU per request for the machine's.
-fn of_its_own(changes: &[f64], is_closed: bool) -> Option<f64> {
+/// Finds them among the measurements of one cell by one contender, or by all.
+fn changed_in(
+    record: &Record,
+    contender: Option<&ContenderName>,
+    cell: &str,
+    is_closed: bool,
+) -> Vec<(Place, Found)> {
+    let trials = record.trials.iter().enumerate();
+    let of_group = trials.filter(|(_, t)| contender.is_none_or(|name| t.contender == *name));
+    let places = of_group.filter_map(|(t, trial)| {
+        Some((t, trial.measurements.iter().position(|m| m.cell == cell)?))
+    });
+    let halves: Vec<(Place, Halves)> = places
+        .filter_map(|(t, m)| {
+            let measurement = &record.trials[t].measurements[m];
+            Some(((t, m), Halves::of_measurement(measurement, is_closed)?))
+        })
+        .collect();
+    let changes: Vec<f64> = halves.iter().map(|(_, halves)| halves.log_ratio()).collect();
+    let Some(average) = average_change(&changes, is_closed) else { return Vec::new() };
+    let count = halves.len();
+    halves
+        .into_iter()
+        .filter(|(_, halves)| halves.stand_apart && average * halves.log_ratio() > 0.0)
+        .filter_map(|(place, halves)| Some((place, halves.report(is_closed, average, count)?)))
+        .collect()
+}
+
+/// Returns the mean change of a contender's measurements of a cell, as a logarithm, if the
+/// contender causes it. A single measurement cannot show that: then a change of throughput counts
+/// as the contender's, and one of CPU time per request as the machine's.
+fn average_change(changes: &[f64], is_closed: bool) -> Option<f64> {
     if let [change] = changes {
         return is_closed.then_some(*change);
     }
@@ -71,13 +98,13 @@ fn of_its_own(changes: &[f64], is_closed: bool) -> Option<f64> {
 struct Halves {
     first: f64,
     second: f64,
-    /// Whether they differ by more than chance and custom.
+    /// Whether they differ by more than the limits above.
     stand_apart: bool,
 }
 
 impl Halves {
-    /// `None` where there are too few windows to tell.
-    fn of(measurement: &Measurement, is_closed: bool) -> Option<Halves> {
+    /// Compares the halves. Returns `None` if there are too few windows.
+    fn of_measurement(measurement: &Measurement, is_closed: bool) -> Option<Halves> {
         let correct = &measurement.generator.correct_per_tenth;
         let numerators: Vec<f64> = match is_closed {
             true => correct.iter().map(|n| f64::from(*n)).collect(),
@@ -86,18 +113,28 @@ impl Halves {
         if numerators.len() < WINDOWS_FEWEST {
             return None;
         }
-        let weights: Vec<f64> = correct[..numerators.len()].iter().map(|n| if is_closed { 1.0 } else { f64::from(*n) }).collect();
+        let weights: Vec<f64> = correct[..numerators.len()]
+            .iter()
+            .map(|n| if is_closed { 1.0 } else { f64::from(*n) })
+            .collect();
         let all = ratio(&numerators, &weights)?;
         let middle = numerators.len() / 2;
-        let (first, second) = (ratio(&numerators[..middle], &weights[..middle])?, ratio(&numerators[middle..], &weights[middle..])?);
-        // Of a ratio: what each window adds beyond its share.
-        let residuals: Vec<f64> = numerators.iter().zip(&weights).map(|(n, w)| n - all * w).collect();
+        let (first, second) = (
+            ratio(&numerators[..middle], &weights[..middle])?,
+            ratio(&numerators[middle..], &weights[middle..])?,
+        );
+        // For a ratio: what each window adds beyond its share.
+        let residuals: Vec<f64> =
+            numerators.iter().zip(&weights).map(|(n, w)| n - all * w).collect();
         let (early, late) = residuals.split_at(middle);
         let error = |part: &[f64]| Some(sample_deviation(part)?.powi(2) / part.len() as f64);
         let standard_error = (error(early)? + error(late)?).sqrt() / mean(&weights)?;
         let difference = (second - first).abs();
-        let has_level = || kpss(&residuals, kpss_lags(residuals.len())).is_none_or(|test| test.p > KPSS_P_MAX);
-        let stand_apart = difference > HALVES_MAX * first && difference > STANDARD_ERRORS_MAX * standard_error && !has_level();
+        let has_level =
+            || kpss(&residuals, kpss_lags(residuals.len())).is_none_or(|test| test.p > KPSS_P_MAX);
+        let stand_apart = difference > HALVES_MAX * first
+            && difference > STANDARD_ERRORS_MAX * standard_error
+            && !has_level();
         Some(Halves { first, second, stand_apart })
     }
 
@@ -105,11 +142,11 @@ impl Halves {
         (self.second / self.first).ln()
     }
 
-    /// `average` as of [`of_its_own`], over so many measurements.
-    fn told(&self, is_closed: bool, average: f64, count: usize) -> Option<Fault> {
+    /// Describes the change. `average` is the mean change over `count` measurements.
+    fn report(&self, is_closed: bool, average: f64, count: usize) -> Option<Found> {
         let Halves { first, second, .. } = *self;
         let (what, unit, suffix) = match is_closed {
-            true => ("right answers a second", 10.0, ""),
+            true => ("correct responses per second", 10.0, ""),
             false => ("CPU time per request", 1e-3, " µs"),
         };
         let show = |value: f64| show_number(value * unit);
@@ -120,17 +157,19 @@ impl Halves {
             show_change(second / first)
         );
         if count > 1 {
-            evidence += &format!("; in {count} measurements by {} on average", show_change(average.exp()));
+            evidence += &format!(
+                "; over {count} measurements by {} on average",
+                show_change(average.exp())
+            );
         }
-        fault(
-            "not-stationary",
+        found(
             evidence,
-            "warm up longer (`warmup = \"60s..90s\"` is a minute at least; in a cell it is with its own load, for one that asks more at once), or measure longer; and see whether something else began to run",
+            "warm up longer, at least a minute (`warmup = \"60s..90s\"`), or measure longer. A `warmup` of the cell warms up with that cell's load. Also check whether another program started",
         )
     }
 }
 
-/// `+12.0 %`, `-7.10 %`.
+/// Shows a ratio as a change: `+12.0 %`, `-7.10 %`.
 fn show_change(ratio: f64) -> String {
     match ratio > 1.0 {
         true => format!("+{}", show_share(ratio - 1.0)),

@@ -1,15 +1,18 @@
-//! A queue of connections that overflows: the kernel drops the SYN, and the client repeats it after 1 s, then 2 s, then 4 s
-//! (RFC 6298, as Linux has it), so connecting takes 1, 3 or 7 s.
+//! A listen queue that overflows.
+//!
+//! The kernel drops the SYN, and the client repeats it after 1 s, then 2 s, then 4 s (RFC 6298, as
+//! in Linux). So connecting takes 1, 3 or 7 s, and the times show these steps.
 
-use super::{Finding, Seen, bars, typical};
-use model::judgement::Picture;
-use model::units::show_share;
+use super::finding::{Finding, Seen, bars, typical};
+use record::judgement::Picture;
+use spec::units::show_share;
 use stats::Histogram;
 
 const MS: u64 = 1_000_000;
-/// What a connection takes whose SYN was dropped once, twice, thrice.
-const STEPS: [(u64, u64); 3] = [(950 * MS, 1_600 * MS), (2_900 * MS, 4_000 * MS), (6_800 * MS, 9_000 * MS)];
-/// So many of the connections, at least.
+/// How long a connection takes whose SYN was dropped once, twice or three times.
+const STEPS: [(u64, u64); 3] =
+    [(950 * MS, 1_600 * MS), (2_900 * MS, 4_000 * MS), (6_800 * MS, 9_000 * MS)];
+/// The smallest share of such connections.
 const SHARE_MIN: f64 = 0.01;
 
 pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
@@ -20,16 +23,19 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
         (late > 0 && share >= SHARE_MIN).then_some((share, late as f64))
     })?;
     let mut times = Histogram::new();
-    showing.iter().filter_map(|((_, m), _)| m.generator.connect.as_ref()).for_each(|connect| times.merge(connect));
+    showing
+        .iter()
+        .filter_map(|((_, m), _)| m.generator.connect.as_ref())
+        .for_each(|connect| times.merge(connect));
     Some(Finding {
         kind: "connect-steps",
         sentence: format!(
-            "{} of the connections ({} a measurement) took 1, 3 or 7 s to open: the kernel dropped the first packet, \
-             most often because the queue of connections to accept was full, and the client repeated it on its timer",
+            "{} of the connections ({} per measurement) took 1, 3 or 7 s to open: the kernel dropped the first packet, \
+             most often because the listen queue was full, and the client repeated it after a timeout",
             show_share(typical(&showing, |found| found.0)),
             typical(&showing, |found| found.1).round()
         ),
-        hint: "accept sooner or with a longer backlog (and net.core.somaxconn); `nstat TcpExtListenOverflows` counts it",
+        hint: "accept connections sooner, or with a longer backlog (and net.core.somaxconn); `nstat TcpExtListenOverflows` counts the dropped ones",
         picture: Picture {
             title: "How long connecting took".into(),
             x: "time to connect, s".into(),

@@ -1,12 +1,12 @@
-//! One thread does all the work, and the other CPUs stand idle.
+//! One thread does all the work, and the other CPUs are idle.
 
-use super::{Finding, Seen, by_block, typical};
-use model::judgement::Picture;
-use model::units::show_share;
+use super::finding::{Finding, Seen, by_block, typical};
+use record::judgement::Picture;
+use spec::units::show_share;
 
-/// The busiest thread ran, or could have run had nobody else been on its CPU, for so much of the time.
+/// The smallest share of the time in which the busiest thread ran or waited for its CPU.
 const BUSY_MIN: f64 = 0.95;
-/// All others together ran, or could have, for at most so much of the other CPUs.
+/// The largest share of the other CPUs that all other threads together used or waited for.
 const OTHERS_MAX: f64 = 0.25;
 
 pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
@@ -16,20 +16,21 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
         let share = |ns: u64| ns as f64 / signs.wall_ns.max(1) as f64;
         let busy = share(signs.busiest_thread_ns?) + share(signs.busiest_thread_waited_ns?);
         let others = share(signs.other_threads_wanted_ns?);
-        let is_shown = others_cpus > 0 && busy >= BUSY_MIN && others <= OTHERS_MAX * others_cpus as f64;
+        let is_shown =
+            others_cpus > 0 && busy >= BUSY_MIN && others <= OTHERS_MAX * others_cpus as f64;
         is_shown.then_some((busy, others))
     })?;
     Some(Finding {
         kind: "one-core",
         sentence: format!(
-            "it may use {} CPUs, but one thread was busy for {} of the time while all others together wanted {} of one CPU: it is held back by one core",
+            "it may use {} CPUs, but one thread was busy for {} of the time while all others together needed {} of one CPU: one core limits it",
             seen.cpus(),
             show_share(typical(&showing, |found| found.0).min(1.0)),
             show_share(typical(&showing, |found| found.1)),
         ),
         hint: "start more workers or threads, or give it one CPU and compare it with others on one CPU",
         picture: Picture {
-            title: "CPUs that were wanted".into(),
+            title: "CPUs needed".into(),
             x: "block".into(),
             y: "CPUs".into(),
             bars: false,

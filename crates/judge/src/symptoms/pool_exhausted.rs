@@ -1,33 +1,36 @@
-//! A pool of threads, connections or permits that is used up. By Little's law (1961) throughput times the time that a request
-//! takes when it need not wait is how many are served at once; where that stays below what is under way, and the
-//! CPU is not used up, something else holds the rest back.
+//! A pool of threads, connections or permits that is used up.
+//!
+//! By Little's law (1961), throughput times the time of a request that does not wait is the number
+//! of requests served at once. If that stays below the requests in flight while CPU time is left,
+//! something else limits them: a pool of that size. Start with [`find`].
 
-use super::{Finding, Measured, REQUESTS_MIN, Seen, duration, typical};
-use crate::measurement;
-use model::experiment::Load;
-use model::judgement::Picture;
-use model::record::Measurement;
-use model::units::show_share;
+use super::finding::{Finding, Measured, REQUESTS_MIN, Seen, duration, typical};
+use crate::soundness::{FaultKind, measurement};
+use record::Measurement;
+use record::judgement::Picture;
+use spec::experiment::Load;
+use spec::units::show_share;
 use stats::Histogram;
 
-/// So many times as many requests are under way as are served, at least.
+/// The smallest ratio of requests in flight to requests served at once.
 const WAITING_MIN: f64 = 1.5;
-/// One request at a time is what any lock or loop does.
+/// The smallest pool: any lock or loop serves one request at a time.
 const POOL_MIN: f64 = 1.8;
-/// A contender that uses more of its CPUs is held back by these.
+/// A contender that uses more of its CPUs than this is limited by them.
 const CPU_MAX: f64 = 0.80;
-/// In a closed load a pool makes all wait alike: only the first of each connection are quicker than this share of the median.
+/// In a closed load a pool makes all requests wait equally. Only the first of each connection are
+/// faster than this share of the median.
 const QUICK: f64 = 0.7;
-/// A closed load has made so many requests on each connection, at least.
+/// The fewest requests on each connection of a closed load.
 const ROUNDS_MIN: u64 = 10;
-/// An open load is held back when it is served at less than this share of the rate at which it came.
+/// An open load is limited if the contender answers less than this share of its rate.
 const SERVED_MAX: f64 = 0.90;
-/// A second at its lightest gives the time without waiting: samples within this of the shortest.
+/// Samples within this ratio of the shortest show the time without waiting.
 const NEAR: f64 = 1.1;
 
 struct Pool {
     size: f64,
-    under_way: f64,
+    in_flight: f64,
     quiet_ns: f64,
     cpu_share: f64,
 }
@@ -37,13 +40,13 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
     let showing = seen.in_half(|measured| pool(seen, measured, elsewhere))?;
     let size = typical(&showing, |p| p.size).round();
     let quiet_ns = typical(&showing, |p| p.quiet_ns);
-    let ((_, worst), _) = showing.iter().max_by(|a, b| a.1.under_way.total_cmp(&b.1.under_way))?;
+    let ((_, worst), _) = showing.iter().max_by(|a, b| a.1.in_flight.total_cmp(&b.1.in_flight))?;
     Some(Finding {
         kind: "pool-exhausted",
         sentence: format!(
-            "about {size} requests are served at once, no more, while {} are under way: by Little's law {} answers a second of {} each \
-             (what one takes that need not wait); the median has grown to {}, and {} of its CPU time is used: a pool of that size is exhausted",
-            typical(&showing, |p| p.under_way).round(),
+            "at most about {size} requests are served at once, while {} are in flight: by Little's law {} responses per second of {} each \
+             (the time of a request that does not wait). The median has grown to {}, but only {} of its CPU time is used: a pool of that size is exhausted",
+            typical(&showing, |p| p.in_flight).round(),
             (size / quiet_ns * 1e9).round(),
             duration(quiet_ns),
             duration(worst.service.quantile_ns(0.5) as f64),
@@ -54,43 +57,48 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
     })
 }
 
-/// What waits and what is served, second by second.
+/// Draws requests in flight and requests served, second by second.
 fn picture(m: &Measurement, quiet_ns: f64, size: f64) -> Picture {
     let at = |of: &dyn Fn(f64, f64) -> f64| -> Vec<(f64, f64)> {
         let seconds = m.seconds.iter().enumerate();
-        seconds.filter_map(|(second, s)| Some((second as f64, of(s.correct as f64, s.p50_ns? as f64)))).collect()
+        seconds
+            .filter_map(|(second, s)| Some((second as f64, of(s.correct as f64, s.p50_ns? as f64))))
+            .collect()
     };
     Picture {
-        title: "Requests under way and served, by Little's law".into(),
+        title: "Requests in flight and served, by Little's law".into(),
         x: "second".into(),
         y: "requests".into(),
         bars: false,
         series: vec![
-            ("under way".into(), at(&|rate, p50| rate * p50 / 1e9)),
+            ("in flight".into(), at(&|rate, p50| rate * p50 / 1e9)),
             (format!("served (about {size})"), at(&|rate, _| rate * quiet_ns / 1e9)),
         ],
         marks: vec![],
     }
 }
 
-/// Median service time of the same work in the cell that has the fewest requests under way.
+/// Returns the median service time of the same work in the cell with the fewest requests in flight.
 fn quiet_elsewhere(seen: &Seen<'_>) -> Option<f64> {
-    let cells = seen.record.header.experiment.cells.iter().filter(|c| c.asks() == seen.cell.asks() && c.name != seen.cell.name);
+    let cells =
+        seen.record.header.experiment.cells.iter().filter(|c| {
+            c.workload_label() == seen.cell.workload_label() && c.name != seen.cell.name
+        });
     let quiet = cells.filter_map(|cell| {
-        let (mut times, mut under_way) = (Histogram::new(), 0.0f64);
+        let (mut times, mut in_flight) = (Histogram::new(), 0.0f64);
         for (trial, _) in &seen.all {
             let m = measurement(trial, &cell.name)?;
             times.merge(&m.service);
-            under_way = under_way.max(self::under_way(m));
+            in_flight = in_flight.max(self::in_flight(m));
         }
-        (times.len() >= REQUESTS_MIN).then(|| (under_way, times.quantile_ns(0.5) as f64))
+        (times.len() >= REQUESTS_MIN).then(|| (in_flight, times.quantile_ns(0.5) as f64))
     });
     let (there, median) = quiet.min_by(|a, b| a.0.total_cmp(&b.0))?;
-    seen.all.iter().all(|(_, m)| there * 2.0 <= under_way(m)).then_some(median)
+    seen.all.iter().all(|(_, m)| there * 2.0 <= in_flight(m)).then_some(median)
 }
 
-/// Requests under way on average: Little's law.
-fn under_way(m: &Measurement) -> f64 {
+/// Returns the mean number of requests in flight, by Little's law.
+fn in_flight(m: &Measurement) -> f64 {
     m.throughput_per_s() * m.service.mean_ns() / 1e9
 }
 
@@ -98,29 +106,45 @@ fn pool(seen: &Seen<'_>, (trial, m): Measured<'_>, elsewhere: Option<f64>) -> Op
     let times = &m.service;
     let median = times.quantile_ns(0.5) as f64;
     let cpu_share = m.usage.cpus_used() / seen.cpus() as f64;
-    // Where the instrument or the upstream held it back, nothing is known of the contender. That all places were taken is what a pool does.
-    let is_held_back_by_others = trial.faults.iter().chain(&m.faults).any(|fault| fault.kind != "in-flight-limit");
-    if is_held_back_by_others || !m.usage.is_known() || cpu_share > CPU_MAX || times.len() < REQUESTS_MIN {
+    // If the generator or the upstream was the limit, nothing is known about the contender.
+    // Reaching the in-flight limit is what an exhausted pool causes.
+    let is_limited_by_others = trial
+        .faults
+        .iter()
+        .chain(&m.faults)
+        .any(|fault| fault.kind != FaultKind::InFlightLimit.row().name);
+    if is_limited_by_others
+        || !m.usage.is_known()
+        || cpu_share > CPU_MAX
+        || times.len() < REQUESTS_MIN
+    {
         return None;
     }
     let connections = m.generator.in_flight_max;
-    let is_held_back = match seen.cell.load {
+    let is_limited = match seen.cell.load {
         Load::Arrivals { .. } => {
             let measure_ns = seen.record.header.experiment.design.measure.as_nanos() as f64;
-            m.throughput_per_s() < SERVED_MAX * m.counts.scheduled as f64 * 1e9 / measure_ns.max(1.0)
+            m.throughput_per_s()
+                < SERVED_MAX * m.counts.scheduled as f64 * 1e9 / measure_ns.max(1.0)
         }
-        // It has no measurement.
+        // A search has no measurement.
         Load::Capacity(_) => false,
         Load::Closed { .. } | Load::Users { .. } => {
             let quick = times.count_between(0, (QUICK * median) as u64);
-            times.len() >= ROUNDS_MIN.saturating_mul(connections) && quick <= connections.saturating_add(connections / 2)
+            times.len() >= ROUNDS_MIN.saturating_mul(connections)
+                && quick <= connections.saturating_add(connections / 2)
         }
     };
     let shortest = times.min_ns() as f64;
     let quiet_ns = elsewhere.unwrap_or(shortest);
     let size = m.throughput_per_s() * quiet_ns / 1e9;
-    let under_way = under_way(m);
-    let is_usual = elsewhere.is_some() || times.count_between(0, (NEAR * shortest) as u64) as f64 * 2.0 >= size;
-    let is_shown = is_held_back && is_usual && size >= POOL_MIN && under_way >= WAITING_MIN * size && median >= WAITING_MIN * quiet_ns;
-    is_shown.then_some(Pool { size, under_way, quiet_ns, cpu_share })
+    let in_flight = in_flight(m);
+    let is_usual = elsewhere.is_some()
+        || times.count_between(0, (NEAR * shortest) as u64) as f64 * 2.0 >= size;
+    let is_shown = is_limited
+        && is_usual
+        && size >= POOL_MIN
+        && in_flight >= WAITING_MIN * size
+        && median >= WAITING_MIN * quiet_ns;
+    is_shown.then_some(Pool { size, in_flight, quiet_ns, cpu_share })
 }

@@ -1,11 +1,17 @@
-//! Made-up records: whole, and with nothing in them to complain of. A test says what is different in its own.
+//! Made-up records that are complete and sound. Each test changes what it is about.
+//!
+//! Start with [`record`], [`trial`] and [`measurement`].
 
-use model::experiment::{Cell, Claim, CpuSets, Design, Expectation, Experiment, Load, Place};
-use model::factorial::{self, Factor};
-use model::metric::Metric;
-use model::name::ContenderName;
-use model::record::{Counts, Event, Generator, Header, Host, Machine, Measurement, Participant, Record, Session, Trial, Usage};
-use model::sweep::{Level, Swept};
+use record::{
+    Counts, Event, Generator, Header, Host, Machine, Measurement, Participant, Record, Session,
+    Trial, Usage,
+};
+use spec::experiment::factorial;
+use spec::experiment::factorial::Factor;
+use spec::experiment::sweep::{Level, Swept};
+use spec::experiment::{Cell, Claim, CpuSets, Design, Expectation, Experiment, Load, Place};
+use spec::metric::Metric;
+use spec::name::ContenderName;
 use stats::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,7 +29,8 @@ pub fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram {
     histogram
 }
 
-/// A finished record of one cell, whose blocks are those of `trials`; the first of `names` is the baseline.
+/// Makes a finished record of one cell, whose blocks are those of `trials`. The first of `names` is
+/// the baseline.
 pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
     let names: Vec<ContenderName> = names.iter().map(|n| name(n)).collect();
     let blocks = trials.iter().map(|t| t.block).max().unwrap();
@@ -38,31 +45,8 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
         against: None,
         upstream: None,
         database: None,
-        cells: vec![Cell {
-            name: "c".into(),
-            workload: "w".into(),
-            with: BTreeMap::new(),
-            load,
-            driver: None,
-            truth: None,
-            timeout: Duration::from_secs(1),
-            warmup: Duration::ZERO,
-            after: None,
-            sweep: None,
-        }],
-        design: Design {
-            blocks,
-            spare_blocks: 0,
-            looks: vec![],
-            margin: 0.05,
-            confidence: 0.95,
-            seed: 1,
-            warmup: Duration::ZERO,
-            warmup_least: Duration::ZERO,
-            warmup_workloads: vec![],
-            measure: Duration::from_secs(10),
-            budget: Duration::from_secs(60),
-        },
+        cells: vec![cell(load)],
+        design: design(blocks),
         place: Place::default(),
         claims: vec![],
         quick: None,
@@ -84,7 +68,7 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
             checks: BTreeMap::new(),
             instrument: None,
             article: None,
-            schema: model::record::SCHEMA.into(),
+            schema: record::SCHEMA.into(),
             id: "r".into(),
             recorded_at: "2026-01-01T00:00:00Z".into(),
             faceoff: "0".into(),
@@ -97,6 +81,7 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
             machine: Machine::default(),
             cpus: CpuSets { contender: vec![1], generator: vec![0], upstream: vec![0] },
             kept_awake: false,
+            alternation: Default::default(),
             experiment,
             quick: false,
             changes: vec![],
@@ -109,7 +94,43 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
     }
 }
 
-/// About the CPU time that `b` takes for a request.
+/// The cell `c` with a load, without warm-up or sweep.
+fn cell(load: Load) -> Cell {
+    Cell {
+        name: "c".into(),
+        workload: "w".into(),
+        with: BTreeMap::new(),
+        load,
+        driver: None,
+        truth: None,
+        timeout: Duration::from_secs(1),
+        warmup: Duration::ZERO,
+        after: None,
+        sweep: None,
+    }
+}
+
+/// A design of this many blocks, without warm-up or spare blocks.
+fn design(blocks: u32) -> Design {
+    Design {
+        blocks,
+        spare_blocks: 0,
+        looks: vec![],
+        look_always: false,
+        slices: false,
+        start_once: false,
+        margin: 0.05,
+        confidence: 0.95,
+        seed: 1,
+        warmup: Duration::ZERO,
+        warmup_least: Duration::ZERO,
+        warmup_workloads: vec![],
+        measure: Duration::from_secs(10),
+        budget: Duration::from_secs(60),
+    }
+}
+
+/// Makes a claim about the CPU time of `b` per request.
 pub fn claim(expects: Expectation) -> Claim {
     Claim {
         text: "t".into(),
@@ -120,7 +141,7 @@ pub fn claim(expects: Expectation) -> Claim {
         value: None,
         cells: vec![],
         contender_cpus: None,
-        beside: None,
+        compared_with: None,
     }
 }
 
@@ -139,9 +160,9 @@ pub fn trial(contender: &str, block: u32, measurement: Measurement) -> Trial {
         warmed_with: 1,
         warmup: None,
         measurements: vec![measurement],
-        robbed: vec![],
+        stolen: vec![],
         capacities: vec![],
-        witnessed: vec![],
+        external_reports: vec![],
         stop: None,
         failure: None,
         faults: vec![],
@@ -149,7 +170,8 @@ pub fn trial(contender: &str, block: u32, measurement: Measurement) -> Trial {
     }
 }
 
-/// So many seconds in which every request was answered, in these times, for 1 s of CPU time.
+/// Makes a measurement in which every request has a correct response after these times, for 1 s of
+/// CPU time.
 pub fn measurement(seconds: u64, service: Histogram) -> Measurement {
     Measurement {
         circumstances: None,
@@ -164,7 +186,13 @@ pub fn measurement(seconds: u64, service: Histogram) -> Measurement {
         service,
         examples: vec![],
         seconds: vec![],
-        usage: Usage { cpu_ns: SECOND, wall_ns: seconds * SECOND, rss_max_bytes: 50_000_000, threads_max: 7, ..Usage::default() },
+        usage: Usage {
+            cpu_ns: SECOND,
+            wall_ns: seconds * SECOND,
+            rss_max_bytes: 50_000_000,
+            threads_max: 7,
+            ..Usage::default()
+        },
         upstream_cpu_ns: None,
         database: None,
         generator: Generator {
@@ -180,16 +208,22 @@ pub fn measurement(seconds: u64, service: Histogram) -> Measurement {
             correct_per_tenth: vec![],
             agents: vec![],
         },
+        slices: None,
         faults: vec![],
     }
 }
 
-/// How six blocks differ by chance.
+/// Factors by which six blocks differ by chance.
 pub const NOISE: [f64; 6] = [0.99, 1.0, 1.01, 1.0, 0.99, 1.01];
 
-/// A sweep of a parameter in a closed loop, six blocks of it. `change` makes the measurement of a contender at a level what it is, given
-/// how that block differs by chance.
-pub fn sweep(names: &[&str], parameter: &str, levels: &[f64], change: impl Fn(&mut Measurement, &str, f64, f64)) -> Record {
+/// Makes a sweep of a parameter in a closed loop, with six blocks. `change` sets the measurement of
+/// a contender at a level, given the factor by which the block differs by chance.
+pub fn sweep(
+    names: &[&str],
+    parameter: &str,
+    levels: &[f64],
+    change: impl Fn(&mut Measurement, &str, f64, f64),
+) -> Record {
     let cell_name = |level: f64| format!("c-{parameter}-{level}");
     let measured = |contender: &str, level: f64, noise: f64| {
         let mut measured = measurement(10, histogram((0..1_000).map(|i| 2 * MS + i)));
@@ -197,7 +231,9 @@ pub fn sweep(names: &[&str], parameter: &str, levels: &[f64], change: impl Fn(&m
         change(&mut measured, contender, level, noise);
         measured
     };
-    let trials = (1..).zip(NOISE).flat_map(|(block, noise)| names.iter().map(move |contender| (block, *contender, noise)));
+    let trials = (1..)
+        .zip(NOISE)
+        .flat_map(|(block, noise)| names.iter().map(move |contender| (block, *contender, noise)));
     let trials = trials.map(|(block, contender, noise)| Trial {
         measurements: levels.iter().map(|level| measured(contender, *level, noise)).collect(),
         ..trial(contender, block, measured(contender, levels[0], noise))
@@ -206,25 +242,37 @@ pub fn sweep(names: &[&str], parameter: &str, levels: &[f64], change: impl Fn(&m
     let written = record.header.experiment.cells.remove(0);
     let cell = |level: &f64| Cell {
         name: cell_name(*level),
-        sweep: Some(Swept { of: "c".into(), levels: vec![Level { parameter: parameter.into(), value: *level }] }),
+        sweep: Some(Swept {
+            of: "c".into(),
+            levels: vec![Level { parameter: parameter.into(), value: *level }],
+        }),
         ..written.clone()
     };
     record.header.experiment.cells = levels.iter().map(cell).collect();
     record
 }
 
-/// Two systems over what they are asked to work: `waiting` takes 2 ms however long it works, `working` four times as long. So they are
-/// alike at 500 µs.
+/// Makes a sweep in which `waiting` takes 2 ms at any level, and `working` takes four times its
+/// level. So they are equal at 500 µs.
 pub fn crossing() -> Record {
-    sweep(&["waiting", "working"], "cpu", &[100.0, 300.0, 1_000.0, 3_000.0], |measured, contender, us, noise| {
-        let us = if contender == "working" { 4.0 * us } else { us.max(2_000.0) };
-        measured.service = histogram((0..1_000).map(|i| (us * noise * 1e3) as u64 + i));
-    })
+    sweep(
+        &["waiting", "working"],
+        "cpu",
+        &[100.0, 300.0, 1_000.0, 3_000.0],
+        |measured, contender, us, noise| {
+            let us = if contender == "working" { 4.0 * us } else { us.max(2_000.0) };
+            measured.service = histogram((0..1_000).map(|i| (us * noise * 1e3) as u64 + i));
+        },
+    )
 }
 
-/// Every combination of factors of `a` once a block; a request takes the microseconds of CPU time that `cost_us` gives for what is there in
-/// a block.
-pub fn crossed(factors: &[Factor], blocks: u32, mut cost_us: impl FnMut(&[bool], u32) -> f64) -> Record {
+/// Makes every combination of factors of `a` once a block. `cost_us` gives the CPU time of a
+/// request in microseconds, for a combination in a block.
+pub fn crossed(
+    factors: &[Factor],
+    blocks: u32,
+    mut cost_us: impl FnMut(&[bool], u32) -> f64,
+) -> Record {
     let combinations = factorial::combinations(&name("a"), factors);
     let mut start = |block: u32, has: &[bool], contender: &str| -> Trial {
         let mut measured = measurement(4, histogram((0..4_000).map(|i| 2 * MS + i * 200)));
@@ -233,15 +281,21 @@ pub fn crossed(factors: &[Factor], blocks: u32, mut cost_us: impl FnMut(&[bool],
     };
     let trials = (1..=blocks).flat_map(|block| combinations.iter().map(move |c| (block, c)));
     let trials = trials.map(|(block, c)| start(block, &c.has, &c.contender.to_string())).collect();
-    let everybody: Vec<String> = combinations.iter().map(|c| c.contender.to_string()).collect();
-    let mut record = record(&everybody.iter().map(String::as_str).collect::<Vec<_>>(), Load::closed(8), trials);
+    let all_names: Vec<String> = combinations.iter().map(|c| c.contender.to_string()).collect();
+    let mut record =
+        record(&all_names.iter().map(String::as_str).collect::<Vec<_>>(), Load::closed(8), trials);
     record.header.experiment.factors = factors.to_vec();
     record
 }
 
-/// The factors `work`, which takes 300 µs of CPU time a request, and `lines`, a log that takes 10: three blocks of them.
+/// Makes three blocks of two factors: `work`, which costs 300 µs of CPU time per request, and
+/// `lines`, a log that costs 10.
 pub fn work_and_lines() -> Record {
-    let factor = |name: &str, variant: &str| Factor { name: name.into(), off: vec![], on: vec![variant.into()] };
+    let factor = |name: &str, variant: &str| Factor {
+        name: name.into(),
+        off: vec![],
+        on: vec![variant.into()],
+    };
     crossed(&[factor("work", "work"), factor("lines", "log")], 3, |has, block| {
         40.0 + 300.0 * f64::from(has[0]) + 10.0 * f64::from(has[1]) + NOISE[block as usize]
     })

@@ -1,25 +1,42 @@
-//! What is judged from records and articles.
+//! What the judge concludes from records and articles, on made-up records with known answers.
+//!
+//! Start with `made_up.rs`, which makes the records, and `verdicts.rs`.
 
 mod audit;
 mod capacities;
+mod checks;
+mod claims;
+mod durability;
 mod effects;
+mod external_generators;
+mod fault_kinds;
 mod history;
-mod itself;
-mod keeping;
+mod load_shortfall;
 mod made_up;
-mod offered;
+mod ratios;
+mod readings;
 mod replayed;
+mod restraint;
+mod self_comparison;
 mod soundness;
+mod stationarity;
 mod sweeps;
 mod symptoms;
+mod twins;
 mod verdicts;
-mod witnesses;
+mod worked_example;
 
 use made_up::name;
-use model::record::{Fault, Record};
+use record::{Fault, Record};
 
-/// The first `n` trials of a contender, with such a fault of its measurement.
+/// Adds a fault to the measurements of a contender's first `n` trials.
 fn faulty(record: &mut Record, contender: &str, kind: &str, n: usize) {
     let trials = record.trials.iter_mut().filter(|t| t.contender == name(contender)).take(n);
-    trials.for_each(|t| t.measurements[0].faults.push(Fault { kind: kind.into(), evidence: "e".into(), hint: "h".into() }));
+    trials.for_each(|t| {
+        t.measurements[0].faults.push(Fault {
+            kind: kind.into(),
+            evidence: "e".into(),
+            hint: "h".into(),
+        })
+    });
 }

@@ -1,83 +1,98 @@
-//! Finds a capacity: many short loads, each with a rest before it, on whatever can be loaded.
+//! Searches for the capacity of a system: the highest level of load that keeps a service level.
+//!
+//! [`search`] makes many short loads, called probes, with a rest before each. [`Planner`] chooses
+//! the next level. A [`Subject`] is what is loaded, and [`Reading`] is what one probe measured.
+//! `record::capacity` estimates the capacity from all probes.
 
 mod planner;
 
 pub use planner::{Next, Planner};
 
 use crate::clock;
-use crate::generator::describe_connect;
+use crate::connection::describe_connect;
+use crate::measured::Measured;
 use crate::plan::{LoadError, Plan};
-use crate::tally::Measured;
-use model::capacity::{Capacity, Ended, Lacked, Of, Probe, Recovered, Recovery, Unfit};
-use model::experiment::Load;
-use model::record::Counts;
-use model::threshold::Readings;
-use model::units::show_short;
+use crate::run::run;
+use record::Counts;
+use record::capacity::{Ended, Lacked, Probe, Recovered, Recovery, Unfit};
 use rustix::io::Errno;
+use spec::experiment::Load;
+use spec::experiment::capacity::{Capacity, Quantity};
+use spec::units::show_short;
 use stats::{Histogram, smallest_sample, student_t};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// A rate is held when it could be kept up so long: a queue that grows breaks the level later.
+/// A rate is kept if it could be sustained for this long. A growing queue breaks the level later.
 const KEPT_UP_S: f64 = 60.0;
-/// Of the slope of a queue's growth, so sure must one be.
+/// The confidence at which the slope of a growing queue is judged.
 const GROWTH_CONFIDENCE: f64 = 0.95;
-/// Fewest tenths of a second in which growth is looked for.
+/// The smallest number of tenths of a second in which growth is estimated.
 const GROWTH_FEWEST: usize = 5;
-/// Between two probes.
+/// The rest between two probes.
 const REST: Duration = Duration::from_millis(200);
-/// So long may a system take to come back from a level that it did not keep.
+/// How long a system may take to recover from a level that it did not keep.
 const RECOVERS_WITHIN: Duration = Duration::from_secs(15);
-/// It has come back when single requests take at most twice what they took at first, and so much more.
+/// A system has recovered if single requests take at most twice their first time, and this much
+/// more.
 const QUIET_SLACK_NS: u64 = 5_000_000;
-/// The longest probe, however few the requests of its level.
+/// The longest probe, for levels with few requests.
 const LONGEST: Duration = Duration::from_secs(60);
-/// Requests beyond those that are needed, where their number is not exact.
+/// Sends more requests than needed, because their number is not exact.
 const RESERVE: f64 = 1.2;
-/// Of the requests that were due, so many are to be sent in time.
+/// The share of due requests that must be sent in time.
 const SENT_SHARE_MIN: f64 = 0.99;
 
-/// What a short load measured.
+/// What one probe measured.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// Latencies of the right answers.
+    /// Latencies of correct responses.
     pub times: Histogram,
-    /// What became of the requests.
+    /// Requests by outcome.
     pub counts: Counts,
-    /// How long it lasted.
+    /// The duration of the probe.
     pub duration_ns: u64,
-    /// For each tenth of a second of the planned time: right answers, and their latencies added up.
+    /// For each tenth of a second of the planned time: correct responses, and the sum of their
+    /// latencies.
     pub tenths: Vec<(u32, u64)>,
-    /// CPU that the generator needed, of the threads that it had.
+    /// The share of its threads' CPU time that the generator used.
     pub generator_busy: f64,
-    /// Whether requests left too late though there was room for them.
+    /// Whether requests were sent late although there was room for them.
     pub generator_late: bool,
-    /// What it had none left of, so that connecting failed.
+    /// The resource that the generator lacked, so that connecting failed.
     pub generator_lacked: Option<Lacked>,
-    /// CPU time of what was loaded, where that is read.
+    /// CPU time of the loaded system, if it is measured.
     pub contender_cpu_ns: Option<u64>,
-    /// CPU time of what stands behind it, where that is read.
+    /// CPU time of the systems that it calls, if it is measured.
     pub behind_cpu_ns: Option<u64>,
-    /// CPU time that the hypervisor took, where that is read.
+    /// CPU steal, if it is measured.
     pub steal_share: Option<f64>,
-    /// CPU time that other programs used, where that is read and is not too little to be told.
+    /// CPU time of other programs, if it is measured and large enough to tell.
     pub others_share: Option<f64>,
-    /// How the system ended meanwhile, where it did.
+    /// How the system ended during the probe, if it did.
     pub ended: Option<String>,
 }
 
 impl Reading {
-    /// What a run measured, of a load that it was given.
-    pub fn of(measured: Measured, load: &Load) -> Reading {
+    /// Converts the measurement of a load.
+    pub fn from_measured(measured: Measured, load: &Load) -> Reading {
         let planned = (measured.planned_ns / 100_000_000) as usize;
-        let tenths = measured.correct_per_tenth.iter().copied().zip(measured.latency_ns_per_tenth.iter().copied());
-        let busy = measured.cpu_ns.saturating_sub(measured.spun_ns) as f64 / measured.duration_ns as f64 / f64::from(measured.threads);
+        let tenths = measured
+            .correct_per_tenth
+            .iter()
+            .copied()
+            .zip(measured.latency_ns_per_tenth.iter().copied());
+        let busy = measured.cpu_ns.saturating_sub(measured.spun_ns) as f64
+            / measured.duration_ns as f64
+            / f64::from(measured.threads);
         let (sent, due) = (measured.sent_in_time, measured.counts.scheduled);
         let is_late = (sent as f64) < SENT_SHARE_MIN * due as f64 && due - sent.min(due) > 1;
         Reading {
             tenths: tenths.take(planned).collect(),
             generator_busy: busy,
-            generator_late: matches!(load, Load::Arrivals { .. }) && is_late && measured.in_flight_max < load.in_flight_max(),
+            generator_late: matches!(load, Load::Arrivals { .. })
+                && is_late
+                && measured.in_flight_max < load.in_flight_max(),
             generator_lacked: lacked(&measured.examples),
             contender_cpu_ns: None,
             behind_cpu_ns: None,
@@ -91,7 +106,8 @@ impl Reading {
     }
 }
 
-/// What connecting failed for want of, by what was said of requests that failed: no server's doing.
+/// Returns the resource whose lack made connecting fail, according to the examples of failed
+/// requests. The server is not the cause.
 fn lacked(examples: &[String]) -> Option<Lacked> {
     let is_said = |errno| examples.contains(&describe_connect(errno));
     match () {
@@ -101,40 +117,46 @@ fn lacked(examples: &[String]) -> Option<Lacked> {
     }
 }
 
-/// What can be loaded, and how it is looked after between loads.
+/// A system that can be loaded, and its care between loads.
 pub trait Subject {
-    /// Loads it; `None` when it was asked to stop.
+    /// Makes a load. Returns `None` if it was stopped.
     ///
     /// # Errors
     /// A load that cannot be made.
-    fn load(&mut self, load: &Load, duration: Duration, seed: u64) -> Result<Option<Reading>, LoadError>;
+    fn load(
+        &mut self,
+        load: &Load,
+        duration: Duration,
+        seed: u64,
+    ) -> Result<Option<Reading>, LoadError>;
 
-    /// Asks a few times, one request after the other: how long the longest took, in nanoseconds; `None` when not all were answered rightly.
+    /// Sends a few single requests. Returns the longest time in nanoseconds, or `None` if a
+    /// response was missing or wrong.
     ///
     /// # Errors
     /// As [`Subject::load`].
     fn quiet(&mut self) -> Result<Option<u64>, LoadError>;
 
-    /// Whether there is nobody any more who could come back.
+    /// Whether the system has ended, so that it cannot recover.
     fn has_ended(&mut self) -> bool;
 
-    /// Stops it; what was wrong with how it ended.
+    /// Stops the system. Returns what was wrong with its end.
     fn stop(&mut self) -> Option<String>;
 
-    /// Starts it after that; whether it could be done.
+    /// Starts the system after a stop. Returns whether it succeeded.
     fn start(&mut self) -> bool;
 
-    /// Lets time pass.
+    /// Waits.
     fn rest(&mut self, for_so_long: Duration);
 
-    /// The monotonic clock.
+    /// Reads the monotonic clock.
     fn now_ns(&self) -> u64;
 
-    /// Whether to stop.
+    /// Whether the search should stop.
     fn is_stopped(&self) -> bool;
 }
 
-/// Looks for a capacity; tells of each probe as it is made.
+/// Searches for a capacity. Reports each probe when it is made.
 ///
 /// # Errors
 /// A load that cannot be made.
@@ -143,13 +165,13 @@ pub fn search(
     capacity: &Capacity,
     timeout: Duration,
     seed: u64,
-    told: &mut dyn FnMut(&Probe),
+    report: &mut dyn FnMut(&Probe),
 ) -> Result<Ended, LoadError> {
     let Some(quiet_ns) = subject.quiet()? else {
         return Ok(if subject.is_stopped() { Ended::Stopped } else { Ended::NeverQuiet });
     };
     let mut planner = Planner::new(capacity, seed);
-    // Requests a second of each user; a rate says it itself.
+    // Requests a second of each user. `None` for rates, which need no such factor.
     let mut per_level = if capacity.of.is_whole() { None } else { Some(1.0) };
     let (mut made, mut again) = (0, 0);
     while let Some(next) = planner.next_level() {
@@ -158,7 +180,7 @@ pub fn search(
         let load = capacity.load_at(next.level, duration);
         made += 1;
         let loaded = match subject.load(&load, duration, seed.wrapping_add(made)) {
-            // Nothing was asked of it: whatever its edge is, it lies lower or is not to be seen from here.
+            // No request was sent, so the system's edge is lower or cannot be seen from here.
             Err(LoadError::Descriptors { .. }) => {
                 again = 0;
                 planner.out_of_reach(next, Unfit::Descriptors);
@@ -167,7 +189,7 @@ pub fn search(
             loaded => loaded?,
         };
         let Some(reading) = loaded else { return Ok(Ended::Stopped) };
-        // Of whoever is gone nobody learns how often its users ask.
+        // A system that has ended does not show how often its users send requests.
         if capacity.of.is_whole() && reading.counts.scheduled > 0 && reading.ended.is_none() {
             per_level = Some(reading.counts.scheduled as f64 / duration.as_secs_f64() / next.level);
         }
@@ -178,7 +200,7 @@ pub fn search(
             is_lost = recovery.how == Recovered::Not;
             probe.recovery = Some(recovery);
         }
-        told(&probe);
+        report(&probe);
         if subject.is_stopped() {
             return Ok(Ended::Stopped);
         }
@@ -189,8 +211,8 @@ pub fn search(
             None => again = 0,
             Some(unfit) if again < again_max(unfit) => {
                 again += 1;
-                // Whoever takes CPU time mostly does so for seconds.
-                if matches!(unfit, Unfit::Robbed | Unfit::Disturbed) {
+                // Programs that take CPU time mostly do so for seconds.
+                if matches!(unfit, Unfit::Stolen | Unfit::Disturbed) {
                     subject.rest(duration);
                 }
                 continue;
@@ -208,23 +230,25 @@ pub fn search(
     Ok(planner.bound_by().map_or(Ended::Done, Ended::Unfit))
 }
 
-/// How often a probe that says nothing is made again: that the generator was at its limit is mostly no chance.
+/// Returns how often an inconclusive probe is repeated. A generator at its limit is rarely a
+/// coincidence.
 fn again_max(unfit: Unfit) -> u32 {
     if unfit.is_out_of_reach() { 1 } else { 3 }
 }
 
-/// How long a level must be probed for its quantiles to be told.
+/// Returns how long a probe must be to support the quantiles of the service level.
 fn lasts(capacity: &Capacity, level: f64, per_level: Option<f64>) -> Duration {
-    let needed = per_level.map_or(0.0, |rate| RESERVE * capacity.service_level.fewest() as f64 / (rate * level));
+    let needed = per_level
+        .map_or(0.0, |rate| RESERVE * capacity.service_level.fewest() as f64 / (rate * level));
     Duration::from_secs_f64(needed.min(LONGEST.as_secs_f64())).max(capacity.probe)
 }
 
 fn probe(capacity: &Capacity, next: Next, reading: &Reading, timeout: Duration) -> Probe {
     let Reading { times, counts, duration_ns, .. } = reading;
-    let mut kept = capacity.service_level.check(&Readings { times, counts, duration_ns: *duration_ns });
-    // Users wait for their answers, so that what they wait for cannot grow for ever.
+    let mut kept = capacity.service_level.check(&counts.readings(times, *duration_ns));
+    // Users wait for their responses, so their queue cannot grow without limit.
     if kept.kept == Some(true)
-        && matches!(capacity.of, Of::Rate { .. })
+        && matches!(capacity.of, Quantity::Rate { .. })
         && let Some(grows) = growth(&reading.tenths)
     {
         let bound = capacity.service_level.latency_bound_ns().unwrap_or(timeout.as_nanos() as f64);
@@ -262,24 +286,30 @@ fn probe(capacity: &Capacity, next: Next, reading: &Reading, timeout: Duration) 
     }
 }
 
-/// Nanoseconds by which latency grows in a second.
+/// By how many nanoseconds latency grows in a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Growth {
     by: f64,
-    /// At least, at the confidence that is asked for.
+    /// The lower bound, at the chosen confidence.
     surely: f64,
 }
 
-/// The slope of a line, by least squares, through the mean latencies of the second half's tenths; `None` from too few.
+/// Fits a line to the mean latencies of the second half's tenths, by least squares. Returns `None`
+/// if there are too few.
 fn growth(tenths: &[(u32, u64)]) -> Option<Growth> {
     let half = tenths.iter().enumerate().skip(tenths.len() / 2);
-    let points: Vec<(f64, f64)> =
-        half.filter(|(_, (n, _))| *n > 0).map(|(at, (n, sum))| (at as f64 / 10.0, *sum as f64 / f64::from(*n))).collect();
+    let points: Vec<(f64, f64)> = half
+        .filter(|(_, (n, _))| *n > 0)
+        .map(|(at, (n, sum))| (at as f64 / 10.0, *sum as f64 / f64::from(*n)))
+        .collect();
     if points.len() < GROWTH_FEWEST {
         return None;
     }
     let many = points.len() as f64;
-    let (t_mean, y_mean) = (points.iter().map(|p| p.0).sum::<f64>() / many, points.iter().map(|p| p.1).sum::<f64>() / many);
+    let (t_mean, y_mean) = (
+        points.iter().map(|p| p.0).sum::<f64>() / many,
+        points.iter().map(|p| p.1).sum::<f64>() / many,
+    );
     let spread: f64 = points.iter().map(|p| (p.0 - t_mean).powi(2)).sum();
     let by = points.iter().map(|p| (p.0 - t_mean) * (p.1 - y_mean)).sum::<f64>() / spread;
     let rest: f64 = points.iter().map(|p| (p.1 - y_mean - by * (p.0 - t_mean)).powi(2)).sum();
@@ -287,7 +317,7 @@ fn growth(tenths: &[(u32, u64)]) -> Option<Growth> {
     Some(Growth { by, surely: by - student_t(GROWTH_CONFIDENCE, points.len() - 2) * error })
 }
 
-/// Waits until single requests are answered as at first; starts the system again where that takes too long.
+/// Waits until single requests are as fast as at first. Restarts the system if that takes too long.
 fn recover(subject: &mut dyn Subject, quiet_ns: u64) -> Result<Recovery, LoadError> {
     let began_ns = subject.now_ns();
     let is_quiet = |found: Option<u64>| found.is_some_and(|ns| ns <= 2 * quiet_ns + QUIET_SLACK_NS);
@@ -308,12 +338,12 @@ fn recover(subject: &mut dyn Subject, quiet_ns: u64) -> Result<Recovery, LoadErr
     }
 }
 
-/// Requests that are made to see whether a system is quiet.
+/// The number of requests that check whether a system is quiet.
 const QUIET_REQUESTS: u64 = 5;
-/// They may take so long, all together.
+/// The time limit for all of them together.
 const QUIET_WITHIN: Duration = Duration::from_secs(2);
 
-/// The plan by which a system is asked whether it is quiet: like another one, but with a connection and a few requests.
+/// Returns a plan that checks whether a system is quiet: one connection and a few requests.
 pub fn quiet_plan<'a>(plan: &Plan<'a>, load: &'a Load) -> Plan<'a> {
     Plan {
         load,
@@ -326,27 +356,32 @@ pub fn quiet_plan<'a>(plan: &Plan<'a>, load: &'a Load) -> Plan<'a> {
     }
 }
 
-/// What such a plan measured: the longest time, where all were answered rightly.
-pub fn quiet_of(measured: &Measured) -> Option<u64> {
+/// Returns the longest time that a quiet plan measured, if all responses were correct.
+pub fn quiet_time_ns(measured: &Measured) -> Option<u64> {
     (measured.counts.correct == QUIET_REQUESTS).then(|| measured.service.max_ns())
 }
 
-/// Something that a plan can be run on, whose life nobody looks after.
-pub struct Lone<'p> {
-    /// Everything but the load, the duration and the seed.
+/// A target without any control over the system behind it.
+pub struct UnmanagedTarget<'p> {
+    /// The plan. Load, duration and seed are replaced.
     pub plan: Plan<'p>,
 }
 
-impl Subject for Lone<'_> {
-    fn load(&mut self, load: &Load, duration: Duration, seed: u64) -> Result<Option<Reading>, LoadError> {
+impl Subject for UnmanagedTarget<'_> {
+    fn load(
+        &mut self,
+        load: &Load,
+        duration: Duration,
+        seed: u64,
+    ) -> Result<Option<Reading>, LoadError> {
         let plan = Plan { load, duration, seed, progress: None, ..self.plan };
-        let measured = crate::run(&plan)?;
-        Ok((!measured.interrupted).then(|| Reading::of(measured, load)))
+        let measured = run(&plan)?;
+        Ok((!measured.interrupted).then(|| Reading::from_measured(measured, load)))
     }
 
     fn quiet(&mut self) -> Result<Option<u64>, LoadError> {
         let one = Load::closed(1);
-        crate::run(&quiet_plan(&self.plan, &one)).map(|measured| quiet_of(&measured))
+        run(&quiet_plan(&self.plan, &one)).map(|measured| quiet_time_ns(&measured))
     }
 
     fn has_ended(&mut self) -> bool {

@@ -1,41 +1,52 @@
-//! What a right answer is, and whether one is: every byte, as it comes.
+//! Decides whether a response is correct.
+//!
+//! [`Expected`] holds what a step expects. [`Checking`] is the progress of one response: the head,
+//! then each piece of the body, is compared as it arrives. `content` checks what only the complete
+//! body shows. Servers mostly repeat their responses byte for byte, so the last correct response is
+//! remembered, and one comparison then replaces parsing and checking.
 
+mod content;
+mod judgement;
 mod pointer;
+mod text;
 
-use crate::request::Vars;
-use crate::values::{Names, Text};
-use model::template::Template;
-use model::workload::{BodyCheck, Capture, Source, Statuses, Step, Wanted};
-use pointer::Pointer;
-use regex_lite::Regex;
-use serde_json::Value;
-use std::borrow::Cow;
-use std::fmt;
+pub use crate::headers::Headers;
+pub use judgement::{Judgement, Wrong};
+pub(crate) use text::harmless;
+
+use crate::decode::{Coding, codings, decoded};
+use crate::values::{Names, Text, Vars};
+use content::{Content, Taken};
+use spec::workload::{BodyCheck, Source, Statuses, Step};
 use std::rc::Rc;
+use text::{lossy, shortened};
 
-/// Most bytes of an answer that is known again as a whole: what is longer costs more to compare than to read.
+/// The longest response that is remembered as a whole. Longer ones cost more to compare than to
+/// read.
 const KNOWN_MAX: usize = 8 << 10;
 
-/// Most bytes of a body that are kept to be looked into.
+/// The largest number of bytes of a body that are kept for checks of its content.
 pub(crate) const KEPT_MAX: usize = 16 << 20;
 
-/// What is expected of the answers to one step.
+/// What a step expects of its responses.
 pub struct Expected {
     status: Statuses,
     declined: Option<u16>,
     headers: Vec<(String, Text)>,
     body: Plain,
+    /// Whether the body is a text. Texts are compared after decoding their content coding.
+    is_text: bool,
     content: Content,
-    /// Places of values, with what is taken from headers and bodies.
+    /// What is captured from headers and from bodies.
     from_headers: Vec<Taken>,
     from_body: Vec<Taken>,
-    /// The share of answers whose content is looked into, and how many answers there were.
+    /// The share of responses whose content is checked, and the number of responses so far.
     sample: f64,
     answers: u64,
-    /// The last body whose content was found right: as a server hardly changes its spelling,
-    /// comparing bytes settles nearly every answer.
-    last_right: Rc<Vec<u8>>,
-    /// The last answer that was right, head and all, where nothing in what is expected varies.
+    /// The last body with correct content. Servers rarely change the formatting, so comparing bytes
+    /// settles nearly every response.
+    last_correct: Rc<Vec<u8>>,
+    /// The last correct response including its head, if nothing in the expectation varies.
     known: Option<Known>,
 }
 
@@ -45,7 +56,7 @@ struct Known {
     is_head: bool,
 }
 
-/// What is compared as bytes, while they come.
+/// What is compared byte by byte while a body arrives.
 enum Plain {
     Any,
     Length(u64),
@@ -53,205 +64,109 @@ enum Plain {
     Varying(Text),
 }
 
-/// What can only be told from the whole body.
-struct Content {
-    json: Option<Value>,
-    pointers: Vec<(Pointer, WantedThere)>,
-    regex: Option<Regex>,
-    /// Whether it depends on values of the user.
-    varies: bool,
-}
-
-enum WantedThere {
-    Value(Value),
-    Spelling(Text),
-    Anything,
-}
-
-struct Taken {
-    capture: Capture,
-    place: usize,
-    pointer: Option<Pointer>,
-}
-
-/// How far one answer has been checked. One for each request under way; its buffers are kept for the next.
+/// How far one response has been checked. There is one for each request in flight, and its buffers
+/// are reused.
 #[derive(Default)]
 pub struct Checking {
-    /// What the head came to.
+    /// The result of checking the head.
     head: Judgement,
-    /// Bytes of the body so far, and whether one of them is not the right one.
+    /// Bytes of the body so far, and whether any of them is wrong.
     seen: u64,
     differs: bool,
-    /// Whether the content is looked into, and whether the body is needed for that or for anything else.
+    /// Whether the content is checked, and whether the body is kept for that or for another reason.
     is_sampled: bool,
     is_needed: bool,
-    /// The body is the beginning of this one, or it lies in `kept`.
+    /// The content codings that must be decoded, or why they cannot be.
+    codings: Vec<Coding>,
+    unknown_coding: Option<String>,
+    /// The body is a prefix of `like`. Once it diverged, it is in `kept`.
     like: Rc<Vec<u8>>,
     diverged: bool,
     kept: Vec<u8>,
 }
 
-/// Headers of an answer, however they came.
-pub trait Headers {
-    /// The first value of a header, whose name is compared without case.
-    fn value(&self, name: &str) -> Option<&[u8]>;
-}
-
-impl Headers for [httparse::Header<'_>] {
-    fn value(&self, name: &str) -> Option<&[u8]> {
-        self.iter().find(|h| h.name.eq_ignore_ascii_case(name)).map(|h| h.value)
-    }
-}
-
-/// What was asked: how its answer is checked, and what it may fill in.
-pub struct Asked<'a> {
-    /// What is expected.
+/// The check of one response: its expectation, and the variables that it may fill in.
+pub struct ResponseCheck<'a> {
+    /// What the step expects.
     pub expected: &'a mut Expected,
-    /// The values of whoever asked.
+    /// The variables of the user who sent the request.
     pub vars: &'a mut Vars,
-    /// Whether it was a HEAD, whose answer has no body.
+    /// Whether the request was a HEAD, whose response has no body.
     pub is_head: bool,
 }
 
-/// Knows what was asked with a ticket, the number of a request under way.
-pub trait Questions {
-    /// What was asked.
-    fn asked(&mut self, ticket: u32) -> Asked<'_>;
-}
-
-/// What an answer turned out to be.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Judgement {
-    /// As it should be.
-    #[default]
-    Right,
-    /// A status by which the workload allows to shed.
-    Declined,
-    /// Anything else.
-    Wrong(Wrong),
-}
-
-/// In what an answer is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wrong {
-    /// Another status.
-    Status {
-        /// The one that came.
-        found: u16,
-        /// The right ones.
-        expected: Statuses,
-    },
-    /// A header that is missing or has another value.
-    Header {
-        /// Its name.
-        name: String,
-        /// What came.
-        found: Option<String>,
-        /// The right value.
-        expected: String,
-    },
-    /// A body of another length.
-    Length {
-        /// Bytes that came.
-        found: u64,
-        /// Bytes that should.
-        expected: u64,
-    },
-    /// A body with other bytes, as long as the right one.
-    Bytes,
-    /// A body that is not as it should be, in words.
-    Content(String),
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Wrong::Status { found, expected } => write!(f, "status {found} instead of {expected}"),
-            Wrong::Header { name, found: None, expected } => write!(f, "no header `{name}`, expected `{expected}`"),
-            Wrong::Header { name, found: Some(found), expected } => write!(f, "header `{name}` is `{found}` instead of `{expected}`"),
-            Wrong::Length { found, expected } => write!(f, "a body of {found} bytes instead of {expected}"),
-            Wrong::Bytes => f.write_str("a body with other bytes"),
-            Wrong::Content(cause) => f.write_str(cause),
-        }
-    }
+/// Finds the check of a request in flight by its ticket.
+pub trait Checks {
+    /// Returns the check of a request.
+    fn check(&mut self, ticket: u32) -> ResponseCheck<'_>;
 }
 
 impl Expected {
-    /// What a step expects that stands alone.
-    pub fn of(step: &Step) -> Expected {
-        Expected::new(step, &Names::of(std::slice::from_ref(step)))
+    /// Returns the expectation of a step outside a workload.
+    pub fn of_step(step: &Step) -> Expected {
+        Expected::new(step, &Names::of_steps(std::slice::from_ref(step)))
     }
 
     pub(crate) fn new(step: &Step, names: &Names) -> Expected {
-        let text = |template: &Template| Text::new(template, names);
         let answer = &step.answer;
-        let wanted = |wanted: &Wanted| match wanted {
-            Wanted::Value(value) => WantedThere::Value(value.clone()),
-            Wanted::Spelling(template) => WantedThere::Spelling(text(template)),
-            Wanted::Present => WantedThere::Anything,
-        };
-        let taken = |capture: &Capture| Taken {
-            place: names.place(&capture.name),
-            pointer: match &capture.from {
-                Source::Json(pointer) => Some(Pointer::new(pointer)),
-                _ => None,
-            },
-            capture: capture.clone(),
-        };
-        let (from_headers, from_body) = step.captures.iter().map(taken).partition(|taken| matches!(taken.capture.from, Source::Header(_)));
+        let (from_headers, from_body) = step
+            .captures
+            .iter()
+            .map(|capture| Taken::new(capture, names))
+            .partition(|taken| matches!(taken.capture.from, Source::Header(_)));
         Expected {
             status: answer.status,
             declined: step.declined,
-            headers: answer.headers.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
+            headers: answer
+                .headers
+                .iter()
+                .map(|(name, value)| (name.clone(), Text::new(value, names)))
+                .collect(),
             body: match &answer.body {
                 BodyCheck::Any | BodyCheck::Json(_) => Plain::Any,
                 BodyCheck::Length(length) => Plain::Length(*length),
                 BodyCheck::Bytes(bytes) => Plain::Bytes(bytes.clone()),
                 BodyCheck::Text(template) => match template.as_fixed() {
                     Some(text) => Plain::Bytes(text.into()),
-                    None => Plain::Varying(text(template)),
+                    None => Plain::Varying(Text::new(template, names)),
                 },
             },
-            content: Content {
-                json: match &answer.body {
-                    BodyCheck::Json(value) => Some(value.clone()),
-                    _ => None,
-                },
-                pointers: answer.pointers.iter().map(|(pointer, there)| (Pointer::new(pointer), wanted(there))).collect(),
-                regex: answer.regex.clone(),
-                varies: answer.pointers.iter().any(|(_, wanted)| matches!(wanted, Wanted::Spelling(_))),
-            },
+            is_text: matches!(answer.body, BodyCheck::Text(_)),
+            content: Content::new(answer, names),
             from_headers,
             from_body,
             sample: answer.sample,
             answers: 0,
-            last_right: Rc::default(),
+            last_correct: Rc::default(),
             known: None,
         }
     }
 
-    /// Forgets a body that broke off.
+    /// Discards the state of a body that broke off.
     pub fn abandon(checking: &mut Checking) {
         *checking = Checking::default();
     }
 
-    /// Whether every answer that is right once is right always.
+    /// Whether the same bytes are always correct if they are correct once.
     fn is_constant(&self) -> bool {
         let Expected { headers, body, content, from_headers, from_body, .. } = self;
-        let is_fixed = !matches!(body, Plain::Varying(_)) && !content.varies && headers.iter().all(|(_, value)| !value.varies());
+        let is_fixed = !matches!(body, Plain::Varying(_))
+            && !content.varies
+            && headers.iter().all(|(_, value)| !value.varies());
         is_fixed && from_headers.is_empty() && from_body.is_empty()
     }
 
-    /// Whether the content of the next answer is looked into.
+    /// Decides whether the content of the next response is checked.
     fn draw(&mut self) -> bool {
-        if !self.content.is_asked_for() || self.sample <= 0.0 {
+        if !self.content.is_checked() || self.sample <= 0.0 {
             return false;
         }
         self.answers += 1;
         if self.sample >= 1.0 {
             return true;
         }
-        // SplitMix64 of the answer's number (Steele, Lea, Flood 2014): even, and the same in each run.
+        // SplitMix64 of the response's number (Steele, Lea, Flood 2014): evenly spread, and the
+        // same in each run.
         let mut mixed = self.answers.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -259,41 +174,63 @@ impl Expected {
     }
 }
 
-impl Asked<'_> {
-    /// Whether these bytes begin with the very answer that was the last right one; its length and status. Servers
-    /// answer alike: one comparison of all bytes then does what reading and checking them did.
+impl ResponseCheck<'_> {
+    /// Recognizes the last correct response at the start of these bytes. Returns its length and
+    /// status.
+    ///
+    /// Servers mostly send the same bytes again. One comparison then replaces parsing and checking.
     #[inline]
     pub fn known(&self, bytes: &[u8]) -> Option<(usize, u16)> {
         let known = self.expected.known.as_ref()?;
-        (bytes.starts_with(&known.bytes) && known.is_head == self.is_head).then_some((known.bytes.len(), known.status))
+        (bytes.starts_with(&known.bytes) && known.is_head == self.is_head)
+            .then_some((known.bytes.len(), known.status))
     }
 
-    /// Remembers the bytes of an answer that was found right.
+    /// Remembers the bytes of a correct response.
     pub fn remember(&mut self, checking: &Checking, bytes: &[u8], status: u16) {
-        let was_looked_into = checking.is_sampled || !self.expected.content.is_asked_for();
+        let was_looked_into = checking.is_sampled || !self.expected.content.is_checked();
         if bytes.len() > KNOWN_MAX || !was_looked_into || !self.expected.is_constant() {
             return;
         }
-        let known = self.expected.known.get_or_insert_with(|| Known { bytes: Vec::new(), status, is_head: false });
+        let known = self.expected.known.get_or_insert_with(|| Known {
+            bytes: Vec::new(),
+            status,
+            is_head: false,
+        });
         known.bytes.clear();
         known.bytes.extend_from_slice(bytes);
         (known.status, known.is_head) = (status, self.is_head);
     }
 
-    /// Looks at a final head.
-    pub fn head(&mut self, checking: &mut Checking, status: u16, headers: &(impl Headers + ?Sized)) {
+    /// Checks the final head.
+    pub fn head(
+        &mut self,
+        checking: &mut Checking,
+        status: u16,
+        headers: &(impl Headers + ?Sized),
+    ) {
         checking.head = self.judge_head(status, headers);
-        if checking.head == Judgement::Right {
+        if checking.head == Judgement::Correct {
             checking.is_sampled = self.expected.draw();
             checking.is_needed = checking.is_sampled || !self.expected.from_body.is_empty();
+            if let Some(header) = headers.value("content-encoding") {
+                match codings(header) {
+                    Ok(codings) => checking.codings = codings,
+                    Err(unknown) => checking.unknown_coding = Some(unknown),
+                }
+                // A coded body is decoded too, in order to tell another coding from another text.
+                checking.is_needed |=
+                    !checking.codings.is_empty() && !matches!(self.expected.body, Plain::Any);
+            }
             if checking.is_needed {
-                checking.like = self.expected.last_right.clone();
+                checking.like = self.expected.last_correct.clone();
             }
         }
     }
 
     fn judge_head(&mut self, status: u16, headers: &(impl Headers + ?Sized)) -> Judgement {
-        let Expected { status: right, declined, headers: expected, from_headers, .. } = &*self.expected;
+        let Expected { status: right, declined, headers: expected, from_headers, .. } =
+            &*self.expected;
         if !right.has(status) {
             return match *declined == Some(status) {
                 true => Judgement::Declined,
@@ -302,10 +239,16 @@ impl Asked<'_> {
         }
         for (name, expected) in expected {
             let found = headers.value(name);
-            if !found.is_some_and(|found| found.len() == expected.len(self.vars) && expected.has_at(self.vars, 0, found)) {
+            if !found.is_some_and(|found| {
+                found.len() == expected.len(self.vars) && expected.has_at(self.vars, 0, found)
+            }) {
                 let mut right = Vec::new();
                 expected.write(self.vars, &mut right);
-                return Judgement::Wrong(Wrong::Header { name: name.clone(), found: found.map(lossy), expected: lossy(&right) });
+                return Judgement::Wrong(Wrong::Header {
+                    name: name.clone(),
+                    found: found.map(|found| shortened(&lossy(found)).into()),
+                    expected: lossy(&right),
+                });
             }
         }
         for taken in from_headers {
@@ -316,13 +259,13 @@ impl Asked<'_> {
                 None => return Judgement::Wrong(taken.missing()),
             }
         }
-        Judgement::Right
+        Judgement::Correct
     }
 
     /// Compares the next bytes of a body.
     #[inline]
     pub fn body(&self, checking: &mut Checking, bytes: &[u8]) {
-        if checking.head != Judgement::Right {
+        if checking.head != Judgement::Correct {
             return;
         }
         let at = checking.seen as usize;
@@ -337,12 +280,14 @@ impl Asked<'_> {
         }
     }
 
-    /// Settles a body at its end, takes values from it, and readies the state for the next.
+    /// Finishes a body, captures values from it, and resets the state for the next response.
     pub fn finish(&mut self, checking: &mut Checking) -> Judgement {
         let judgement = match std::mem::take(&mut checking.head) {
-            Judgement::Right => self.settle(checking),
+            Judgement::Correct => self.settle(checking),
             head => head,
         };
+        checking.codings.clear();
+        checking.unknown_coding = None;
         checking.seen = 0;
         checking.differs = false;
         checking.diverged = false;
@@ -357,6 +302,12 @@ impl Asked<'_> {
             Plain::Bytes(text) => text.len() as u64,
             Plain::Varying(text) => text.len(self.vars) as u64,
         };
+        if (found != right || checking.differs)
+            && !checking.codings.is_empty()
+            && let Some(judgement) = self.without_coding(checking)
+        {
+            return judgement;
+        }
         if found != right {
             return Judgement::Wrong(Wrong::Length { found, expected: right });
         }
@@ -364,24 +315,76 @@ impl Asked<'_> {
             return Judgement::Wrong(Wrong::Bytes);
         }
         if !checking.is_needed {
-            return Judgement::Right;
+            return Judgement::Correct;
         }
         let like = std::mem::take(&mut checking.like);
         let mut kept = std::mem::take(&mut checking.kept);
-        let judgement = self.look_into(checking, like, &mut kept).map_or_else(Judgement::Wrong, |()| Judgement::Right);
+        let judgement = self
+            .look_into(checking, like, &mut kept)
+            .map_or_else(Judgement::Wrong, |()| Judgement::Correct);
         kept.clear();
         checking.kept = kept;
         judgement
     }
 
-    fn look_into(&mut self, checking: &Checking, like: Rc<Vec<u8>>, kept: &mut Vec<u8>) -> Result<(), Wrong> {
+    /// Judges a coded body whose bytes differ from the expected ones. A text is correct if only its
+    /// coding differs. Returns `None` if it also differs after decoding.
+    fn without_coding(&mut self, checking: &mut Checking) -> Option<Judgement> {
+        let seen = checking.seen as usize;
+        let coded = if checking.diverged {
+            &checking.kept[..]
+        } else {
+            &checking.like[..seen.min(checking.like.len())]
+        };
+        let text = match decoded(&checking.codings, coded, KEPT_MAX) {
+            Ok(text) => text,
+            Err(cause) => return Some(Judgement::Wrong(Wrong::Content(cause))),
+        };
+        let is_correct = match &self.expected.body {
+            Plain::Any | Plain::Length(_) => false,
+            Plain::Bytes(right) => *right == text,
+            Plain::Varying(right) => {
+                right.len(self.vars) == text.len() && right.has_at(self.vars, 0, &text)
+            }
+        };
+        match (is_correct, self.expected.is_text) {
+            (true, true) => Some(Judgement::Correct),
+            (true, false) => Some(Judgement::Wrong(Wrong::Content(format!(
+                "the body is correct except for its Content-Encoding: {:?}",
+                checking.codings
+            )))),
+            (false, _) => None,
+        }
+    }
+
+    fn look_into(
+        &mut self,
+        checking: &Checking,
+        like: Rc<Vec<u8>>,
+        kept: &mut Vec<u8>,
+    ) -> Result<(), Wrong> {
         let expected = &mut *self.expected;
         let seen = checking.seen as usize;
         if seen > KEPT_MAX {
-            return Err(Wrong::Content("a body of more than 16 MiB, which is not looked into".into()));
+            return Err(Wrong::Content(
+                "the body is longer than 16 MiB, so its content is not checked".into(),
+            ));
         }
         let is_known = !checking.diverged && seen == like.len() && seen > 0;
-        let text = if checking.diverged { &kept[..] } else { &like[..seen] };
+        if let Some(unknown) = &checking.unknown_coding {
+            return Err(Wrong::Content(unknown.clone()));
+        }
+        let coded = if checking.diverged { &kept[..] } else { &like[..seen] };
+        let plain;
+        let text = match checking.codings.is_empty() {
+            true => coded,
+            // A body that was correct before need not be decoded again.
+            false if is_known && !expected.content.varies && expected.from_body.is_empty() => coded,
+            false => {
+                plain = decoded(&checking.codings, coded, KEPT_MAX).map_err(Wrong::Content)?;
+                &plain
+            }
+        };
         if checking.is_sampled && (!is_known || expected.content.varies) {
             expected.content.judge(text, self.vars)?;
         }
@@ -393,9 +396,9 @@ impl Asked<'_> {
                 kept.extend_from_slice(&like[..seen]);
             }
             drop(like);
-            match Rc::get_mut(&mut expected.last_right) {
-                Some(last_right) => std::mem::swap(last_right, kept),
-                None => expected.last_right = Rc::new(std::mem::take(kept)),
+            match Rc::get_mut(&mut expected.last_correct) {
+                Some(last_correct) => std::mem::swap(last_correct, kept),
+                None => expected.last_correct = Rc::new(std::mem::take(kept)),
             }
         }
         Ok(())
@@ -403,7 +406,7 @@ impl Asked<'_> {
 }
 
 impl Checking {
-    /// Keeps bytes that are needed later, unless they are those of the last right body.
+    /// Keeps bytes that are needed later, unless they equal those of the last correct body.
     fn keep(&mut self, at: usize, bytes: &[u8]) {
         if !self.diverged {
             if has_at(&self.like, at, bytes) {
@@ -418,99 +421,9 @@ impl Checking {
     }
 }
 
-impl Content {
-    fn is_asked_for(&self) -> bool {
-        self.json.is_some() || !self.pointers.is_empty() || self.regex.is_some()
-    }
-
-    fn judge(&self, text: &[u8], vars: &Vars) -> Result<(), Wrong> {
-        if let Some(right) = &self.json {
-            let found: Value = serde_json::from_slice(text).map_err(|error| Wrong::Content(format!("the body is not JSON: {error}")))?;
-            if found != *right {
-                return Err(Wrong::Content("the body is JSON, but not equal to the right one".into()));
-            }
-        }
-        for (pointer, wanted) in &self.pointers {
-            let found = pointer.find(text)?.ok_or_else(|| Wrong::Content(format!("the body has nothing at `{}`", pointer.text)))?;
-            let wrong = |right: String| Err(Wrong::Content(format!("`{}` is {} instead of {right}", pointer.text, shortened(found))));
-            match wanted {
-                WantedThere::Value(right) if serde_json::from_str::<Value>(found).ok().as_ref() != Some(right) => {
-                    return wrong(right.to_string());
-                }
-                WantedThere::Spelling(right) => {
-                    let spelling = spelling(found);
-                    if spelling.len() != right.len(vars) || !right.has_at(vars, 0, spelling.as_bytes()) {
-                        let mut text = Vec::new();
-                        right.write(vars, &mut text);
-                        return wrong(lossy(&text));
-                    }
-                }
-                WantedThere::Value(_) | WantedThere::Anything => {}
-            }
-        }
-        match &self.regex {
-            Some(regex) if !regex.is_match(&String::from_utf8_lossy(text)) => {
-                Err(Wrong::Content(format!("nothing in the body matches `{regex}`")))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Taken {
-    fn take(&self, text: &[u8], vars: &mut Vars) -> Result<(), Wrong> {
-        let whole = match &self.pointer {
-            Some(pointer) => pointer.find(text)?.map(spelling),
-            None => Some(String::from_utf8_lossy(text)),
-        };
-        match whole.as_deref().and_then(|whole| self.part_of(whole)) {
-            Some(value) => vars.set(self.place, value.as_bytes()),
-            None => return Err(self.missing()),
-        }
-        Ok(())
-    }
-
-    fn part_of<'t>(&self, whole: &'t str) -> Option<&'t str> {
-        let Some(regex) = &self.capture.regex else { return Some(whole) };
-        let found = regex.captures(whole)?;
-        found.get(1).or_else(|| found.get(0)).map(|part| part.as_str())
-    }
-
-    fn missing(&self) -> Wrong {
-        let Capture { name, from, regex } = &self.capture;
-        let place = match from {
-            Source::Json(pointer) => format!("at `{pointer}`"),
-            Source::Header(header) => format!("in the header `{header}`"),
-            Source::Body => "in the body".into(),
-        };
-        let that = regex.as_ref().map(|regex| format!(" that matches `{regex}`")).unwrap_or_default();
-        Wrong::Content(format!("there is nothing {place}{that} to take `{name}` from"))
-    }
-}
-
 #[inline]
 fn has_at(text: &[u8], at: usize, bytes: &[u8]) -> bool {
     text.get(at..at + bytes.len()) == Some(bytes)
-}
-
-fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn shortened(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(60) {
-        Some((end, _)) => format!("{}...", &text[..end]).into(),
-        None => text.into(),
-    }
-}
-
-/// A JSON text without the quotes of a string.
-fn spelling(found: &str) -> Cow<'_, str> {
-    match found.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(plain) if !plain.contains('\\') => plain.into(),
-        Some(_) => serde_json::from_str::<String>(found).map_or(found.into(), Cow::from),
-        None => found.into(),
-    }
 }
 
 #[cfg(test)]

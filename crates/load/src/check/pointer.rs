@@ -1,11 +1,11 @@
-//! A value within a JSON body, found where a pointer says (RFC 6901).
+//! Finds a value in a JSON body by its pointer (RFC 6901), without building the document.
 
-use super::Wrong;
+use super::judgement::Wrong;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// A place in a JSON document (RFC 6901).
+/// A pointer to a place in a JSON document (RFC 6901).
 #[derive(Clone)]
 pub(super) struct Pointer {
     pub text: String,
@@ -14,23 +14,31 @@ pub(super) struct Pointer {
 
 impl Pointer {
     pub fn new(text: &str) -> Pointer {
-        let tokens = text.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")).collect();
+        let tokens = text
+            .split('/')
+            .skip(1)
+            .map(|token| token.replace("~1", "/").replace("~0", "~"))
+            .collect();
         Pointer { text: text.to_owned(), tokens }
     }
 
-    /// The value there as it is spelt, found without building the document.
+    /// Returns the text of the value at this place, if there is one.
     pub fn find<'t>(&self, text: &'t [u8]) -> Result<Option<&'t str>, Wrong> {
         let mut json = serde_json::Deserializer::from_slice(text);
-        let found = Below(&self.tokens).deserialize(&mut json).and_then(|found| json.end().map(|()| found));
-        found.map(|raw| raw.map(RawValue::get)).map_err(|error| Wrong::Content(format!("the body is not JSON: {error}")))
+        let found = AtPath(&self.tokens)
+            .deserialize(&mut json)
+            .and_then(|found| json.end().map(|()| found));
+        found
+            .map(|raw| raw.map(RawValue::get))
+            .map_err(|error| Wrong::Content(format!("the body is not JSON: {error}")))
     }
 }
 
-/// What lies so many tokens below a value.
+/// Deserializes the value at the end of a path of tokens.
 #[derive(Clone, Copy)]
-struct Below<'p>(&'p [String]);
+struct AtPath<'p>(&'p [String]);
 
-impl<'de> DeserializeSeed<'de> for Below<'_> {
+impl<'de> DeserializeSeed<'de> for AtPath<'_> {
     type Value = Option<&'de RawValue>;
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
@@ -41,7 +49,7 @@ impl<'de> DeserializeSeed<'de> for Below<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Below<'_> {
+impl<'de> Visitor<'de> for AtPath<'_> {
     type Value = Option<&'de RawValue>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -52,7 +60,7 @@ impl<'de> Visitor<'de> for Below<'_> {
         let mut found = None;
         while let Some(is_it) = map.next_key_seed(Is(&self.0[0]))? {
             match is_it {
-                true => found = map.next_value_seed(Below(&self.0[1..]))?,
+                true => found = map.next_value_seed(AtPath(&self.0[1..]))?,
                 false => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -66,7 +74,7 @@ impl<'de> Visitor<'de> for Below<'_> {
         let mut found = None;
         for index in 0.. {
             if Some(index) == wanted {
-                match items.next_element_seed(Below(&self.0[1..]))? {
+                match items.next_element_seed(AtPath(&self.0[1..]))? {
                     Some(there) => found = there,
                     None => break,
                 }
@@ -97,7 +105,7 @@ impl<'de> Visitor<'de> for Below<'_> {
     }
 }
 
-/// Whether a key is this one.
+/// Compares a key with a token.
 struct Is<'p>(&'p str);
 
 impl<'de> DeserializeSeed<'de> for Is<'_> {

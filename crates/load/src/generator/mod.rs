@@ -1,89 +1,116 @@
-//! The event loop: takes requests when they are due, keeps them on connections, settles them.
+//! The event loop of one thread: sends requests when they are due, and settles them by their
+//! responses.
+//!
+//! A [`Journey`] is a sequence of requests, one at a time: a user, or one of the concurrent
+//! requests of other loads. A slot holds a connection. [`Generator::run`] chooses the loop for the
+//! kind of load (`loops`). Requests are sent in `sending`, settled in `settling`, and events are
+//! handled in `waiting`. The paths allocate nothing for each request, once buffers have grown.
 
 mod connections;
+mod loops;
 mod sending;
 mod settling;
+pub(crate) mod slices;
 mod waiting;
 
-pub(crate) use connections::describe_connect;
-
-use crate::agents::Start;
 use crate::answer::Event;
-use crate::check::{Asked, Questions};
+use crate::check::{Checks, ResponseCheck};
 use crate::connection::{Connection, Phase};
+use crate::measured::{Measured, StepCounts};
+use crate::parts::Start;
 use crate::plan::{Plan, Protocol};
-use crate::request::{Script, Vars};
+use crate::request::Script;
 use crate::schedule::{Schedule, Share, uniform};
-use crate::tally::{Listeners, Measured, OfStep, Tally};
+use crate::sizing::Size;
+use crate::tally::{Listeners, Tally};
+use crate::values::Vars;
 use crate::world::{Ready, World};
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::SeedableRng;
-use model::experiment::{Load, Overflow};
+use spec::experiment::Load;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::sync::atomic::Ordering;
 
-/// The loop is awake at least so long before an instant of a schedule: caches and clocks are warm again by then.
+/// The loop is awake at least this long before a scheduled instant, so that caches and clocks are
+/// warm.
 const WARM_NS: u64 = 120_000;
-/// However late sleeps end, not more than this is spent looking at the clock.
+/// The loop polls at most this long before an instant, however late sleeps end.
 const SPIN_MAX_NS: u64 = 300_000;
-/// Where many requests are under way, answers are looked for after this share of the time that they take: so more
-/// of them are there at each look, and the server is not disturbed for each alone.
-const REST_SHARE: u64 = 256;
-/// A shorter rest would not save what it costs.
-const REST_MIN_NS: u64 = 15_000;
-/// How often the loop looks up though nothing happens: at the stop flag, at what is overdue.
+/// The longest wait. Afterwards the loop looks for the stop flag and for timeouts.
 const LOOK_UP_NS: u64 = 20_000_000;
-/// How often the loop looks whether it is known when all begin.
+/// How often the loop checks whether the start is known.
 const START_LOOK_NS: u64 = 2_000_000;
-/// How long after the end of a schedule its last answers are awaited.
+/// How long the last responses are awaited after the end of a schedule.
 const DRAIN_NS: u64 = 2_000_000_000;
 /// How long connections are awaited before the clock starts.
 const CONNECT_NS: u64 = 1_000_000_000;
-/// Connections of a closed load that are opened at once, and when the next are: a listener's queue often holds 100 (Tomcat's acceptCount),
-/// and one that it drops is tried again after a second.
+/// Connections of a closed load that are opened together, and the pause before the next group. A
+/// listener's queue often holds 100 (Tomcat's acceptCount). A connection that it drops is retried
+/// after a second.
 const OPENED_AT_ONCE: usize = 32;
 const OPENED_EVERY_NS: u64 = 5_000_000;
-/// Streams on one HTTP/2 connection where the load does not say.
-const STREAMS: u32 = 100;
-/// Connections that arrivals may open whatever the protocol.
-const CONNECTIONS_USUAL: u32 = 1_024;
 
-/// Instants of sending that are kept of a schedule.
+/// The number of instants of sending that are kept for a schedule.
 const SENT_AT_MAX: u64 = 1_000;
 
 const NONE: u32 = u32::MAX;
 
-/// One after another, the requests of somebody: a user of a load of users, a place of the others.
+/// A sequence of requests, one at a time. One for each user, or for each concurrent request of
+/// other loads.
 struct Journey {
     vars: Vars,
     step: u32,
     rounds: u64,
     scheduled_ns: u64,
-    /// When the request under way was first sent; 0 when there is none.
+    /// When the request in flight was first sent, or 0 if there is none.
     sent_ns: u64,
     deadline_ns: u64,
-    /// Its connection.
+    /// The slot of its connection.
     slot: u32,
-    /// Its neighbours among the requests under way, by age.
+    /// The next older and younger request in flight.
     older: u32,
     younger: u32,
-    sent_again: u8,
+    /// How often it was retried while the server answered nothing else.
+    retries: u8,
+    /// Whether the server may have processed the request before it was retried.
+    in_doubt: bool,
+    /// Why it was last retried. Empty if it never was.
+    why: String,
+}
+
+impl Journey {
+    fn new(vars: Vars) -> Journey {
+        Journey {
+            vars,
+            step: 0,
+            rounds: 0,
+            scheduled_ns: 0,
+            sent_ns: 0,
+            deadline_ns: 0,
+            slot: NONE,
+            older: NONE,
+            younger: NONE,
+            retries: 0,
+            in_doubt: false,
+            why: String::new(),
+        }
+    }
 }
 
 struct Slot<S> {
     connection: Option<Connection<S>>,
-    /// Tells events of this connection from those of the one before in this place.
+    /// Distinguishes events of this connection from those of earlier ones in the same slot.
     generation: u32,
     failures_in_a_row: u32,
 }
 
-/// Who may use which connection.
+/// Which requests may use which connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sharing {
-    /// Each connection has `depth` journeys of its own.
+    /// Each connection serves `depth` journeys of its own.
     Own,
-    /// Any that has room.
+    /// Any connection that has room.
     Pool,
 }
 
@@ -93,43 +120,47 @@ pub(crate) struct Generator<'a, W: World> {
     share: Share,
     script: Script,
     sharing: Sharing,
-    /// Requests that a connection takes at once.
+    /// The number of requests in flight that a connection takes.
     depth: u32,
     slots: Vec<Slot<W::Socket>>,
-    /// Connections of the pool that have room, the last used on top.
+    /// Connections of the pool that have room. The last one used is on top.
     ready: Vec<u32>,
-    /// Places of the pool without a connection.
+    /// Slots of the pool without a connection.
     unopened: Vec<u32>,
     next_address: usize,
     journeys: Vec<Journey>,
-    /// Those of an arrival load that have nothing to do.
+    /// Journeys of arrivals without a request.
     idle: Vec<u32>,
-    /// Taken, but no connection of the pool has room.
+    /// Journeys whose request is taken but finds no connection with room.
     queue: VecDeque<u32>,
-    /// To be taken up at an instant.
+    /// Journeys that start at an instant.
     alarms: BinaryHeap<Reverse<(u64, u32)>>,
-    /// To be taken up as soon as the connection at hand is dealt with: what is sent again, before anything new.
+    /// Journeys to retry as soon as the current connection is handled, before anything new.
     again: VecDeque<u32>,
+    /// Journeys to retry after a pause, with its end.
+    paused: Vec<(u64, u32)>,
     fresh: VecDeque<u32>,
-    /// Connections with something to send.
+    /// Connections with bytes to send.
     dirty: Vec<u32>,
     oldest: u32,
     youngest: u32,
     tally: Tally,
     start_ns: u64,
     timeout_ns: u64,
-    /// Requests taken so far, and the most there may be.
+    /// The number of requests taken so far, and the limit.
     taken: u64,
     most: u64,
     shed: u64,
-    /// Users who have made all their rounds.
+    /// The measured time so far, if the load is made in slices.
+    sliced_ns: u64,
+    /// The number of users who have finished all rounds.
     done: u64,
-    /// Whether journeys go on after an answer.
-    going_on: bool,
+    /// Whether journeys continue after a response.
+    continues: bool,
     random: ChaCha8Rng,
     /// When the last request was sent.
     last_sent_ns: u64,
-    /// How late sleeps end, at the most these days.
+    /// How late sleeps have recently ended, at most.
     overshoot_ns: u64,
     spun_ns: u64,
     buffer: Box<[u8]>,
@@ -139,69 +170,49 @@ pub(crate) struct Generator<'a, W: World> {
     body: Vec<u8>,
 }
 
-struct Asking<'a> {
+struct JourneyChecks<'a> {
     script: &'a mut Script,
     journeys: &'a mut [Journey],
 }
 
-impl Questions for Asking<'_> {
+impl Checks for JourneyChecks<'_> {
     #[inline]
-    fn asked(&mut self, ticket: u32) -> Asked<'_> {
+    fn check(&mut self, ticket: u32) -> ResponseCheck<'_> {
         let journey = &mut self.journeys[ticket as usize];
-        self.script.asked(journey.step as usize, &mut journey.vars)
-    }
-}
-
-/// How many connections and journeys a thread's share of a load needs, and who uses which.
-pub(crate) fn size(load: &Load, protocol: Protocol, share: Share) -> (u32, u32, u32, bool) {
-    let part = |whole: u32| share.part(u64::from(whole)) as u32;
-    let streams = if protocol == Protocol::Http2 { STREAMS } else { 1 };
-    match *load {
-        Load::Closed { connections, depth } => (part(connections), part(connections) * depth, depth, true),
-        Load::Arrivals { in_flight_max, .. } => {
-            // A server may allow fewer streams than that: then more connections are opened.
-            let connections = in_flight_max.div_ceil(streams).max(in_flight_max.min(CONNECTIONS_USUAL));
-            (part(connections), part(in_flight_max), streams, false)
-        }
-        Load::Users { users, pooled: None, .. } => (part(users), part(users), 1, true),
-        Load::Users { users, pooled: Some(connections), .. } => (part(connections), part(users), streams, false),
-        // Made of other loads.
-        Load::Capacity(_) => (1, 1, 1, true),
+        self.script.check(journey.step as usize, &mut journey.vars)
     }
 }
 
 impl<'a, W: World> Generator<'a, W> {
     pub fn new(world: W, plan: &'a Plan<'a>, share: Share) -> Self {
-        let (connections, journeys, depth, own) = size(plan.load, plan.target.protocol, share);
+        let Size { connections, journeys, depth, has_own_connections } =
+            Size::of_share(plan.load, plan.target.protocol, share);
         let script = Script::new(plan.workload, plan.target, plan.seed, share.thread, share.of);
         let mut random = ChaCha8Rng::seed_from_u64(plan.seed);
-        // A stream of its own for each thread, apart from those of the schedule and the data.
+        // Each thread has its own random stream, separate from those of the schedule and the data.
         random.set_stream(1 << 32 | u64::from(share.thread));
-        let journey = || Journey {
-            vars: script.vars(),
-            step: 0,
-            rounds: 0,
-            scheduled_ns: 0,
-            sent_ns: 0,
-            deadline_ns: 0,
-            slot: NONE,
-            older: NONE,
-            younger: NONE,
-            sent_again: 0,
-        };
-        let sharing = if own { Sharing::Own } else { Sharing::Pool };
+        let sharing = if has_own_connections { Sharing::Own } else { Sharing::Pool };
         Generator {
             sharing,
             depth,
-            slots: (0..connections).map(|_| Slot { connection: None, generation: 0, failures_in_a_row: 0 }).collect(),
-            ready: Vec::with_capacity(if own { 0 } else { connections as usize }),
-            unopened: if own { Vec::new() } else { (0..connections).rev().collect() },
+            slots: (0..connections)
+                .map(|_| Slot { connection: None, generation: 0, failures_in_a_row: 0 })
+                .collect(),
+            ready: match sharing {
+                Sharing::Own => Vec::new(),
+                Sharing::Pool => Vec::with_capacity(connections as usize),
+            },
+            unopened: match sharing {
+                Sharing::Own => Vec::new(),
+                Sharing::Pool => (0..connections).rev().collect(),
+            },
             next_address: share.thread as usize,
-            journeys: (0..journeys).map(|_| journey()).collect(),
+            journeys: (0..journeys).map(|_| Journey::new(script.vars())).collect(),
             idle: Vec::new(),
             queue: VecDeque::new(),
             alarms: BinaryHeap::with_capacity(journeys as usize),
             again: VecDeque::new(),
+            paused: Vec::new(),
             fresh: VecDeque::with_capacity(depth as usize),
             dirty: Vec::with_capacity(16),
             oldest: NONE,
@@ -212,8 +223,9 @@ impl<'a, W: World> Generator<'a, W> {
             taken: 0,
             most: plan.requests.map_or(u64::MAX, |most| share.part(most)),
             shed: 0,
+            sliced_ns: 0,
             done: 0,
-            going_on: true,
+            continues: true,
             random,
             last_sent_ns: 0,
             overshoot_ns: WARM_NS,
@@ -230,9 +242,11 @@ impl<'a, W: World> Generator<'a, W> {
         }
     }
 
-    /// Opens the connections of a closed load before the clock starts, as far as that succeeds in time.
+    /// Opens the connections of a closed load before the clock starts, as far as time permits.
     pub fn connect(&mut self) {
-        if !matches!(self.plan.load, Load::Closed { .. }) || self.plan.target.protocol == (Protocol::Http1 { keep_alive: false }) {
+        if !matches!(self.plan.load, Load::Closed { .. })
+            || self.plan.target.protocol == (Protocol::Http1 { keep_alive: false })
+        {
             return;
         }
         let at_most = self.timeout_ns.min(CONNECT_NS);
@@ -246,10 +260,15 @@ impl<'a, W: World> Generator<'a, W> {
             }
             let _ = self.open(slot as u32);
         }
-        self.wait_while(limit, |generator| !generator.slots.iter().all(|s| s.connection.as_ref().is_none_or(|c| c.phase == Phase::Open)));
+        self.wait_while(limit, |generator| {
+            !generator
+                .slots
+                .iter()
+                .all(|s| s.connection.as_ref().is_none_or(|c| c.phase == Phase::Open))
+        });
     }
 
-    /// Sees to connections until an instant, as long as something holds, unless it is stopped.
+    /// Handles connections until an instant, while a condition holds and the run is not stopped.
     fn wait_while(&mut self, until: u64, holds: impl Fn(&Self) -> bool) {
         loop {
             let now = self.world.now_ns();
@@ -260,15 +279,15 @@ impl<'a, W: World> Generator<'a, W> {
         }
     }
 
-    /// Waits for the instant at which all begin, and sees to connections meanwhile; gives it, and by how much it was missed. Who is
-    /// stopped before begins at once, so as to end.
+    /// Waits for the agreed start and handles connections meanwhile. Returns the start, and by how
+    /// much it was missed. If the run is stopped earlier, it starts at once in order to end.
     pub fn await_start(&mut self, start: &Start) -> (u64, u64) {
         loop {
             let now = self.world.now_ns();
             let until = match start.get() {
                 Some(at) if at <= now => return (at, now - at),
                 _ if self.is_stopped() => return (now, 0),
-                // The last of it awake, as a sleep ends late.
+                // The last part is spent awake, because sleeps end late.
                 Some(at) => now.max(at.saturating_sub(SPIN_MAX_NS)).min(now + LOOK_UP_NS),
                 None => now + START_LOOK_NS,
             };
@@ -276,42 +295,81 @@ impl<'a, W: World> Generator<'a, W> {
         }
     }
 
-    /// The clock of its world.
+    /// Reads the clock of the world.
     pub fn now_ns(&self) -> u64 {
         self.world.now_ns()
     }
 
-    /// Makes the requests of a schedule that begins at an instant, now or a little before, and measures them.
+    /// Sends the requests of a load that starts at an instant, now or slightly before. Returns what
+    /// was measured.
     pub fn run(&mut self, start_ns: u64, listeners: Listeners) -> Measured {
-        let has_schedule = self.plan.load.has_schedule();
-        self.start_ns = start_ns;
-        let before = std::mem::replace(&mut self.tally, Tally::heard(self.start_ns, has_schedule, listeners));
-        self.tally.steps = vec![OfStep::default(); self.script.len()];
-        (self.tally.connections_opened, self.tally.connect) = (before.connections_opened, before.connect);
-        let planned_ns = self.plan.load.ends_after().map_or(self.plan.duration, |end| end.min(self.plan.duration)).as_nanos() as u64;
-        let chosen = self.looked_at(planned_ns);
-        self.tally.expect(planned_ns, chosen);
+        let planned_ns = self.begin(start_ns, listeners);
         let interrupted = match self.plan.load {
             Load::Closed { .. } => self.run_closed(planned_ns),
-            Load::Arrivals { rate_per_s, stages, spacing, overflow, .. } => {
-                let most = self.plan.requests.unwrap_or(u64::MAX);
-                let schedule = Schedule::new(*rate_per_s, stages, *spacing, planned_ns, most, self.plan.seed).share(self.share);
+            Load::Arrivals { overflow, .. } => {
+                let schedule = self.schedule(planned_ns).expect("arrivals have one");
                 self.run_arrivals(schedule, *overflow, planned_ns)
             }
-            Load::Users { users, ramp, .. } => self.run_users(*users, ramp.as_nanos() as u64, planned_ns),
-            // Refused before it comes here.
+            Load::Users { users, ramp, .. } => {
+                self.run_users(*users, ramp.as_nanos() as u64, planned_ns)
+            }
+            // `check_plan` has refused this.
             Load::Capacity(_) => false,
         };
+        self.end(planned_ns, interrupted)
+    }
+
+    /// Starts to count at an instant. Returns how long requests are to be sent.
+    fn begin(&mut self, start_ns: u64, listeners: Listeners) -> u64 {
+        self.start_ns = start_ns;
+        let before = std::mem::replace(
+            &mut self.tally,
+            Tally::with_listeners(start_ns, self.plan.load.has_schedule(), listeners),
+        );
+        self.tally.steps = vec![StepCounts::default(); self.script.len()];
+        (self.tally.connections_opened, self.tally.connect) =
+            (before.connections_opened, before.connect);
+        let planned_ns = self
+            .plan
+            .load
+            .ends_after()
+            .map_or(self.plan.duration, |end| end.min(self.plan.duration))
+            .as_nanos() as u64;
+        let chosen = self.sampled_requests(planned_ns);
+        self.tally.expect(planned_ns, chosen);
+        planned_ns
+    }
+
+    /// Returns this thread's share of the arrivals, if the load has a schedule.
+    fn schedule(&self, planned_ns: u64) -> Option<Schedule> {
+        let Load::Arrivals { rate_per_s, stages, spacing, .. } = self.plan.load else {
+            return None;
+        };
+        let most = self.plan.requests.unwrap_or(u64::MAX);
+        Some(
+            Schedule::new(*rate_per_s, stages, *spacing, planned_ns, most, self.plan.seed)
+                .share(self.share),
+        )
+    }
+
+    /// Ends the run and returns what was measured.
+    fn end(&mut self, planned_ns: u64, interrupted: bool) -> Measured {
+        let has_schedule = self.plan.load.has_schedule();
         let ended_ns = self.world.now_ns();
-        let ends_by_itself = self.plan.requests.is_some() || matches!(self.plan.load, Load::Users { rounds: Some(_), .. });
-        // Stopped by count or by hand, it lasted as long as it did.
-        let planned_ns = if interrupted || ends_by_itself { planned_ns.min(ended_ns - self.start_ns) } else { planned_ns };
+        let ends_by_itself = self.plan.requests.is_some()
+            || matches!(self.plan.load, Load::Users { rounds: Some(_), .. });
+        // A run that was stopped, by count or by hand, lasted as long as it took.
+        let planned_ns = if interrupted || ends_by_itself {
+            planned_ns.min(ended_ns - self.start_ns)
+        } else {
+            planned_ns
+        };
         let mut tally = std::mem::replace(&mut self.tally, Tally::new(0, has_schedule));
         let never_sent = |journey: &&u32| self.journeys[**journey as usize].sent_ns == 0;
         tally.counts.unsent = self.shed + self.queue.iter().filter(never_sent).count() as u64;
         tally.counts.unfinished = tally.in_flight();
-        for under_way in self.journeys.iter().filter(|journey| journey.sent_ns > 0) {
-            tally.steps[under_way.step as usize].in_doubt += 1;
+        for in_flight in self.journeys.iter().filter(|journey| journey.sent_ns > 0) {
+            tally.steps[in_flight.step as usize].in_doubt += 1;
         }
         let mut measured = tally.finish(planned_ns, ended_ns);
         measured.counts.scheduled = self.taken + self.shed;
@@ -320,11 +378,15 @@ impl<'a, W: World> Generator<'a, W> {
         measured
     }
 
-    /// The requests whose instants of sending are kept, falling: a random [`SENT_AT_MAX`] of those that are expected.
-    fn looked_at(&self, planned_ns: u64) -> Vec<u64> {
-        let Some(expected) = self.plan.load.expected_until(planned_ns as f64 / 1e9) else { return Vec::new() };
+    /// Chooses the requests whose instants of sending are kept, in descending order:
+    /// [`SENT_AT_MAX`] of those expected, at random.
+    fn sampled_requests(&self, planned_ns: u64) -> Vec<u64> {
+        let Some(expected) = self.plan.load.expected_until(planned_ns as f64 / 1e9) else {
+            return Vec::new();
+        };
         let expected = expected.min(self.plan.requests.map_or(f64::MAX, |most| most as f64));
-        // Poisson arrivals may be more than expected: each has the same chance, also the last.
+        // More Poisson arrivals than expected may come. The last ones must have the same chance to
+        // be chosen.
         let numbers = self.share.part((expected + 6.0 * expected.sqrt()).ceil() as u64 + 1);
         let most = self.share.part(SENT_AT_MAX);
         if numbers <= most {
@@ -339,7 +401,7 @@ impl<'a, W: World> Generator<'a, W> {
         chosen.into_iter().rev().collect()
     }
 
-    /// Long enough for the last request to time out, as far as that is not too long.
+    /// Returns how long to wait for last responses: long enough for a timeout, within a limit.
     fn drain_ns(&self) -> u64 {
         DRAIN_NS.min(self.timeout_ns + 2 * LOOK_UP_NS)
     }
@@ -348,137 +410,9 @@ impl<'a, W: World> Generator<'a, W> {
         self.plan.stop.load(Ordering::Relaxed)
     }
 
-    /// Keeps every connection busy; true when it was stopped early.
-    fn run_closed(&mut self, planned_ns: u64) -> bool {
-        let end_ns = self.start_ns + planned_ns;
-        for journey in 0..self.journeys.len() as u32 {
-            self.journeys[journey as usize].scheduled_ns = self.start_ns;
-            self.fresh.push_back(journey);
-        }
-        let mut look_up_at = self.start_ns;
-        loop {
-            self.take_fresh();
-            let now = self.world.now_ns();
-            self.take_alarms(now, end_ns);
-            let stopped = self.is_stopped();
-            let is_served = self.taken >= self.most && self.tally.in_flight() == 0;
-            if now >= end_ns || stopped || is_served {
-                self.going_on = false;
-                return stopped && !is_served;
-            }
-            if now >= look_up_at {
-                self.look_up(now);
-                look_up_at = now + LOOK_UP_NS;
-            }
-            let next = self.alarms.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
-            let until = look_up_at.min(end_ns).min(next);
-            let rest_ns = self.tally.typical_service_ns() / REST_SHARE;
-            if self.depth > 1 && rest_ns >= REST_MIN_NS && now + rest_ns < until {
-                self.world.rest(rest_ns);
-            }
-            self.wait(now, until);
-        }
-    }
-
-    /// Serves a schedule to its end; true when it was stopped early.
-    fn run_arrivals(&mut self, mut schedule: Schedule, overflow: Overflow, planned_ns: u64) -> bool {
-        self.idle = (0..self.journeys.len() as u32).rev().collect();
-        let give_up_at = self.start_ns + planned_ns + self.drain_ns();
-        let mut look_up_at = self.start_ns;
-        loop {
-            let mut now = self.world.now_ns();
-            while let Some(due) = schedule.peek().map(|due| self.start_ns + due).filter(|due| *due <= now) {
-                if self.has_place() {
-                    let journey = self.idle.pop().expect("there is a place");
-                    self.take(journey, due);
-                    now = self.last_sent_ns.max(now);
-                } else if overflow == Overflow::Shed {
-                    self.shed += 1;
-                } else {
-                    break;
-                }
-                schedule.advance();
-                if self.depth == 1 {
-                    self.flush();
-                }
-            }
-            self.flush();
-            let is_served = schedule.peek().is_none() && self.tally.in_flight() == 0;
-            let stopped = self.is_stopped();
-            if is_served || stopped || now >= give_up_at {
-                self.shed += schedule.take_due(now - self.start_ns);
-                return stopped && !is_served;
-            }
-            if now >= look_up_at {
-                self.look_up(now);
-                look_up_at = now + LOOK_UP_NS;
-            }
-            // What is due and found no place waits for an answer, not for an instant.
-            let next = schedule.peek().map_or(u64::MAX, |due| self.start_ns + due);
-            let next = if next <= now { u64::MAX } else { next };
-            self.wait_for_schedule(now, next, look_up_at.min(give_up_at));
-            self.take_fresh();
-        }
-    }
-
-    /// Lets every user do what they do; true when it was stopped early.
-    fn run_users(&mut self, users: u32, ramp_ns: u64, planned_ns: u64) -> bool {
-        for journey in 0..self.journeys.len() as u32 {
-            let begins = self.start_ns + (u128::from(ramp_ns) * u128::from(self.number(journey)) / u128::from(users)) as u64;
-            self.alarms.push(Reverse((begins, journey)));
-        }
-        let end_ns = self.start_ns + planned_ns;
-        let give_up_at = end_ns + self.drain_ns();
-        let mut look_up_at = self.start_ns;
-        loop {
-            let now = self.world.now_ns();
-            self.take_alarms(now, end_ns);
-            self.flush();
-            let nobody_goes_on = now >= end_ns || self.taken >= self.most || self.done == self.journeys.len() as u64;
-            let is_served = nobody_goes_on && self.tally.in_flight() == 0 && self.queue.is_empty();
-            let stopped = self.is_stopped();
-            if is_served || stopped || now >= give_up_at {
-                return stopped && !is_served;
-            }
-            if now >= look_up_at {
-                self.look_up(now);
-                look_up_at = now + LOOK_UP_NS;
-            }
-            let next = if nobody_goes_on { u64::MAX } else { self.alarms.peek().map_or(u64::MAX, |Reverse((at, _))| *at) };
-            self.wait_for_schedule(now, next, look_up_at.min(if now < end_ns { end_ns } else { give_up_at }));
-            self.take_fresh();
-        }
-    }
-
-    /// A journey's number over all threads.
+    /// Returns the number of a journey over all threads.
     fn number(&self, journey: u32) -> u32 {
         journey * self.share.of + self.share.thread
-    }
-
-    /// Takes up what is due, as long as anything may begin.
-    fn take_alarms(&mut self, now: u64, end_ns: u64) {
-        while self.alarms.peek().is_some_and(|Reverse((at, _))| *at <= now.min(end_ns - 1)) && self.taken < self.most {
-            let Some(Reverse((at, journey))) = self.alarms.pop() else { return };
-            self.take(journey, at);
-            if self.depth == 1 {
-                self.flush();
-            }
-        }
-        self.flush();
-    }
-
-    fn take_fresh(&mut self) {
-        loop {
-            if let Some(journey) = self.again.pop_front() {
-                self.place(journey);
-                continue;
-            }
-            let Some(journey) = self.fresh.pop_front() else { break };
-            if self.going_on && self.taken < self.most {
-                self.take(journey, self.journeys[journey as usize].scheduled_ns);
-            }
-        }
-        self.flush();
     }
 }
 

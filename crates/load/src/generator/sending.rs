@@ -1,21 +1,28 @@
-//! How requests find a place on a connection and are sent there.
+//! Finds a connection for each request, and sends it there.
 
-use super::connections::describe_connect;
 use super::{Generator, Journey, NONE, Sharing};
-use crate::connection::{Phase, Session};
+use crate::answer::Retry;
+use crate::connection::{Phase, Session, describe_connect};
 use crate::tally::Failed;
 use crate::world::World;
 
-/// How often a request is sent again that the server says it has not looked at.
-pub(super) const SENT_AGAIN_MAX: u8 = 10;
+/// How often a request that the server did not process is retried while the server answers nothing
+/// else.
+pub(super) const RETRIES_MAX: u8 = 50;
+/// The pause before the second retry. The first retry has none. Each later pause is twice as long,
+/// up to [`PAUSE_LAST_NS`]. A pause ends when the loop looks up, so it may be longer by
+/// [`LOOK_UP_NS`](super::LOOK_UP_NS).
+const PAUSE_FIRST_NS: u64 = 1_000_000;
+/// The longest pause.
+const PAUSE_LAST_NS: u64 = 100_000_000;
 
 impl<W: World> Generator<'_, W> {
-    /// Whether an arrival finds a journey that is idle and a connection that has room.
+    /// Whether an arrival finds an idle journey and a connection with room.
     pub(super) fn has_place(&mut self) -> bool {
         !self.idle.is_empty() && self.chosen().is_some()
     }
 
-    /// The connection of the pool that takes the next request, standing or not.
+    /// Returns the slot of the pool that takes the next request, whether it is open or not.
     fn chosen(&mut self) -> Option<u32> {
         while let Some(slot) = self.ready.last().copied() {
             match &mut self.slots[slot as usize].connection {
@@ -28,20 +35,21 @@ impl<W: World> Generator<'_, W> {
         self.unopened.last().copied()
     }
 
-    /// A journey's next request begins.
+    /// Starts a journey's next request.
     pub(super) fn take(&mut self, journey: u32, scheduled_ns: u64) {
         self.taken += 1;
         let number = self.number(journey);
         let taken = &mut self.journeys[journey as usize];
         taken.scheduled_ns = scheduled_ns;
-        taken.sent_again = 0;
+        (taken.retries, taken.in_doubt) = (0, false);
+        taken.why.clear();
         if taken.step == 0 {
             self.script.begin_round(&mut taken.vars, number);
         }
         self.place(journey);
     }
 
-    /// Gives a request to a connection; it waits where none has room.
+    /// Gives a request to a connection. If none has room, the request waits.
     pub(super) fn place(&mut self, journey: u32) {
         let slot = match self.sharing {
             Sharing::Own => journey / self.depth,
@@ -58,10 +66,10 @@ impl<W: World> Generator<'_, W> {
             self.slots[slot as usize].failures_in_a_row += 1;
             return self.failed(journey, now, Failed::Refused, || describe_connect(errno));
         }
-        self.write(journey, slot);
+        self.write_request(journey, slot);
     }
 
-    /// Notes when the request is sent, and for how long it is awaited.
+    /// Records when the request is sent and when it times out.
     fn stamp(&mut self, journey: u32, slot: u32) {
         let sent = &mut self.journeys[journey as usize];
         sent.slot = slot;
@@ -82,7 +90,7 @@ impl<W: World> Generator<'_, W> {
         self.tally.sent(scheduled_ns, now);
     }
 
-    /// The request of this journey is no longer under way.
+    /// Removes a journey's request from the list of those in flight.
     pub(super) fn unlink(&mut self, journey: u32) {
         let Journey { older, younger, .. } = self.journeys[journey as usize];
         match older {
@@ -95,9 +103,10 @@ impl<W: World> Generator<'_, W> {
         }
     }
 
-    /// Writes the request's bytes, or keeps it until the connection takes it.
-    fn write(&mut self, journey: u32, slot: u32) {
-        let connection = self.slots[slot as usize].connection.as_mut().expect("the connection was opened");
+    /// Writes the bytes of a request, or keeps it until the connection takes it.
+    fn write_request(&mut self, journey: u32, slot: u32) {
+        let connection =
+            self.slots[slot as usize].connection.as_mut().expect("the connection was opened");
         let is_full = connection.is_full();
         let Journey { vars, step, .. } = &self.journeys[journey as usize];
         let step = *step as usize;
@@ -105,7 +114,7 @@ impl<W: World> Generator<'_, W> {
             _ if connection.phase != Phase::Open => connection.waiting.push(journey),
             Session::Http1(session) if !session.is_closing() => {
                 self.script.write_http1(step, vars, &mut connection.out);
-                session.begin(journey);
+                session.begin(journey, connection.sent_before + connection.out.len() as u64);
             }
             Session::Http2(session) if session.room() > 0 && !is_full => {
                 self.script.write_http2(step, vars, &mut self.block, &mut self.body);
@@ -120,7 +129,7 @@ impl<W: World> Generator<'_, W> {
         self.list(slot);
     }
 
-    /// Offers a connection of the pool for further requests.
+    /// Lists a connection of the pool for further requests, if it has room.
     fn list(&mut self, slot: u32) {
         if self.sharing == Sharing::Own {
             return;
@@ -139,10 +148,8 @@ impl<W: World> Generator<'_, W> {
         while let Some(slot) = self.dirty.pop() {
             let Some(connection) = &mut self.slots[slot as usize].connection else { continue };
             connection.is_dirty = false;
-            if connection.phase != Phase::Connecting
-                && let Err(over) = connection.flush(&mut self.world)
-            {
-                self.over(slot, over);
+            if connection.phase != Phase::Connecting {
+                connection.flush(&mut self.world);
             }
         }
     }
@@ -156,27 +163,88 @@ impl<W: World> Generator<'_, W> {
         }
     }
 
-    /// Takes a request off its connection; it begins anew when that is dealt with.
-    pub(super) fn send_again(&mut self, journey: u32) {
-        self.journeys[journey as usize].slot = NONE;
-        self.again.push_back(journey);
-    }
-
-    /// A connection that answers anything is one that gets on: to be sent again from it is no sign of a server that never will.
-    pub(super) fn may_be_sent_again(&mut self, journey: u32) -> bool {
-        let slot = self.journeys[journey as usize].slot;
-        if self.slots.get(slot as usize).and_then(|slot| slot.connection.as_ref()).is_some_and(|c| c.has_answered) {
-            return true;
+    /// Retries a request without a response, if that is safe. Otherwise the request has failed.
+    ///
+    /// A retry is safe if the server did not process the request. It is also safe for idempotent
+    /// methods if the server closed a kept connection before any byte of the response (RFC 9110,
+    /// 9.2.2). A server may close an idle connection at any time.
+    pub(super) fn unanswered(&mut self, journey: u32, now: u64, retry: Retry, why: String) {
+        let Journey { slot, step, .. } = self.journeys[journey as usize];
+        let connection = self.slots[slot as usize].connection.as_ref();
+        let (has_answered, makes_progress) = connection.map_or((false, false), |connection| {
+            (connection.has_answered, connection.makes_progress)
+        });
+        match retry {
+            Retry::Safe => self.retry_request(journey, now, makes_progress, why),
+            Retry::Idempotent if has_answered && self.script.is_idempotent(step as usize) => {
+                self.journeys[journey as usize].in_doubt = true;
+                self.retry_request(journey, now, true, why);
+            }
+            Retry::Idempotent if has_answered => {
+                let method = self
+                    .script
+                    .name(step as usize)
+                    .split(' ')
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned();
+                self.failed(journey, now, Failed::Broken, || {
+                    format!("{why}; a {method} is not idempotent, so it is not retried")
+                });
+            }
+            _ => self.failed(journey, now, Failed::Broken, || why),
         }
-        let sent_again = &mut self.journeys[journey as usize].sent_again;
-        *sent_again += 1;
-        *sent_again <= SENT_AGAIN_MAX
     }
 
-    /// Gives a connection the requests that waited for it, or for any.
+    /// Removes a request from its connection and retries it. The retry is immediate if the
+    /// connection answers other requests (`makes_progress`). Otherwise pauses grow, and there are
+    /// at most [`RETRIES_MAX`] retries.
+    pub(super) fn retry_request(
+        &mut self,
+        journey: u32,
+        now: u64,
+        makes_progress: bool,
+        why: String,
+    ) {
+        let sent = &mut self.journeys[journey as usize];
+        if !makes_progress && sent.retries == RETRIES_MAX {
+            sent.why.clear();
+            return self.failed(journey, now, Failed::Broken, || {
+                format!("{why}; retried {RETRIES_MAX} times")
+            });
+        }
+        sent.retries += u8::from(!makes_progress);
+        sent.slot = NONE;
+        sent.why = why;
+        self.tally.retried += 1;
+        match sent.retries {
+            times @ 2.. if !makes_progress => {
+                let pause = (PAUSE_FIRST_NS << (times - 2).min(10)).min(PAUSE_LAST_NS);
+                self.paused.push((now + pause, journey));
+            }
+            _ => self.again.push_back(journey),
+        }
+    }
+
+    /// Retries the requests whose pause is over.
+    pub(super) fn end_pauses(&mut self, now: u64) {
+        let again = &mut self.again;
+        self.paused.retain(|&(until, journey)| {
+            let is_over = until <= now;
+            if is_over {
+                again.push_back(journey);
+            }
+            !is_over
+        });
+    }
+
+    /// Sends the requests that waited for this connection, or for any.
     pub(super) fn begin_waiting(&mut self, slot: u32) {
         let Some(connection) = &mut self.slots[slot as usize].connection else { return };
-        if connection.phase == Phase::Open && !connection.waiting.is_empty() && !connection.is_closing() {
+        if connection.phase == Phase::Open
+            && !connection.waiting.is_empty()
+            && !connection.is_closing()
+        {
             let room = match &connection.session {
                 Session::Http1(_) => connection.waiting.len(),
                 Session::Http2(_) if connection.is_full() => 0,
@@ -184,7 +252,7 @@ impl<W: World> Generator<'_, W> {
             };
             let begins: Vec<u32> = connection.waiting.drain(..room).collect();
             for journey in begins {
-                self.write(journey, slot);
+                self.write_request(journey, slot);
             }
         }
         self.list(slot);
@@ -193,7 +261,7 @@ impl<W: World> Generator<'_, W> {
 
     pub(super) fn serve_queue(&mut self) {
         while !self.queue.is_empty() && self.chosen().is_some() {
-            let journey = self.queue.pop_front().expect("asked before");
+            let journey = self.queue.pop_front().expect("checked before");
             self.place(journey);
         }
     }

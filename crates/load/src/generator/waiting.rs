@@ -1,34 +1,35 @@
-//! How the loop waits: asleep while that is precise enough, awake just before an instant, and for what happens on connections.
+//! Waits for instants and events: asleep while that is precise enough, awake shortly before an
+//! instant.
 
-use super::connections::describe_connect;
-use super::{Asking, Generator, SPIN_MAX_NS, WARM_NS};
-use crate::answer::Event;
-use crate::connection::{Over, Phase, Session};
+use super::{Generator, JourneyChecks, SPIN_MAX_NS, WARM_NS};
+use crate::answer::{Event, Retry};
+use crate::connection::{EndReason, Phase, Session, describe_connect};
 use crate::plan::{Protocol, Wait};
-use crate::tally::Failed;
 use crate::world::{Ready, World};
-use model::experiment::Load;
+use spec::experiment::Load;
 
-/// Nearer than this to the next instant, the loop asks again instead of sleeping.
+/// Closer than this to the next instant, the loop polls instead of sleeping.
 const SPIN_MIN_NS: u64 = 15_000;
-/// A look at what has happened takes a microsecond or two. In what it takes beyond this another thread had the CPU, which nobody spent looking.
+/// A poll takes a microsecond or two. If it takes longer than this, another thread had the CPU, and
+/// the excess is not counted as polling.
 const LOOK_MOST_NS: u64 = 5_000;
-/// Answers that take longer are not looked for awake: a late wake-up hardly shows in them.
+/// Slower responses are not polled for, because a late wake-up hardly shows in them.
 const SHORT_SERVICE_NS: u64 = 400_000;
 
 impl<W: World> Generator<'_, W> {
-    /// Waits for the next scheduled instant, or for whatever else comes.
+    /// Waits for the next scheduled instant, or for an earlier event.
     pub(super) fn wait_for_schedule(&mut self, now: u64, scheduled: u64, other: u64) {
         if self.plan.wait == Wait::Asleep {
             return self.wait(now, scheduled.min(other));
         }
         let typical = self.tally.typical_service_ns();
-        let expects_answer =
-            self.tally.in_flight() > 0 && typical < SHORT_SERVICE_NS && now.saturating_sub(self.last_sent_ns) < 4 * typical;
+        let expects_answer = self.tally.in_flight() > 0
+            && typical < SHORT_SERVICE_NS
+            && now.saturating_sub(self.last_sent_ns) < 4 * typical;
         if expects_answer || scheduled.saturating_sub(now) <= self.overshoot_ns {
             self.look(0);
             if self.happened.is_empty() {
-                // The clock is read anyway at the top of the loop; this is what looking costs.
+                // The loop reads the clock at its top anyway. The difference is what polling costs.
                 self.spun_ns += (self.world.now_ns() - now).min(LOOK_MOST_NS);
             }
             return self.handle();
@@ -38,12 +39,13 @@ impl<W: World> Generator<'_, W> {
         if self.happened.is_empty() && until < other {
             let late = self.world.now_ns().saturating_sub(until);
             // Rises at once, falls slowly.
-            self.overshoot_ns = late.max(self.overshoot_ns - self.overshoot_ns / 64).clamp(WARM_NS, SPIN_MAX_NS);
+            self.overshoot_ns =
+                late.max(self.overshoot_ns - self.overshoot_ns / 64).clamp(WARM_NS, SPIN_MAX_NS);
         }
         self.handle();
     }
 
-    /// Waits for something to happen, at most until an instant, and handles it.
+    /// Waits for events, at most until an instant, and handles them.
     pub(super) fn wait(&mut self, now: u64, until: u64) {
         let sleep = until.saturating_sub(now);
         self.look(if sleep <= SPIN_MIN_NS { 0 } else { sleep - SPIN_MIN_NS / 2 });
@@ -62,7 +64,8 @@ impl<W: World> Generator<'_, W> {
             let place = &self.slots[slot as usize];
             if place.generation == generation && place.connection.is_some() {
                 self.happened_on(slot, ready);
-                // Where several are under way, what is due goes out together, with what the next look brings.
+                // With several requests on a connection, what is due is sent together after the
+                // next poll.
                 if self.depth == 1 {
                     self.take_fresh();
                 }
@@ -71,24 +74,23 @@ impl<W: World> Generator<'_, W> {
     }
 
     fn happened_on(&mut self, slot: u32, ready: Ready) {
-        let connection = self.slots[slot as usize].connection.as_mut().expect("asked before");
+        let connection = self.slots[slot as usize].connection.as_mut().expect("checked before");
         if connection.phase == Phase::Connecting {
             if !ready.writable {
                 return;
             }
             if let Err(errno) = self.world.connected(&connection.socket) {
-                return self.over(slot, Over::Refused(describe_connect(errno)));
+                return self.over(slot, EndReason::Refused(describe_connect(errno)));
             }
             let now = self.world.now_ns();
-            connection.stands(now);
+            connection.set_connected(now);
             self.tally.connected(now - connection.opened_ns);
             self.dirty_now(slot);
             return self.begin_waiting(slot);
         }
+        connection.reads_on |= ready.ended;
         if ready.writable {
-            if let Err(over) = connection.flush(&mut self.world) {
-                return self.over(slot, over);
-            }
+            connection.flush(&mut self.world);
             self.begin_waiting(slot);
         }
         if ready.readable {
@@ -97,45 +99,62 @@ impl<W: World> Generator<'_, W> {
     }
 
     fn receive(&mut self, slot: u32) {
-        let connection = self.slots[slot as usize].connection.as_mut().expect("asked before");
+        let connection = self.slots[slot as usize].connection.as_mut().expect("checked before");
         let was_open = connection.phase == Phase::Open;
-        let mut asking = Asking { script: &mut self.script, journeys: &mut self.journeys };
-        let result = connection.receive(&mut self.world, &mut self.buffer, &mut asking, &mut self.events);
+        let mut checks = JourneyChecks { script: &mut self.script, journeys: &mut self.journeys };
+        let result =
+            connection.receive(&mut self.world, &mut self.buffer, &mut checks, &mut self.events);
         let now = self.world.now_ns();
         if !was_open {
             if connection.phase == Phase::Open {
-                self.tally.shook_hands(now - connection.connected_ns, connection.is_resumed());
+                self.tally.handshake_done(now - connection.connected_ns, connection.is_resumed());
             }
             self.dirty_now(slot);
         } else if !connection.out.is_empty() || matches!(connection.session, Session::Http2(_)) {
             self.dirty_now(slot);
         }
+        let mut asks_for_retries = false;
         let mut events = std::mem::take(&mut self.events);
         for event in events.drain(..) {
             match event {
                 Event::Answered { ticket, finished } => self.answered(ticket, finished, now),
-                Event::Failed { ticket, sent_again_is_safe: true, .. } if self.may_be_sent_again(ticket) => self.send_again(ticket),
-                Event::Failed { ticket, why, .. } => self.failed(ticket, now, Failed::Broken, || why),
+                Event::Failed { ticket, why, retry } => {
+                    asks_for_retries |= retry != Retry::No;
+                    self.unanswered(ticket, now, retry, why);
+                }
             }
         }
         self.events = events;
+        if asks_for_retries && let Some(connection) = &mut self.slots[slot as usize].connection {
+            connection.makes_progress = false;
+        }
         if let Err(over) = result {
             return self.over(slot, over);
         }
         let connection = self.slots[slot as usize].connection.as_mut().expect("it is not over");
-        let under_way = connection.under_way() - connection.waiting.len() as u32;
-        let closes_after_each = self.plan.target.protocol == (Protocol::Http1 { keep_alive: false });
-        let is_over = under_way == 0 && (connection.is_closing() || (closes_after_each && was_open && connection.waiting.is_empty()));
+        let in_flight = connection.in_flight() - connection.waiting.len() as u32;
+        let closes_after_each =
+            self.plan.target.protocol == (Protocol::Http1 { keep_alive: false });
+        let is_over = in_flight == 0
+            && (connection.is_closing()
+                || (closes_after_each && was_open && connection.waiting.is_empty()));
+        if is_over && connection.has_surplus() {
+            self.tally
+                .note(|| "the server sent bytes after a complete response, with no request in flight; the connection was closed".into());
+        }
         if is_over || self.has_left(slot) {
-            return self.over(slot, Over::Closed);
+            return self.over(slot, EndReason::Closed);
         }
         self.begin_waiting(slot);
     }
 
-    /// Whether a connection is that of a user who has made all rounds. Kept, it would take a place at the server from those who are still to come.
+    /// Whether the connection belongs to a user who has finished all rounds. Kept open, it would
+    /// block a later user at the server.
     fn has_left(&self, slot: u32) -> bool {
         match self.plan.load {
-            Load::Users { rounds: Some(rounds), pooled: None, .. } => self.journeys[slot as usize].rounds >= *rounds,
+            Load::Users { rounds: Some(rounds), pooled: None, .. } => {
+                self.journeys[slot as usize].rounds >= *rounds
+            }
             _ => false,
         }
     }

@@ -1,8 +1,8 @@
-//! Frames: their heads, and the few that a client writes.
+//! HTTP/2 frames: constants, reading heads, and writing.
 
-/// Bytes of a frame's head.
+/// The length of a frame's head.
 pub const HEAD: usize = 9;
-/// Most bytes of payload that we accept in a frame: SETTINGS_MAX_FRAME_SIZE as it stands unasked.
+/// The largest payload that we accept: the initial SETTINGS_MAX_FRAME_SIZE.
 pub const PAYLOAD_MAX: usize = 16_384;
 
 pub const DATA: u8 = 0;
@@ -31,7 +31,7 @@ pub const CANCEL: u32 = 8;
 pub const COMPRESSION_ERROR: u32 = 9;
 pub const ENHANCE_YOUR_CALM: u32 = 11;
 
-/// What stands before every payload.
+/// The head of a frame.
 #[derive(Clone, Copy)]
 pub struct Head {
     pub length: usize,
@@ -41,9 +41,9 @@ pub struct Head {
 }
 
 impl Head {
-    /// Reads the head at the start of `bytes`, when it is there whole.
+    /// Reads the head at the start of `bytes`, if it is complete.
     #[inline]
-    pub fn read(bytes: &[u8]) -> Option<Head> {
+    pub fn parse(bytes: &[u8]) -> Option<Head> {
         let &[a, b, c, kind, flags, ref stream @ ..] = bytes.first_chunk::<HEAD>()?;
         let length = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
         Some(Head { length, kind, flags, stream: u32::from_be_bytes(*stream) & 0x7fff_ffff })
@@ -55,19 +55,19 @@ impl Head {
 }
 
 /// Writes a frame.
-pub fn write(out: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+pub fn write_frame(out: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
     let [_, a, b, c] = (payload.len() as u32).to_be_bytes();
     let [s0, s1, s2, s3] = stream.to_be_bytes();
     out.extend_from_slice(&[a, b, c, kind, flags, s0, s1, s2, s3]);
     out.extend_from_slice(payload);
 }
 
-/// The number at the start of `bytes`; zero where there is none.
+/// Reads the number at the start of `bytes`. Returns 0 if they are too short.
 pub fn number(bytes: &[u8]) -> u32 {
     bytes.first_chunk().map_or(0, |b| u32::from_be_bytes(*b))
 }
 
-/// An error code as RFC 9113 names it.
+/// Returns the name of an error code in RFC 9113.
 pub fn error_name(code: u32) -> String {
     const NAMES: [&str; 14] = [
         "NO_ERROR",

@@ -1,26 +1,31 @@
-//! Header compression, RFC 7541: a decoder with its dynamic table, and an encoder that uses the
-//! static table alone, so that a block encoded once serves every connection.
+//! Header compression (RFC 7541).
+//!
+//! The decoder has a dynamic table. The encoder uses only the static table, so a block that is
+//! encoded once serves every connection. Servers mostly repeat their headers, so a block that
+//! equals the one before is compared instead of decoded.
 
 use super::huffman;
-use crate::check::Headers;
+use crate::headers::Headers;
+use crate::limits::{HEAD_MAX, HEAD_TOO_LONG, HEADERS_MAX, TOO_MANY_HEADERS};
 use std::collections::VecDeque;
 
-/// Most bytes of the dynamic table: SETTINGS_HEADER_TABLE_SIZE as it stands unasked.
-const TABLE_MAX: usize = 4096;
-/// What an entry counts beyond its text.
+/// The largest dynamic table: the initial SETTINGS_HEADER_TABLE_SIZE.
+pub const TABLE_MAX: usize = 4096;
+/// The size of an entry in addition to its text.
 const ENTRY_OVERHEAD: usize = 32;
-/// Most bytes of a decoded list, as SETTINGS_MAX_HEADER_LIST_SIZE counts them.
-pub const LIST_MAX: usize = 64 << 10;
+/// The largest decoded list, counted as SETTINGS_MAX_HEADER_LIST_SIZE does.
+pub const LIST_MAX: usize = HEAD_MAX + ENTRY_OVERHEAD * HEADERS_MAX;
 
 const INDEX_OUTSIDE: &str = "a header block that refers to an entry that does not exist";
 const CUT_SHORT: &str = "a header block that ends too soon";
 
-/// A decoded list of headers. Its buffers are kept for the next.
+/// A decoded list of headers. Its buffers are reused.
 #[derive(Debug, Default)]
 pub struct Fields {
     text: Vec<u8>,
     fields: Vec<Field>,
-    size: usize,
+    /// The limit that was exceeded. Then fields are missing.
+    excess: Option<&'static str>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -31,42 +36,56 @@ struct Field {
 }
 
 impl Fields {
-    /// Names and values, in their order.
+    /// Returns names and values in order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.fields.iter().map(|f| (&self.text[f.start..f.value], &self.text[f.value..f.end]))
     }
 
-    fn push(&mut self, name: &[u8], value: &[u8]) -> Result<(), &'static str> {
+    /// Returns the limit that was exceeded, if fields are missing.
+    pub fn excess(&self) -> Option<&'static str> {
+        self.excess
+    }
+
+    /// Adds a field. Returns false if there is no room.
+    fn push(&mut self, name: &[u8], value: &[u8]) -> bool {
+        // The pseudo-header `:status` does not count.
+        let most = HEADERS_MAX + usize::from(self.text.starts_with(b":"));
+        if self.fields.len() == most || self.text.len() + name.len() + value.len() > HEAD_MAX {
+            self.excess =
+                Some(if self.fields.len() == most { TOO_MANY_HEADERS } else { HEAD_TOO_LONG });
+            return false;
+        }
         let start = self.text.len();
         self.text.extend_from_slice(name);
         self.text.extend_from_slice(value);
         self.fields.push(Field { start, value: start + name.len(), end: self.text.len() });
-        self.size += name.len() + value.len() + ENTRY_OVERHEAD;
-        if self.size > LIST_MAX { Err("headers larger than 64 KiB") } else { Ok(()) }
+        true
     }
 
     fn clear(&mut self) {
         self.text.clear();
         self.fields.clear();
-        self.size = 0;
+        self.excess = None;
     }
 }
 
 impl Headers for Fields {
     fn value(&self, name: &str) -> Option<&[u8]> {
-        self.iter().find(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value)
+        self.iter()
+            .find(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes()))
+            .map(|(_, value)| value)
     }
 }
 
-/// What decodes the blocks of one connection.
+/// Decodes the header blocks of one connection.
 #[derive(Debug)]
 pub struct Decoder {
     table: Table,
     fields: Fields,
-    /// The block that `fields` was decoded from, if decoding it again would give the same:
-    /// servers answer alike, and comparing is cheaper than decoding.
+    /// The block that `fields` was decoded from, if decoding it again gives the same. Comparing is
+    /// cheaper than decoding.
     last: Vec<u8>,
-    /// Which of `fields` that block adds to the table, and how often it came since that was done.
+    /// The fields that this block adds to the table, and how many additions are still to be made.
     indexed: Vec<usize>,
     owed: usize,
     name: Vec<u8>,
@@ -86,15 +105,15 @@ impl Decoder {
         }
     }
 
-    /// The list that was decoded last.
+    /// Returns the list that was decoded last.
     pub fn fields(&self) -> &Fields {
         &self.fields
     }
 
-    /// Decodes a whole block; true: the list is the same as before.
+    /// Decodes a complete block. Returns true if the list is the same as before.
     ///
     /// # Errors
-    /// What is wrong with it; the decoder is then of no more use.
+    /// What is wrong with the block. The decoder cannot be used any more.
     pub fn decode(&mut self, block: &[u8]) -> Result<bool, &'static str> {
         if !block.is_empty() && block == self.last {
             self.owed += 1;
@@ -110,12 +129,12 @@ impl Decoder {
                 let index = integer(&mut rest, 7)?;
                 refers |= index > STATIC.len();
                 let (name, value) = self.table.get(index)?;
-                self.fields.push(name, value)?;
+                self.fields.push(name, value);
                 continue;
             }
             if first & 0xe0 == 0x20 {
                 if !self.fields.fields.is_empty() {
-                    return Err("a header table that changes its size amid a block");
+                    return Err("a header table that changes its size within a block");
                 }
                 let size = integer(&mut rest, 5)?;
                 if size > TABLE_MAX {
@@ -135,21 +154,25 @@ impl Decoder {
             }
             self.value.clear();
             string(&mut rest, &mut self.value)?;
-            self.fields.push(&self.name, &self.value)?;
+            let is_kept = self.fields.push(&self.name, &self.value);
             if is_indexed {
                 self.table.add(&self.name, &self.value);
+            }
+            if is_indexed && is_kept {
                 self.indexed.push(self.fields.fields.len() - 1);
             }
         }
-        if !resizes && (self.indexed.is_empty() || !refers) {
+        // A block that exceeds a limit is decoded each time.
+        if !resizes && self.fields.excess.is_none() && (self.indexed.is_empty() || !refers) {
             self.last.extend_from_slice(block);
         }
         Ok(false)
     }
 
-    /// Does to the table what the blocks did that were not decoded.
+    /// Applies to the table what the blocks that were not decoded would have added.
     fn settle(&mut self) {
-        // After so many rounds the table holds nothing else, and another changes nothing.
+        // After this many rounds, the table contains nothing else, and another round changes
+        // nothing.
         for _ in 0..std::mem::take(&mut self.owed).min(TABLE_MAX / ENTRY_OVERHEAD) {
             for &at in &self.indexed {
                 let Field { start, value, end } = self.fields.fields[at];
@@ -159,7 +182,7 @@ impl Decoder {
     }
 }
 
-/// The dynamic table: its text lies in one buffer, oldest first.
+/// The dynamic table. Its text is in one buffer, oldest first.
 #[derive(Debug)]
 struct Table {
     entries: VecDeque<Field>,
@@ -193,7 +216,11 @@ impl Table {
         if used > TABLE_MAX {
             self.text.drain(..used);
             for entry in &mut self.entries {
-                *entry = Field { start: entry.start - used, value: entry.value - used, end: entry.end - used };
+                *entry = Field {
+                    start: entry.start - used,
+                    value: entry.value - used,
+                    end: entry.end - used,
+                };
             }
         }
         let start = self.text.len();
@@ -217,13 +244,13 @@ impl Table {
     }
 }
 
-/// Takes an integer with a prefix of so many bits.
+/// Takes an integer with a prefix of `prefix` bits.
 fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, &'static str> {
     let (&first, mut tail) = rest.split_first().ok_or(CUT_SHORT)?;
     let mask = (1usize << prefix) - 1;
     let mut value = usize::from(first) & mask;
     if value == mask {
-        // Four bytes of 7 bits are more than any size that we accept.
+        // Four bytes of 7 bits exceed any size that we accept.
         for shift in [0, 7, 14, 21, 28] {
             let (&byte, after) = tail.split_first().ok_or(CUT_SHORT)?;
             if shift == 28 {
@@ -240,7 +267,7 @@ fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, &'static str> {
     Ok(value)
 }
 
-/// Takes a string and appends it.
+/// Takes a string and appends it to `out`.
 fn string(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     let is_coded = rest.first().is_some_and(|b| b & 0x80 != 0);
     let length = integer(rest, 7)?;
@@ -295,7 +322,7 @@ pub fn encode(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     put_string(out, value);
 }
 
-/// Names and values of a whole block.
+/// Returns names and values of a complete block.
 #[cfg(test)]
 pub fn decode(block: &[u8]) -> Result<Vec<(String, String)>, &'static str> {
     let mut decoder = Decoder::new();
@@ -326,7 +353,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// With and without what enters the table, refers to it, and changes its size; the last entry is larger than a small table.
+    /// Blocks that add to the table, refer to it or change its size, and some that do not. The last
+    /// entry is larger than a small table.
     const BLOCKS: [&str; 9] = [
         "88",
         "884001610162",
@@ -341,12 +369,16 @@ mod tests {
 
     fn bytes(hex: &str) -> Vec<u8> {
         let hex: Vec<u8> = hex.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
-        hex.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+        hex.chunks(2)
+            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+            .collect()
     }
 
     fn decoded(decoder: &mut Decoder, hex: &str) -> String {
         decoder.decode(&bytes(hex)).unwrap();
-        let line = |(n, v): (&[u8], &[u8])| format!("{}={}", String::from_utf8_lossy(n), String::from_utf8_lossy(v));
+        let line = |(n, v): (&[u8], &[u8])| {
+            format!("{}={}", String::from_utf8_lossy(n), String::from_utf8_lossy(v))
+        };
         decoder.fields().iter().map(line).collect::<Vec<_>>().join("|")
     }
 
@@ -364,7 +396,10 @@ mod tests {
     #[test]
     fn fields_of_appendix_c_2() {
         let of = |hex| decoded(&mut Decoder::new(), hex);
-        assert_eq!(of("400a637573746f6d2d6b65790d637573746f6d2d686561646572"), "custom-key=custom-header");
+        assert_eq!(
+            of("400a637573746f6d2d6b65790d637573746f6d2d686561646572"),
+            "custom-key=custom-header"
+        );
         assert_eq!(of("040c2f73616d706c652f70617468"), ":path=/sample/path");
         assert_eq!(of("100870617373776f726406736563726574"), "password=secret");
         assert_eq!(of("82"), ":method=GET");
@@ -377,10 +412,17 @@ mod tests {
             "828684be58086e6f2d6361636865",
             "828785bf400a637573746f6d2d6b65790c637573746f6d2d76616c7565",
         ];
-        let coded = ["828684418cf1e3c2e5f23a6ba0ab90f4ff", "828684be5886a8eb10649cbf", "828785bf408825a849e95ba97d7f8925a849e95bb8e8b4bf"];
+        let coded = [
+            "828684418cf1e3c2e5f23a6ba0ab90f4ff",
+            "828684be5886a8eb10649cbf",
+            "828785bf408825a849e95ba97d7f8925a849e95bb8e8b4bf",
+        ];
         for blocks in [plain, coded] {
             let mut decoder = Decoder::new();
-            assert_eq!(decoded(&mut decoder, blocks[0]), ":method=GET|:scheme=http|:path=/|:authority=www.example.com");
+            assert_eq!(
+                decoded(&mut decoder, blocks[0]),
+                ":method=GET|:scheme=http|:path=/|:authority=www.example.com"
+            );
             assert_eq!(decoder.table.size, 57);
             assert_eq!(
                 decoded(&mut decoder, blocks[1]),
@@ -424,14 +466,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_said() {
-        for hex in ["80", "be", "3f", "3fe21f", "8220", "ffffffffffffff", "0001", "000161", "0084ffffffff00"] {
+    fn malformed_block_is_an_error() {
+        for hex in [
+            "80",
+            "be",
+            "3f",
+            "3fe21f",
+            "8220",
+            "ffffffffffffff",
+            "0001",
+            "000161",
+            "0084ffffffff00",
+        ] {
             assert!(Decoder::new().decode(&bytes(hex)).is_err(), "{hex}");
         }
     }
 
     #[test]
-    fn a_block_that_comes_again_may_mean_something_else() {
+    fn repeated_block_may_have_another_meaning() {
         let mut decoder = Decoder::new();
         assert_eq!(decoded(&mut decoder, "4001610162"), "a=b");
         assert_eq!(decoded(&mut decoder, "be"), "a=b");
@@ -444,7 +496,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_is_decoded(fields in prop::collection::vec(("[a-z:-]{1,20}", "\\PC{0,300}"), 0..20)) {
+        fn decoding_inverts_encoding(fields in prop::collection::vec(("[a-z:-]{1,20}", "\\PC{0,300}"), 0..20)) {
             let mut block = Vec::new();
             fields.iter().for_each(|(name, value)| encode(&mut block, name, value.as_bytes()));
             let mut decoder = Decoder::new();
@@ -457,7 +509,7 @@ mod tests {
         }
 
         #[test]
-        fn comparing_blocks_is_as_good_as_decoding_them(
+        fn comparing_blocks_equals_decoding_them(
             blocks in prop::collection::vec((0usize..BLOCKS.len(), prop_oneof![1usize..4, Just(200)]), 0..12),
         ) {
             let (mut comparing, mut decoding) = (Decoder::new(), Decoder::new());
@@ -477,7 +529,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_panic_and_the_table_keeps_its_size(blocks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..20)) {
+        fn no_bytes_cause_a_panic_or_overfill_the_table(blocks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..20)) {
             let mut decoder = Decoder::new();
             for block in blocks {
                 let _ = decoder.decode(&block);

@@ -1,6 +1,7 @@
-//! The Huffman code of RFC 7541, appendix B. It is canonical: the lengths determine the codes.
+//! The Huffman code of HPACK (RFC 7541, appendix B). It is canonical: the lengths determine the
+//! codes.
 
-/// Bits of each byte's code, and last of the end-of-string symbol's.
+/// The length of each byte's code in bits. The last is that of the end-of-string symbol.
 #[rustfmt::skip]
 const LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28,
@@ -16,7 +17,7 @@ const LENGTHS: [u8; 257] = [
     30,
 ];
 const LONGEST: usize = 30;
-/// Codes of at most so many bits are found by one look-up: all of ASCII that is common.
+/// Codes up to this length are found by one look-up. They include all common ASCII characters.
 const QUICK: u32 = 10;
 
 struct Code {
@@ -27,7 +28,7 @@ struct Code {
     end: [u64; LONGEST + 1],
     first: [u32; LONGEST + 1],
     offset: [u16; LONGEST + 1],
-    /// By the next bits: the symbol and its length, which is 0 for longer ones.
+    /// By the next bits: the symbol and its length. The length is 0 for longer codes.
     quick: [(u8, u8); 1 << QUICK],
 }
 
@@ -71,12 +72,12 @@ const fn build() -> Code {
     code
 }
 
-/// Bytes of `text` when coded.
+/// Returns the length of `text` in bytes when encoded.
 pub fn length(text: &[u8]) -> usize {
     text.iter().map(|&b| usize::from(LENGTHS[usize::from(b)])).sum::<usize>().div_ceil(8)
 }
 
-/// Appends `text`, coded.
+/// Appends the encoded `text`.
 pub fn encode(text: &[u8], out: &mut Vec<u8>) {
     let (mut bits, mut held) = (0u64, 0u32);
     for &byte in text {
@@ -94,7 +95,7 @@ pub fn encode(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends what `coded` says. `None`: it is no Huffman code, or its padding is wrong.
+/// Appends the decoded text. Returns `None` if the code or its padding is invalid.
 pub fn decode(coded: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let (mut bits, mut held, mut rest) = (0u64, 0u32, coded.iter());
     loop {
@@ -106,16 +107,18 @@ pub fn decode(coded: &[u8], out: &mut Vec<u8>) -> Option<()> {
         if held == 0 {
             return Some(());
         }
-        // The next 32 bits, filled up with ones as padding is.
+        // The next 32 bits, filled up with ones like padding.
         let window = match held >= 32 {
             true => (bits >> (held - 32)) as u32,
             false => (bits << (32 - held)) as u32 | u32::MAX >> held,
         };
         let (mut symbol, mut length) = CODE.quick[(window >> (32 - QUICK)) as usize];
         if length == 0 {
-            let found = (QUICK as usize + 1..=LONGEST).find(|&l| u64::from(window) < CODE.end[l])?;
-            let at = usize::from(CODE.offset[found]) + ((window >> (32 - found)) - CODE.first[found]) as usize;
-            // The end of the string is never said: only its first bits are, as padding.
+            let found =
+                (QUICK as usize + 1..=LONGEST).find(|&l| u64::from(window) < CODE.end[l])?;
+            let at = usize::from(CODE.offset[found])
+                + ((window >> (32 - found)) - CODE.first[found]) as usize;
+            // The end-of-string symbol is never sent. Padding consists of its first bits.
             let whole = u8::try_from(CODE.symbols[at]);
             (symbol, length) = (whole.unwrap_or_default(), found as u8);
             if whole.is_err() {
@@ -136,21 +139,29 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn codes_of_the_rfc() {
-        assert_eq!((CODE.codes[usize::from(b'0')], CODE.codes[usize::from(b'z')], CODE.codes[256]), (0, 0x7b, 0x3fff_ffff));
-        assert_eq!((CODE.codes[0], CODE.codes[249], CODE.codes[22]), (0x1ff8, 0xffffffe, 0x3ffffffe));
+    fn codes_match_the_rfc() {
+        assert_eq!(
+            (CODE.codes[usize::from(b'0')], CODE.codes[usize::from(b'z')], CODE.codes[256]),
+            (0, 0x7b, 0x3fff_ffff)
+        );
+        assert_eq!(
+            (CODE.codes[0], CODE.codes[249], CODE.codes[22]),
+            (0x1ff8, 0xffffffe, 0x3ffffffe)
+        );
     }
 
     #[test]
-    fn wrong_padding_and_the_end_of_a_string() {
-        for coded in [&b"\xff"[..], b"\xff\xff\xff\xff", b"\xfe", b"\x00\xff\xff", b"\xff\xff\xff\xfc"] {
+    fn wrong_padding_and_end_of_string_are_refused() {
+        for coded in
+            [&b"\xff"[..], b"\xff\xff\xff\xff", b"\xfe", b"\x00\xff\xff", b"\xff\xff\xff\xfc"]
+        {
             assert_eq!(decode(coded, &mut Vec::new()), None, "{coded:x?}");
         }
     }
 
     proptest! {
         #[test]
-        fn what_is_encoded_is_decoded(text in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn decoding_inverts_encoding(text in prop::collection::vec(any::<u8>(), 0..200)) {
             let (mut coded, mut decoded) = (Vec::new(), Vec::new());
             encode(&text, &mut coded);
             prop_assert_eq!(coded.len(), length(&text));
@@ -159,7 +170,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_decoded_has_one_code(coded in prop::collection::vec(any::<u8>(), 0..60)) {
+        fn encoding_inverts_decoding(coded in prop::collection::vec(any::<u8>(), 0..60)) {
             let (mut decoded, mut again) = (Vec::new(), Vec::new());
             if decode(&coded, &mut decoded).is_some() {
                 encode(&decoded, &mut again);

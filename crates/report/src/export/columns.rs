@@ -1,24 +1,26 @@
-//! Tables as Parquet, for what reads columns.
+//! Tables as Parquet. Each column is written at once, with a level that marks missing values.
 
 use super::tables::{Field, Kind, Table};
-use model::problem::Problems;
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::Result;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
+use spec::problem::Problems;
 use std::sync::Arc;
 
-/// A table as Parquet: every column may be without a value, whole numbers have no sign.
+/// Writes a table as Parquet. Every column may lack values; whole numbers are unsigned.
 ///
 /// # Errors
 /// A value is too large for the format.
 pub fn parquet(table: &Table) -> std::result::Result<Vec<u8>, Problems> {
-    write(table).map_err(|e| Problems::plain(format!("the table cannot be written as Parquet: {e}"), "write it as csv"))
+    write_parquet(table).map_err(|e| {
+        Problems::plain(format!("the table cannot be written as Parquet: {e}"), "write it as csv")
+    })
 }
 
-fn write(table: &Table) -> Result<Vec<u8>> {
+fn write_parquet(table: &Table) -> Result<Vec<u8>> {
     let field = |(name, kind): &(&str, Kind)| -> Result<Arc<Type>> {
         let (physical, converted) = match kind {
             Kind::Text => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
@@ -26,7 +28,9 @@ fn write(table: &Table) -> Result<Vec<u8>> {
             Kind::Number => (Physical::DOUBLE, ConvertedType::NONE),
             Kind::Flag => (Physical::BOOLEAN, ConvertedType::NONE),
         };
-        let field = Type::primitive_type_builder(name, physical).with_converted_type(converted).with_repetition(Repetition::OPTIONAL);
+        let field = Type::primitive_type_builder(name, physical)
+            .with_converted_type(converted)
+            .with_repetition(Repetition::OPTIONAL);
         Ok(Arc::new(field.build()?))
     };
     let fields = table.columns.iter().map(field).collect::<Result<Vec<_>>>()?;
@@ -42,7 +46,7 @@ fn write(table: &Table) -> Result<Vec<u8>> {
                 _ => None,
             })?,
             Kind::Whole => column::<Int64Type>(&mut group, values, |field| match field {
-                // As the bits of a number that has no sign.
+                // As the bits of an unsigned number.
                 Field::Whole(number) => Some(*number as i64),
                 _ => None,
             })?,
@@ -60,7 +64,7 @@ fn write(table: &Table) -> Result<Vec<u8>> {
     writer.into_inner()
 }
 
-/// Writes the next column: where there is no value, its level is 0.
+/// Writes the next column; the level of a missing value is 0.
 fn column<'t, T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     fields: impl Iterator<Item = &'t Field>,

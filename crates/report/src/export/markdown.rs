@@ -1,40 +1,60 @@
-//! What a record comes to, for a pull request: Markdown as GitHub and GitLab show it.
+//! The result of a record as a comment for a pull request: Markdown as GitHub and GitLab show it.
+//! Text of a record may contain anything, and is escaped.
 
-use super::one_line;
-use crate::answer::{answer, notes};
-use crate::judged::fault_counts;
-use model::judgement::{ClaimOutcome, Judgement, Outcome, Verdict, show_confidence};
-use model::record::Record;
-use model::units::{show_number, show_share};
+use crate::escape::one_line;
+use crate::wording::answer::answer;
+use crate::wording::findings::fault_counts;
+use crate::wording::notes::notes;
+use record::Record;
+use record::judgement::{ClaimOutcome, Judgement, Outcome, Verdict, show_confidence};
+use spec::units::{show_number, show_share};
 
-/// The answer and the claims, and behind folds the verdicts and what a reader must know before believing them.
+/// Writes the answer and the claims, with verdicts and notes below folds.
 pub fn markdown(record: &Record, judgement: &Judgement) -> String {
-    let said = answer(record, judgement);
-    let mut text = format!("### {}\n\n**{}**\n", plain(&record.header.experiment.question), plain(&said.sentence));
-    if !said.details.is_empty() {
+    let answer = answer(record, judgement);
+    let mut text = format!(
+        "### {}\n\n**{}**\n",
+        plain(&record.header.experiment.question),
+        plain(&answer.sentence)
+    );
+    if !answer.details.is_empty() {
         text += "\n";
     }
-    for detail in &said.details {
+    for detail in &answer.details {
         text += &format!("- {}\n", plain(detail));
     }
     text += &claims(judgement);
-    let cells = record.header.experiment.cells.iter().map(|c| (Some(c.name.as_str()), format!("{} ({})", c.name, c.load.describe())));
+    let cells = record
+        .header
+        .experiment
+        .cells
+        .iter()
+        .map(|c| (Some(c.name.as_str()), format!("{} ({})", c.name, c.load.describe())));
     for (cell, title) in cells.chain([(None, "start".to_owned())]) {
-        let here: Vec<&Verdict> = judgement.verdicts.iter().filter(|v| v.cell.as_deref() == cell).collect();
+        let here: Vec<&Verdict> =
+            judgement.verdicts.iter().filter(|v| v.cell.as_deref() == cell).collect();
         if !here.is_empty() {
-            text += &folded(&format!("Verdicts: {title}, against {}", judgement.baseline), &verdicts(&here));
+            text += &folded(
+                &format!("Verdicts: {title}, against {}", judgement.baseline),
+                &verdicts(&here),
+            );
         }
     }
-    let mut doubts: String = notes(record, judgement).iter().map(|note| format!("- {}\n", plain(note))).collect();
+    let mut doubts: String =
+        notes(record, judgement).iter().map(|note| format!("- {}\n", plain(note))).collect();
     for (kind, count) in fault_counts(&judgement.faults) {
         doubts += &format!("- fault {}: {count}\n", plain(kind));
     }
     for excluded in &judgement.excluded {
-        doubts +=
-            &format!("- left out: block {}, {}: {}\n", excluded.block, plain(&excluded.contender.to_string()), plain(&excluded.reason));
+        doubts += &format!(
+            "- excluded: block {}, {}: {}\n",
+            excluded.block,
+            plain(&excluded.contender.to_string()),
+            plain(&excluded.reason)
+        );
     }
     if !doubts.is_empty() {
-        text += &folded("Before you believe it", &doubts);
+        text += &folded("Before you rely on it", &doubts);
     }
     let (header, design) = (&record.header, &record.header.experiment.design);
     text + &format!(
@@ -64,12 +84,17 @@ fn claims(judgement: &Judgement) -> String {
 }
 
 fn verdicts(here: &[&Verdict]) -> String {
-    let confidence = here.iter().filter(|v| v.interval.is_some()).map(|v| v.confidence).reduce(f64::min);
-    let interval = confidence.map_or("interval".into(), |c| format!("{} interval", show_confidence(c)));
+    let confidence =
+        here.iter().filter(|v| v.interval.is_some()).map(|v| v.confidence).reduce(f64::min);
+    let interval =
+        confidence.map_or("interval".into(), |c| format!("{} interval", show_confidence(c)));
     let rows = here.iter().map(|v| {
         let about = v.metric.describe();
-        let show =
-            |value: Option<f64>| value.map_or("-".into(), |value| format!("{} {}", show_number(value), about.unit).trim().to_owned());
+        let show = |value: Option<f64>| {
+            value.map_or("-".into(), |value| {
+                format!("{} {}", show_number(value), about.unit).trim().to_owned()
+            })
+        };
         let found = match v.outcome {
             Outcome::Undecided => format!("undecided: {}", v.reason),
             decided => decided.name().to_owned(),
@@ -80,14 +105,16 @@ fn verdicts(here: &[&Verdict]) -> String {
             show(v.value),
             show(v.baseline_value),
             v.ratio.map_or("-".into(), show_number),
-            v.interval.map_or("-".into(), |i| format!("{} to {}", show_number(i.low), show_number(i.high))),
+            v.interval.map_or("-".into(), |i| {
+                format!("{} to {}", show_number(i.low), show_number(i.high))
+            }),
             plain(&found),
         ]
     });
     table(["metric", "contender", "value", "baseline", "ratio", &interval, "verdict"], rows)
 }
 
-/// Cells are Markdown already.
+/// Writes a table whose cells are already Markdown.
 fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
     let mut text = format!("\n| {} |\n|{}\n", head.join(" | "), "---|".repeat(N));
     for row in rows {
@@ -96,28 +123,21 @@ fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]
     text
 }
 
-/// A part that is opened to be read. The empty line lets Markdown stand within HTML.
+/// Writes a part that the reader opens. The empty line allows Markdown within HTML.
 fn folded(title: &str, part: &str) -> String {
-    format!("\n<details><summary>{}</summary>\n\n{}\n</details>\n", html(title), part.trim_start_matches('\n'))
+    format!(
+        "\n<details><summary>{}</summary>\n\n{}\n</details>\n",
+        html(title),
+        part.trim_start_matches('\n')
+    )
 }
 
-/// A text as HTML, on one line, that names nobody.
+/// Escapes a text for HTML, on one line. A comment after `@` keeps the host from notifying people.
 fn html(text: &str) -> String {
-    let mut safe = String::new();
-    for c in one_line(text).chars() {
-        match c {
-            '<' => safe += "&lt;",
-            '>' => safe += "&gt;",
-            '&' => safe += "&amp;",
-            // Or whoever is called so would be told of it.
-            '@' => safe += "@<!-- -->",
-            c => safe.push(c),
-        }
-    }
-    safe
+    quick_xml::escape::partial_escape(one_line(text)).replace('@', "@<!-- -->")
 }
 
-/// A text as Markdown that shows it as it is, also within a cell of a table.
+/// Escapes a text for Markdown, also within a cell of a table.
 pub(crate) fn plain(text: &str) -> String {
     let mut safe = String::new();
     for c in html(text).chars() {
@@ -135,7 +155,10 @@ mod tests {
 
     #[test]
     fn texts_stay_text() {
-        assert_eq!(plain("a | b\n*c* <img src=x> @d [e](f) `g`"), "a \\| b \\*c\\* &lt;img src=x&gt; @<!-- -->d \\[e\\](f) \\`g\\`");
+        assert_eq!(
+            plain("a | b\n*c* <img src=x> @d [e](f) `g`"),
+            "a \\| b \\*c\\* &lt;img src=x&gt; @<!-- -->d \\[e\\](f) \\`g\\`"
+        );
         assert_eq!(html("</summary>"), "&lt;/summary&gt;");
     }
 }

@@ -1,25 +1,26 @@
-//! A record and its judgement as metrics with labels, for what reads time series.
+//! A record and its judgement as metrics with labels, for systems that read time series. Start with
+//! [`families`].
 
-use super::{Made, Source, instant_ms};
-use model::judgement::Verdict;
+use super::source::{Made, Source, instant_ms};
+use record::judgement::Verdict;
 use stats::Histogram;
 
-/// What a family of metrics is.
+/// The type of a family of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// A value.
     Gauge,
     /// Facts, in labels.
     Info,
-    /// One of several states, of which one holds.
+    /// Several states, of which one is true.
     StateSet,
-    /// Counts below bounds.
+    /// Counts below bounds of buckets.
     Histogram,
 }
 
 /// Metrics of one name.
 pub struct Family {
-    /// Ends with its unit, where it has one.
+    /// Its name, which ends with its unit if it has one.
     pub name: &'static str,
     pub of: Type,
     pub unit: &'static str,
@@ -30,17 +31,19 @@ pub struct Family {
 /// One value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// Behind the family's name: `_bucket`, `_info`.
+    /// Appended to the family's name: `_bucket`, `_info`.
     pub suffix: &'static str,
     pub labels: Vec<(&'static str, String)>,
     pub value: f64,
-    /// When it was so, in milliseconds since 1970; `None` where the record has no time that can be read.
+    /// Its time in milliseconds since 1970; `None` if the record's time cannot be read.
     pub at_ms: Option<i64>,
 }
 
-/// Bounds of buckets, in nanoseconds: 1, 2, 5 a decade from 10 µs to 100 s, where whole decades end.
+/// Bounds of buckets in nanoseconds: 1, 2 and 5 in each decade from 10 µs to 100 s.
 fn bounds_ns() -> impl Iterator<Item = u64> {
-    (4..=10).flat_map(|decade| [1, 2, 5].map(|step| step * 10u64.pow(decade))).chain([100_000_000_000])
+    (4..=10)
+        .flat_map(|decade| [1, 2, 5].map(|step| step * 10u64.pow(decade)))
+        .chain([100_000_000_000])
 }
 
 impl Family {
@@ -59,15 +62,20 @@ impl Family {
         }
     }
 
-    /// One point a state; the label that tells them apart has the family's name.
+    /// Adds one point for each state, whose label has the family's name.
     fn add_state(&mut self, labels: &Labels, states: &[&str], holds: &str, at_ms: Option<i64>) {
         for state in states {
             let labels = labels.iter().cloned().chain([(self.name, (*state).to_owned())]).collect();
-            self.points.push(Point { suffix: "", labels, value: f64::from(u8::from(*state == holds)), at_ms });
+            self.points.push(Point {
+                suffix: "",
+                labels,
+                value: f64::from(u8::from(*state == holds)),
+                at_ms,
+            });
         }
     }
 
-    /// Counts are those of the histogram's own buckets, and so are exact as far as three digits tell times apart.
+    /// Adds the counts of a histogram, which are exact to three digits of the times.
     fn add_histogram(&mut self, labels: &Labels, times: &Histogram, at_ms: Option<i64>) {
         let mut point = |suffix, bound: Option<String>, value| {
             let labels = labels.iter().cloned().chain(bound.map(|bound| ("le", bound))).collect();
@@ -75,7 +83,7 @@ impl Family {
         };
         for bound in bounds_ns() {
             let seconds = (bound as f64 / 1e9).to_string();
-            // With a point even where it is whole: a bound is a label, and others write it so.
+            // Whole seconds get a decimal point: bounds are labels, and other tools write them so.
             let bound_s = if seconds.contains('.') { seconds } else { seconds + ".0" };
             point("_bucket", Some(bound_s), times.count_between(0, bound) as f64);
         }
@@ -87,10 +95,11 @@ impl Family {
 
 type Labels = Vec<(&'static str, String)>;
 
-/// Everything that is written of a record. The time of what was judged is that of the last measurement.
+/// Returns all metrics of a record. Verdicts and claims have the time of the last measurement.
 pub fn families(source: &Source<'_>) -> Vec<Family> {
     let header = &source.record.header;
-    let run: Labels = vec![("experiment", header.experiment.name.clone()), ("record", header.id.clone())];
+    let run: Labels =
+        vec![("experiment", header.experiment.name.clone()), ("record", header.id.clone())];
     let ends = source.record.trials.iter().flat_map(|trial| {
         let end = move |measurement| ended_ms(&Made { trial, measurement });
         trial.measurements.iter().filter_map(end)
@@ -104,19 +113,23 @@ pub fn families(source: &Source<'_>) -> Vec<Family> {
     all
 }
 
-/// When a measurement was over.
+/// The end of a measurement, in milliseconds since 1970.
 fn ended_ms(made: &Made<'_>) -> Option<i64> {
     let long_ms = i64::try_from(made.measurement.duration_ns / 1_000_000).unwrap_or(i64::MAX);
     made.began_ms().ok().map(|ms| ms.saturating_add(long_ms))
 }
 
 fn with(labels: &Labels, more: &[(&'static str, &str)]) -> Labels {
-    labels.iter().cloned().chain(more.iter().map(|(name, value)| (*name, (*value).to_owned()))).collect()
+    labels
+        .iter()
+        .cloned()
+        .chain(more.iter().map(|(name, value)| (*name, (*value).to_owned())))
+        .collect()
 }
 
 fn of_run(source: &Source<'_>, run: &Labels, at_ms: Option<i64>) -> Vec<Family> {
     let header = &source.record.header;
-    let mut info = Family::new("faceoff_run", Type::Info, "", "What was run, and where.");
+    let mut info = Family::new("faceoff_run", Type::Info, "", "The run and its machine.");
     let quick = if header.quick { "true" } else { "false" };
     let more = [
         ("baseline", source.judgement.baseline.to_string()),
@@ -128,11 +141,16 @@ fn of_run(source: &Source<'_>, run: &Labels, at_ms: Option<i64>) -> Vec<Family> 
     let labels = run.iter().cloned().chain(more).collect();
     info.points.push(Point { suffix: "_info", labels, value: 1.0, at_ms });
     let truth = |is: bool| f64::from(u8::from(is));
-    let mut sound = Family::gauge("faceoff_run_sound", "", "1 where the measurement is fit to judge from, else 0.");
+    let mut sound =
+        Family::gauge("faceoff_run_sound", "", "1 if the measurement is sound, else 0.");
     sound.add(run, truth(!source.judgement.unsound), at_ms);
-    let mut complete = Family::gauge("faceoff_run_complete", "", "1 where no contender and no trial failed or is missing, else 0.");
+    let mut complete = Family::gauge(
+        "faceoff_run_complete",
+        "",
+        "1 if no contender and no trial failed or is missing, else 0.",
+    );
     complete.add(run, truth(!source.judgement.incomplete), at_ms);
-    let mut blocks = Family::gauge("faceoff_run_blocks", "", "Blocks that were begun.");
+    let mut blocks = Family::gauge("faceoff_run_blocks", "", "Blocks begun.");
     blocks.add(run, f64::from(source.judgement.blocks), at_ms);
     vec![info, sound, complete, blocks]
 }
@@ -141,11 +159,23 @@ fn of_verdicts(source: &Source<'_>, run: &Labels, at_ms: Option<i64>) -> Vec<Fam
     type Pick = fn(&Verdict) -> Option<f64>;
     let gauges: [(&'static str, &'static str, Pick); 6] = [
         ("faceoff_verdict_ratio", "Contender over baseline.", |v| v.ratio),
-        ("faceoff_verdict_ratio_low", "Lower end of the interval that decides.", |v| v.interval.map(|i| i.low)),
-        ("faceoff_verdict_ratio_high", "Upper end of the interval that decides.", |v| v.interval.map(|i| i.high)),
-        ("faceoff_verdict_value", "Typical value of the contender, in the unit of its label.", |v| v.value),
-        ("faceoff_verdict_baseline_value", "Typical value of the baseline, in the unit of its label.", |v| v.baseline_value),
-        ("faceoff_verdict_blocks", "Blocks that were used.", |v| Some(v.used as f64)),
+        ("faceoff_verdict_ratio_low", "Lower end of the interval that decides.", |v| {
+            v.interval.map(|i| i.low)
+        }),
+        ("faceoff_verdict_ratio_high", "Upper end of the interval that decides.", |v| {
+            v.interval.map(|i| i.high)
+        }),
+        (
+            "faceoff_verdict_value",
+            "Typical value of the contender, in the unit of its label.",
+            |v| v.value,
+        ),
+        (
+            "faceoff_verdict_baseline_value",
+            "Typical value of the baseline, in the unit of its label.",
+            |v| v.baseline_value,
+        ),
+        ("faceoff_verdict_blocks", "Blocks used.", |v| Some(v.used as f64)),
     ];
     let chosen: Vec<(Labels, &Verdict)> = source
         .judgement
@@ -174,46 +204,102 @@ fn of_verdicts(source: &Source<'_>, run: &Labels, at_ms: Option<i64>) -> Vec<Fam
             family
         })
         .collect();
-    let mut decided = Family::new("faceoff_verdict_outcome", Type::StateSet, "", "What the comparison comes to.");
+    let mut decided = Family::new(
+        "faceoff_verdict_outcome",
+        Type::StateSet,
+        "",
+        "The outcome of the comparison.",
+    );
     for (labels, v) in &chosen {
-        decided.add_state(labels, &["better", "worse", "equivalent", "undecided"], v.outcome.name(), at_ms);
+        decided.add_state(
+            labels,
+            &["better", "worse", "equivalent", "undecided"],
+            v.outcome.name(),
+            at_ms,
+        );
     }
     all.push(decided);
     all
 }
 
 fn of_claims(source: &Source<'_>, run: &Labels, at_ms: Option<i64>) -> Vec<Family> {
-    let mut decided = Family::new("faceoff_claim_outcome", Type::StateSet, "", "What a claim comes to.");
-    // Numbered, as two may be in the same words.
-    for (number, claim) in (1..).zip(&source.judgement.claims).filter(|(_, c)| source.has_contender(&c.claim.contender)) {
+    let mut decided =
+        Family::new("faceoff_claim_outcome", Type::StateSet, "", "The outcome of a claim.");
+    // Numbered, as two claims may have the same text.
+    for (number, claim) in (1..)
+        .zip(&source.judgement.claims)
+        .filter(|(_, c)| source.has_contender(&c.claim.contender))
+    {
         let (number, contender) = (number.to_string(), claim.claim.contender.to_string());
-        let more = [("number", number.as_str()), ("claim", claim.claim.text.as_str()), ("contender", contender.as_str())];
+        let more = [
+            ("number", number.as_str()),
+            ("claim", claim.claim.text.as_str()),
+            ("contender", contender.as_str()),
+        ];
         let labels = with(run, &more);
-        decided.add_state(&labels, &["confirmed", "refuted", "undecided"], claim.outcome.name(), at_ms);
+        decided.add_state(
+            &labels,
+            &["confirmed", "refuted", "undecided"],
+            claim.outcome.name(),
+            at_ms,
+        );
     }
     vec![decided]
 }
 
 fn of_measurements(source: &Source<'_>, run: &Labels) -> Vec<Family> {
-    let mut start = Family::gauge("faceoff_start_seconds", "seconds", "From the start of the process to its first right answer.");
-    let mut requests = Family::gauge("faceoff_measurement_requests", "", "Requests of a measurement, by what became of them.");
-    let mut long = Family::gauge("faceoff_measurement_seconds", "seconds", "How long it lasted.");
-    let mut cpu = Family::gauge("faceoff_measurement_cpu_seconds", "seconds", "CPU time of the contender's process tree.");
-    let mut memory = Family::gauge("faceoff_measurement_memory_bytes", "bytes", "Greatest resident memory of the process tree.");
-    let mut threads = Family::gauge("faceoff_measurement_threads", "", "Most threads of the process tree.");
-    let latency_help = "From the scheduled instant to the whole answer, right answers alone.";
-    let mut latency = Family::new("faceoff_latency_seconds", Type::Histogram, "seconds", latency_help);
-    let service_help = "From the instant of sending to the whole answer, right answers alone.";
-    let mut service = Family::new("faceoff_service_seconds", Type::Histogram, "seconds", service_help);
+    let mut start = Family::gauge(
+        "faceoff_start_seconds",
+        "seconds",
+        "From the start of the process to its first correct response.",
+    );
+    let mut requests =
+        Family::gauge("faceoff_measurement_requests", "", "Requests of a measurement, by result.");
+    let mut long =
+        Family::gauge("faceoff_measurement_seconds", "seconds", "Duration of the measurement.");
+    let mut cpu = Family::gauge(
+        "faceoff_measurement_cpu_seconds",
+        "seconds",
+        "CPU time of the contender's process tree.",
+    );
+    let mut memory = Family::gauge(
+        "faceoff_measurement_memory_bytes",
+        "bytes",
+        "Maximum resident memory of the process tree.",
+    );
+    let mut threads = Family::gauge(
+        "faceoff_measurement_threads",
+        "",
+        "Maximum number of threads of the process tree.",
+    );
+    let latency_help =
+        "From the scheduled instant to the end of the response, correct responses only.";
+    let mut latency =
+        Family::new("faceoff_latency_seconds", Type::Histogram, "seconds", latency_help);
+    let service_help =
+        "From the instant of sending to the end of the response, correct responses only.";
+    let mut service =
+        Family::new("faceoff_service_seconds", Type::Histogram, "seconds", service_help);
     for (trial, _) in source.trials().filter(|(_, excluded)| excluded.is_none()) {
         let (contender, block) = (trial.contender.to_string(), trial.block.to_string());
         let labels = with(run, &[("contender", contender.as_str()), ("block", block.as_str())]);
-        start.add(&labels, trial.ready_after_ns.map(|ns| ns as f64 / 1e9), instant_ms(&trial.started_at));
+        start.add(
+            &labels,
+            trial.ready_after_ns.map(|ns| ns as f64 / 1e9),
+            instant_ms(&trial.started_at),
+        );
     }
     for (made, _) in source.all_measurements().filter(|(_, excluded)| excluded.is_none()) {
         let (Made { trial, measurement: m }, at_ms) = (made, ended_ms(&made));
         let (contender, block) = (trial.contender.to_string(), trial.block.to_string());
-        let labels = with(run, &[("cell", m.cell.as_str()), ("contender", contender.as_str()), ("block", block.as_str())]);
+        let labels = with(
+            run,
+            &[
+                ("cell", m.cell.as_str()),
+                ("contender", contender.as_str()),
+                ("block", block.as_str()),
+            ],
+        );
         for (kind, count) in m.counts.parts() {
             requests.add(&with(&labels, &[("outcome", kind)]), count as f64, at_ms);
         }

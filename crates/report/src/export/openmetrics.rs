@@ -1,9 +1,9 @@
-//! OpenMetrics text.
+//! A record as OpenMetrics text.
 
-use super::Source;
 use super::metrics::{Type, families};
+use super::source::Source;
 
-/// A record as OpenMetrics text, each value with the time at which it was measured.
+/// Writes a record as OpenMetrics text, each value with the time of its measurement.
 pub fn openmetrics(source: &Source<'_>) -> String {
     let mut text = String::new();
     for family in families(source) {
@@ -20,7 +20,11 @@ pub fn openmetrics(source: &Source<'_>) -> String {
         }
         text += &format!("# HELP {name} {}\n", family.help);
         for point in &family.points {
-            let labels: Vec<String> = point.labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+            let labels: Vec<String> = point
+                .labels
+                .iter()
+                .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
+                .collect();
             text += &format!("{name}{}{{{}}} {}", point.suffix, labels.join(","), point.value);
             if let Some(ms) = point.at_ms {
                 text += &format!(" {}", ms as f64 / 1e3);
@@ -31,7 +35,7 @@ pub fn openmetrics(source: &Source<'_>) -> String {
     text + "# EOF\n"
 }
 
-/// A label's value as it stands between quotes.
+/// Escapes a label's value for use between quotes.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

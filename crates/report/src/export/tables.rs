@@ -1,10 +1,11 @@
-//! A record and its judgement as tables, for what reads rows: CSV and Parquet.
+//! A record and its judgement as tables, for CSV and Parquet. Start with [`table`], which makes any
+//! of them.
 
-use super::Source;
-use model::record::{Measurement, Record, Trial};
+use super::source::Source;
+use record::{Measurement, Record, Trial};
 use stats::{Histogram, smallest_sample};
 
-/// What a table is of.
+/// The subject of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// Contender against baseline, by cell and metric.
@@ -22,11 +23,12 @@ pub enum Of {
 }
 
 impl Of {
-    /// All of them.
-    pub const ALL: [Of; 6] = [Of::Verdicts, Of::Claims, Of::Measurements, Of::Seconds, Of::Quantiles, Of::Starts];
+    /// Every subject.
+    pub const ALL: [Of; 6] =
+        [Of::Verdicts, Of::Claims, Of::Measurements, Of::Seconds, Of::Quantiles, Of::Starts];
 }
 
-/// What stands in a column.
+/// The kind of values in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Text.
@@ -42,24 +44,24 @@ pub enum Kind {
 /// One value of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Field {
-    /// Of a column of text.
+    /// In a column of text.
     Text(String),
-    /// Of a column of whole numbers.
+    /// In a column of whole numbers.
     Whole(u64),
-    /// Of a column of numbers; always finite.
+    /// In a column of numbers; always finite.
     Number(f64),
-    /// Of a column of true and false.
+    /// In a column of true and false.
     Flag(bool),
-    /// There is none.
+    /// No value.
     Nothing,
 }
 
 /// A table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Names of the columns, with their units, and what stands in them.
+    /// The names of the columns, with their units, and their kinds.
     pub columns: Vec<(&'static str, Kind)>,
-    /// The rows, each as long as there are columns.
+    /// The rows, with one value for each column.
     pub rows: Vec<Vec<Field>>,
 }
 
@@ -118,16 +120,26 @@ fn flag(name: &'static str, value: impl Into<Field>) -> Column {
     (name, Kind::Flag, value.into())
 }
 
-/// Puts rows under their columns, those of the run in front of each. The columns are those of `empty`, which stands for a row of which nothing
-/// is known.
-fn put_together(record: &Record, empty: Vec<Column>, rows: impl Iterator<Item = Vec<Column>>) -> Table {
-    let run = || [text("record", record.header.id.as_str()), text("experiment", record.header.experiment.name.as_str())];
+/// Puts rows under their columns, after the columns of the run. `empty` is a row without values,
+/// which has the names of the columns.
+fn put_together(
+    record: &Record,
+    empty: Vec<Column>,
+    rows: impl Iterator<Item = Vec<Column>>,
+) -> Table {
+    let run = || {
+        [
+            text("record", record.header.id.as_str()),
+            text("experiment", record.header.experiment.name.as_str()),
+        ]
+    };
     let columns = run().into_iter().chain(empty).map(|(name, kind, _)| (name, kind)).collect();
-    let rows = rows.map(|row| run().into_iter().chain(row).map(|(_, _, value)| value).collect()).collect();
+    let rows =
+        rows.map(|row| run().into_iter().chain(row).map(|(_, _, value)| value).collect()).collect();
     Table { columns, rows }
 }
 
-/// A table of a record.
+/// Makes a table of a record.
 pub fn table(source: &Source<'_>, of: Of) -> Table {
     match of {
         Of::Verdicts => verdicts(source),
@@ -140,7 +152,7 @@ pub fn table(source: &Source<'_>, of: Of) -> Table {
 }
 
 fn verdicts(source: &Source<'_>) -> Table {
-    let row = |v: Option<&model::judgement::Verdict>| {
+    let row = |v: Option<&record::judgement::Verdict>| {
         let about = v.map(|v| v.metric.describe());
         let interval = v.and_then(|v| v.interval);
         let (t, bootstrap) = (v.and_then(|v| v.interval_t), v.and_then(|v| v.interval_bootstrap));
@@ -168,16 +180,17 @@ fn verdicts(source: &Source<'_>) -> Table {
             number("margin", v.map(|v| v.margin)),
             whole("blocks_used", v.map(|v| v.used as u64)),
             whole("blocks_excluded", v.map(|v| v.excluded as u64)),
-            whole("blocks_spoilt", v.map(|v| v.spoilt as u64)),
+            whole("blocks_invalidated", v.map(|v| v.invalidated as u64)),
             whole("blocks_needed", v.and_then(|v| v.blocks_needed).map(|n| n as u64)),
         ]
     };
-    let chosen = source.judgement.verdicts.iter().filter(|v| source.has(v.cell.as_deref(), &v.contender));
+    let chosen =
+        source.judgement.verdicts.iter().filter(|v| source.has(v.cell.as_deref(), &v.contender));
     put_together(source.record, row(None), chosen.map(|v| row(Some(v))))
 }
 
 fn claims(source: &Source<'_>) -> Table {
-    let row = |c: Option<&model::judgement::ClaimVerdict>| {
+    let row = |c: Option<&record::judgement::ClaimVerdict>| {
         vec![
             text("claim", c.map(|c| c.claim.text.as_str())),
             text("contender", c.map(|c| c.claim.contender.to_string())),
@@ -189,14 +202,19 @@ fn claims(source: &Source<'_>) -> Table {
             number("p_adjusted", c.and_then(|c| c.p_adjusted)),
         ]
     };
-    // A claim speaks of several cells at once: it is there where one of them was chosen.
-    let speaks = |c: &&model::judgement::ClaimVerdict| {
-        source.has_contender(&c.claim.contender) && (source.cells.is_empty() || c.cells.iter().any(|of| source.has_cell(Some(&of.cell))))
+    // A claim may be about several cells: it is kept if one of them was chosen.
+    let speaks = |c: &&record::judgement::ClaimVerdict| {
+        source.has_contender(&c.claim.contender)
+            && (source.cells.is_empty() || c.cells.iter().any(|of| source.has_cell(Some(&of.cell))))
     };
-    put_together(source.record, row(None), source.judgement.claims.iter().filter(speaks).map(|c| row(Some(c))))
+    put_together(
+        source.record,
+        row(None),
+        source.judgement.claims.iter().filter(speaks).map(|c| row(Some(c))),
+    )
 }
 
-/// Who was measured, where and when.
+/// The block, the contender and the cell of a measurement.
 fn place(made: Option<(&Trial, &Measurement)>) -> Vec<Column> {
     vec![
         whole("block", made.map(|(t, _)| u64::from(t.block))),
@@ -207,10 +225,13 @@ fn place(made: Option<(&Trial, &Measurement)>) -> Vec<Column> {
 
 const MS: f64 = 1e6;
 
-/// What a histogram says; nothing of a quantile that it has too few samples for.
+/// The figures of a histogram, without quantiles for which it has too few samples.
 fn times(names: [&'static str; 7], of: Option<&Histogram>) -> Vec<Column> {
     let of = of.filter(|times| !times.is_empty());
-    let quantile = |q: f64| of.filter(|times| times.len() >= smallest_sample(q)).map(|times| times.quantile_ns(q) as f64 / MS);
+    let quantile = |q: f64| {
+        of.filter(|times| times.len() >= smallest_sample(q))
+            .map(|times| times.quantile_ns(q) as f64 / MS)
+    };
     let values = [
         of.map(|times| times.min_ns() as f64 / MS),
         of.map(|times| times.mean_ns() / MS),
@@ -223,10 +244,24 @@ fn times(names: [&'static str; 7], of: Option<&Histogram>) -> Vec<Column> {
     names.into_iter().zip(values).map(|(name, value)| number(name, value)).collect()
 }
 
-const LATENCY: [&str; 7] =
-    ["latency_min_ms", "latency_mean_ms", "latency_deviation_ms", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms", "latency_max_ms"];
-const SERVICE: [&str; 7] =
-    ["service_min_ms", "service_mean_ms", "service_deviation_ms", "service_p50_ms", "service_p95_ms", "service_p99_ms", "service_max_ms"];
+const LATENCY: [&str; 7] = [
+    "latency_min_ms",
+    "latency_mean_ms",
+    "latency_deviation_ms",
+    "latency_p50_ms",
+    "latency_p95_ms",
+    "latency_p99_ms",
+    "latency_max_ms",
+];
+const SERVICE: [&str; 7] = [
+    "service_min_ms",
+    "service_mean_ms",
+    "service_deviation_ms",
+    "service_p50_ms",
+    "service_p95_ms",
+    "service_p99_ms",
+    "service_max_ms",
+];
 
 fn measurements(source: &Source<'_>) -> Table {
     let row = |made: Option<(&Trial, &Measurement, Option<&str>)>| {
@@ -266,12 +301,14 @@ fn measurements(source: &Source<'_>) -> Table {
         ]);
         columns
     };
-    let rows = source.all_measurements().map(|(made, excluded)| row(Some((made.trial, made.measurement, excluded))));
+    let rows = source
+        .all_measurements()
+        .map(|(made, excluded)| row(Some((made.trial, made.measurement, excluded))));
     put_together(source.record, row(None), rows)
 }
 
 fn seconds(source: &Source<'_>) -> Table {
-    let row = |made: Option<(&Trial, &Measurement)>, second: Option<(u64, &model::record::Second)>| {
+    let row = |made: Option<(&Trial, &Measurement)>, second: Option<(u64, &record::Second)>| {
         let of = second.map(|(_, s)| s);
         let mut columns = place(made);
         columns.extend([
@@ -286,13 +323,15 @@ fn seconds(source: &Source<'_>) -> Table {
     };
     let all = source.all_measurements().map(|(made, _)| made);
     let rows = all.flat_map(|made| {
-        (0u64..).zip(&made.measurement.seconds).map(move |second| row(Some((made.trial, made.measurement)), Some(second)))
+        (0u64..)
+            .zip(&made.measurement.seconds)
+            .map(move |second| row(Some((made.trial, made.measurement)), Some(second)))
     });
     put_together(source.record, row(None, None), rows)
 }
 
 fn quantiles(source: &Source<'_>) -> Table {
-    let row = |of: Option<(&model::judgement::Curve, (f64, f64))>| {
+    let row = |of: Option<(&record::judgement::Curve, (f64, f64))>| {
         vec![
             text("cell", of.map(|(curve, _)| curve.cell.as_str())),
             text("contender", of.map(|(curve, _)| curve.contender.to_string())),
@@ -301,8 +340,13 @@ fn quantiles(source: &Source<'_>) -> Table {
             number("ms", of.map(|(_, (_, ms))| ms)),
         ]
     };
-    let curves = source.judgement.curves.iter().filter(|curve| source.has(Some(&curve.cell), &curve.contender));
-    let rows = curves.flat_map(|curve| curve.points.iter().map(move |point| row(Some((curve, *point)))));
+    let curves = source
+        .judgement
+        .curves
+        .iter()
+        .filter(|curve| source.has(Some(&curve.cell), &curve.contender));
+    let rows =
+        curves.flat_map(|curve| curve.points.iter().map(move |point| row(Some((curve, *point)))));
     put_together(source.record, row(None), rows)
 }
 
@@ -319,16 +363,25 @@ fn starts(source: &Source<'_>) -> Table {
             text("excluded_because", of.and_then(|(_, excluded)| excluded)),
             number("ready_after_ms", trial.and_then(|t| t.ready_after_ns).map(|ns| ns as f64 / MS)),
             text("warmup", warmup.map(|w| w.class.name())),
-            number("steady_after_s", warmup.and_then(|w| w.steady_after_ns).map(|ns| ns as f64 / 1e9)),
+            number(
+                "steady_after_s",
+                warmup.and_then(|w| w.steady_after_ns).map(|ns| ns as f64 / 1e9),
+            ),
             whole("warmed_with", trial.map(|t| t.warmed_with)),
-            text("stopped_with", trial.and_then(|t| t.stop.as_ref()).map(|stop| stop.status.as_str())),
-            text("failed_because", trial.and_then(|t| t.failure.as_ref()).map(|failure| failure.cause.as_str())),
+            text(
+                "stopped_with",
+                trial.and_then(|t| t.stop.as_ref()).map(|stop| stop.status.as_str()),
+            ),
+            text(
+                "failed_because",
+                trial.and_then(|t| t.failure.as_ref()).map(|failure| failure.cause.as_str()),
+            ),
         ]
     };
     put_together(source.record, row(None), source.trials().map(|of| row(Some(of))))
 }
 
-/// A table as CSV, with its columns' names first; where there is no value, nothing.
+/// Writes a table as CSV, with the names of the columns first. Missing values are empty.
 pub fn csv(table: &Table) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let written = "memory takes all that is written";

@@ -1,58 +1,56 @@
-//! HTML under construction.
+//! HTML under construction. Only what this program itself contains is written as it is; everything
+//! else is text and gets escaped, so that nothing in a record becomes markup. Start with [`Html`].
 
-use crate::export::xml;
-use model::name::percent_encoded;
+use crate::chart::canvas::Canvas;
+use crate::escape::xml;
+use spec::name::percent_encoded;
 use std::fmt::Display;
 
-/// HTML, or a part of it. What is not written in this program comes in as text and is escaped: a record's words stay words.
+/// HTML, or a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Html(String);
 
 impl Html {
-    /// As it is written here.
+    /// Adds HTML of this program.
     pub fn raw(mut self, html: &'static str) -> Html {
         self.0 += html;
         self
     }
 
-    /// Text, or the value of an attribute in quotes.
+    /// Adds text, or the value of an attribute in quotes.
     pub fn text(mut self, text: impl Display) -> Html {
         self.0 += &xml(&text.to_string());
         self
     }
 
-    /// A coordinate of a picture.
-    pub fn number(self, value: f64) -> Html {
-        self.text(format_args!("{:.1}", if value.is_finite() { value } else { 0.0 }))
+    /// Adds a drawing with its title; the canvas has escaped its texts.
+    pub(super) fn drawing(mut self, canvas: &Canvas, title: &str) -> Html {
+        self.0 += &canvas.document(title);
+        self
     }
 
-    /// Another part.
+    /// Adds another part.
     pub fn put(mut self, part: Html) -> Html {
         self.0 += &part.0;
         self
     }
 
-    /// Other parts, one after the other.
-    pub fn all(self, parts: impl IntoIterator<Item = Html>) -> Html {
+    /// Adds other parts one after the other.
+    pub fn put_all(self, parts: impl IntoIterator<Item = Html>) -> Html {
         parts.into_iter().fold(self, Html::put)
     }
 
-    /// An element without attributes, with text in it.
+    /// Adds an element with text in it.
     pub fn element(self, begin: &'static str, text: impl Display, end: &'static str) -> Html {
         self.raw(begin).text(text).raw(end)
     }
 
-    /// A link within the site.
+    /// Adds a link within the site.
     pub fn link(self, to: &Link, text: impl Display) -> Html {
-        self.link_of(to, Html::default().text(text))
+        self.raw("<a href=\"").text(&to.0).raw("\">").text(text).raw("</a>")
     }
 
-    /// The same, around what is shown of it.
-    pub fn link_of(self, to: &Link, shown: Html) -> Html {
-        self.raw("<a href=\"").text(&to.0).raw("\">").put(shown).raw("</a>")
-    }
-
-    /// The whole document, as it is sent.
+    /// Returns the whole document.
     pub fn document(self) -> String {
         self.0
     }
@@ -63,48 +61,53 @@ impl Html {
 pub struct Link(String);
 
 impl Link {
-    /// A path whose last part is named by a record.
-    pub fn of(path: &'static str, name: &str) -> Link {
+    /// Returns a path whose last part is a name of a record.
+    pub fn to(path: &'static str, name: &str) -> Link {
         Link(format!("{path}{}", percent_encoded(name)))
     }
 
-    /// The same, and more of the path.
+    /// Adds to the path.
     pub fn then(mut self, more: &'static str) -> Link {
         self.0 += more;
         self
     }
 
-    /// With one more field of a query.
+    /// Adds a field to the query.
     pub fn with(mut self, field: &'static str, value: &str) -> Link {
         self.0.push(if self.0.contains('?') { '&' } else { '?' });
         self.0 += &format!("{field}={}", percent_encoded(value));
         self
     }
+
+    /// Returns the address, which is not escaped yet.
+    pub(super) fn address(&self) -> &str {
+        &self.0
+    }
 }
 
 /// A page of the site.
 pub struct Page {
-    /// Its title, which also stands at its top.
+    /// Its title, which is also its heading.
     pub title: String,
-    /// More links at its top: where it belongs.
+    /// More links at its top.
     pub above: Html,
-    /// All below the title.
+    /// Everything below the heading.
     pub body: Html,
-    /// Read again after so many seconds; a reader can have it stand still.
+    /// Seconds after which the browser loads it again; `None` if it does not change.
     pub again_s: Option<u32>,
 }
 
 impl Page {
-    /// One that stands still.
+    /// Returns a page that does not change.
     pub fn new(title: impl Into<String>, body: Html) -> Page {
         Page { title: title.into(), above: Html::default(), body, again_s: None }
     }
 
-    /// The document.
+    /// Returns the document.
     pub fn html(self) -> String {
-        let again = self
-            .again_s
-            .map_or_else(Html::default, |seconds| Html::default().element("<meta http-equiv=\"refresh\" content=\"", seconds, "\">\n"));
+        let again = self.again_s.map_or_else(Html::default, |seconds| {
+            Html::default().element("<meta http-equiv=\"refresh\" content=\"", seconds, "\">\n")
+        });
         Html::default()
             .raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
             .raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n")
@@ -121,9 +124,13 @@ impl Page {
     }
 }
 
-/// A page that says why there is nothing else.
+/// Returns a page that explains why a request was refused.
 pub fn refusal(title: &'static str, why: &str) -> String {
-    Page::new(title, Html::default().element("<p>", why, "</p>\n").raw("<p><a href=\"/\">All records</a></p>\n")).html()
+    Page::new(
+        title,
+        Html::default().element("<p>", why, "</p>\n").raw("<p><a href=\"/\">All records</a></p>\n"),
+    )
+    .html()
 }
 
 #[cfg(test)]
@@ -131,16 +138,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_record_says_stays_text() {
+    fn text_of_a_record_is_never_markup() {
         let hostile = "</title><script>alert(1)</script>\" onload='x' &\u{2028}";
-        let page = Page::new(hostile, Html::default().link(&Link::of("/records/", hostile), hostile)).html();
-        assert!(!page.contains("<script") && !page.contains("' ") && page.matches("</title>").count() == 1, "{page}");
+        let page =
+            Page::new(hostile, Html::default().link(&Link::to("/records/", hostile), hostile))
+                .html();
+        assert!(
+            !page.contains("<script")
+                && !page.contains("' ")
+                && page.matches("</title>").count() == 1,
+            "{page}"
+        );
         assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "{page}");
     }
 
     #[test]
     fn links_are_encoded() {
-        let link = Link::of("/records/", "a/b c").then("/live").with("a", "x&y").with("b", "ü");
-        assert_eq!(Html::default().link(&link, "t").document(), "<a href=\"/records/a%2Fb%20c/live?a=x%26y&amp;b=%C3%BC\">t</a>");
+        let link = Link::to("/records/", "a/b c").then("/live").with("a", "x&y").with("b", "ü");
+        assert_eq!(
+            Html::default().link(&link, "t").document(),
+            "<a href=\"/records/a%2Fb%20c/live?a=x%26y&amp;b=%C3%BC\">t</a>"
+        );
     }
 }

@@ -1,33 +1,43 @@
-//! All records of the folder, newest first.
+//! The list of all records of the folder, newest first, with a search. Start with [`list`].
 
-use super::{Brief, Html, Link, Page, minute, state};
-use model::units::show_bytes;
+use super::brief::{Brief, minute, run_state};
+use super::html::{Html, Link, Page};
+use super::over_time::link_to_history;
+use spec::units::show_bytes;
 
 /// The most records on one page.
 const MOST: usize = 500;
 
 /// A record that was found.
 pub struct Choice<'a> {
-    /// Names it within the site.
+    /// Its name within the site.
     pub id: &'a str,
     /// The length of its file.
     pub bytes: u64,
-    /// What can be told of it, or why it cannot be read.
+    /// Its content, or why it cannot be read.
     pub brief: Result<&'a Brief, &'a str>,
-    /// Whether it may be under way: it has not ended, and something was written into it a short while ago.
+    /// Whether it may be under way: it has not ended, and was written to a short while ago.
     pub is_live: bool,
 }
 
 impl Choice<'_> {
-    /// Every word of the search stands somewhere in what is shown of it.
-    fn answers(&self, words: &[String]) -> bool {
+    /// Returns whether the row contains every word of the search.
+    fn matches(&self, words: &[String]) -> bool {
         let mut text = self.id.to_lowercase();
         if let Ok(brief) = self.brief {
             let header = &brief.record.header;
-            let contenders: Vec<String> = header.contenders.iter().map(|p| p.name.to_string()).collect();
-            let told = brief.told.as_ref().map_or("", |told| told.answer.sentence.as_str());
+            let contenders: Vec<String> =
+                header.contenders.iter().map(|p| p.name.to_string()).collect();
+            let result = brief.result.as_ref().map_or("", |result| result.answer.sentence.as_str());
             let (experiment, contenders) = (&header.experiment, contenders.join(" "));
-            let parts: [&str; 6] = [&experiment.name, &experiment.question, &header.recorded_at, told, &contenders, state(&brief.record)];
+            let parts: [&str; 6] = [
+                &experiment.name,
+                &experiment.question,
+                &header.recorded_at,
+                result,
+                &contenders,
+                run_state(&brief.record),
+            ];
             text += &format!(" {}", parts.join(" ").to_lowercase());
         }
         words.iter().all(|word| text.contains(word.as_str()))
@@ -38,14 +48,17 @@ impl Choice<'_> {
     }
 }
 
-/// The list, narrowed by the words of a search.
+/// Lists the records that contain the words of a search.
 pub fn list(folder: &str, choices: &[Choice<'_>], search: &str) -> Page {
     let words: Vec<String> = search.split_whitespace().map(str::to_lowercase).collect();
-    let mut shown: Vec<&Choice<'_>> = choices.iter().filter(|choice| choice.answers(&words)).collect();
+    let mut shown: Vec<&Choice<'_>> =
+        choices.iter().filter(|choice| choice.matches(&words)).collect();
     shown.sort_by(|a, b| b.recorded_at().cmp(a.recorded_at()).then_with(|| a.id.cmp(b.id)));
     let found = match (shown.len(), choices.len()) {
-        (_, 0) => format!("There is no record in {folder} yet: `faceoff run` leaves one."),
-        (n, all) if words.is_empty() || n == all => format!("{all} record{} in {folder}", if all == 1 { "" } else { "s" }),
+        (_, 0) => format!("There is no record in {folder} yet: `faceoff run` writes one."),
+        (n, all) if words.is_empty() || n == all => {
+            format!("{all} record{} in {folder}", if all == 1 { "" } else { "s" })
+        }
         (n, all) => format!("{n} of {all} records in {folder}"),
     };
     let more = shown.len().saturating_sub(MOST);
@@ -58,20 +71,24 @@ pub fn list(folder: &str, choices: &[Choice<'_>], search: &str) -> Page {
     let body = match shown.is_empty() {
         true => body,
         false => body
-            .raw("<form action=\"/compare\">\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table class=\"records\">\n<thead><tr><th>Begun</th><th>Experiment and what it came to</th><th>Claims</th><th>Record</th><th>Beside</th></tr></thead>\n<tbody>\n")
-            .all(shown.iter().map(|choice| row(choice)))
+            .raw("<form action=\"/compare\">\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table class=\"records\">\n<thead><tr><th>Begun</th><th>Experiment and result</th><th>Claims</th><th>Record</th><th>Compare</th></tr></thead>\n<tbody>\n")
+            .put_all(shown.iter().map(|choice| row(choice)))
             .raw("</tbody>\n</table></div>\n")
-            .raw("<p><button>Put the two marked records side by side</button></p>\n</form>\n"),
+            .raw("<p><button>Compare the two marked records</button></p>\n</form>\n"),
     };
     let body = match more {
         0 => body,
-        n => body.element("<p class=\"note\">", format_args!("{n} older ones are not shown: search for them."), "</p>\n"),
+        n => body.element(
+            "<p class=\"note\">",
+            format_args!("{n} older ones are not shown: use the search."),
+            "</p>\n",
+        ),
     };
     Page::new("Records", body)
 }
 
 fn row(choice: &Choice<'_>) -> Html {
-    let page = Link::of("/records/", choice.id);
+    let page = Link::to("/records/", choice.id);
     let brief = match choice.brief {
         Ok(brief) => brief,
         Err(why) => {
@@ -84,21 +101,9 @@ fn row(choice: &Choice<'_>) -> Html {
     };
     let header = &brief.record.header;
     let quick = if header.quick { " (quick form)" } else { "" };
-    let told = match &brief.told {
-        Some(told) => Html::default().raw("<p class=\"").text(told.answer.outcome).element("\">", &told.answer.sentence, "</p>"),
-        None if choice.is_live => {
-            Html::default().raw("<p class=\"undecided\">under way: ").link(&page.clone().then("/live"), "watch it").raw("</p>")
-        }
-        None => Html::default().element("<p class=\"undecided\">", format_args!("not judged yet ({})", state(&brief.record)), "</p>"),
-    };
-    let claims = brief.told.as_ref().map_or_else(String::new, |told| {
-        let words = ["confirmed", "refuted", "undecided"];
-        let some = told.claims.iter().zip(words).filter(|(n, _)| **n > 0).map(|(n, word)| format!("{n} {word}"));
-        some.collect::<Vec<_>>().join(", ")
-    });
-    let state = if choice.is_live { "under way" } else { state(&brief.record) };
-    let blocks = brief.told.as_ref().map_or(String::new(), |told| match told.blocks {
-        // Judgements of earlier versions do not say.
+    let state = if choice.is_live { "under way" } else { run_state(&brief.record) };
+    let blocks = brief.result.as_ref().map_or(String::new(), |result| match result.blocks {
+        // Judgements of earlier versions do not have it.
         0 => String::new(),
         1 => ", 1 block".to_owned(),
         n => format!(", {n} blocks"),
@@ -118,13 +123,50 @@ fn row(choice: &Choice<'_>) -> Html {
     };
     Html::default()
         .element("<tr><td>", minute(&header.recorded_at), "</td><td>")
-        .link(&super::over_time::link(&header.experiment.name, header.quick), format_args!("{}{quick}", header.experiment.name))
+        .link(
+            &link_to_history(&header.experiment.name, header.quick),
+            format_args!("{}{quick}", header.experiment.name),
+        )
         .element(" <span class=\"small\">", &header.experiment.question, "</span>")
-        .put(told)
-        .element("</td><td>", claims, "</td><td>")
+        .put(answer(choice, brief, &page))
+        .element("</td><td>", claims(brief), "</td><td>")
         .link(&page, choice.id)
-        .element("<br><span class=\"small\">", length, "</span></td><td class=\"beside\">")
+        .element("<br><span class=\"small\">", length, "</span></td><td class=\"marks\">")
         .put(mark("a", "left"))
         .put(mark("b", "right"))
         .raw("</td></tr>\n")
+}
+
+/// The answer of a record, or why it has none yet.
+fn answer(choice: &Choice<'_>, brief: &Brief, page: &Link) -> Html {
+    match &brief.result {
+        Some(result) => Html::default().raw("<p class=\"").text(result.answer.outcome).element(
+            "\">",
+            &result.answer.sentence,
+            "</p>",
+        ),
+        None if choice.is_live => Html::default()
+            .raw("<p class=\"undecided\">under way: ")
+            .link(&page.clone().then("/live"), "watch it")
+            .raw("</p>"),
+        None => Html::default().element(
+            "<p class=\"undecided\">",
+            format_args!("not judged yet ({})", run_state(&brief.record)),
+            "</p>",
+        ),
+    }
+}
+
+/// The number of claims by outcome: `2 confirmed, 1 undecided`.
+fn claims(brief: &Brief) -> String {
+    brief.result.as_ref().map_or_else(String::new, |result| {
+        let words = ["confirmed", "refuted", "undecided"];
+        let some = result
+            .claims
+            .iter()
+            .zip(words)
+            .filter(|(n, _)| **n > 0)
+            .map(|(n, word)| format!("{n} {word}"));
+        some.collect::<Vec<_>>().join(", ")
+    })
 }

@@ -1,17 +1,19 @@
-//! A container: created, started, watched, stopped, removed.
+//! A container of one start: created, started, watched, stopped and removed.
+//!
+//! Start with [`Container::start`].
 
-use super::{LOCK_LABEL, NOTE_LABEL, PORT, RUN_LABEL, WITHIN};
-use crate::engine::{Body, Engine, Trouble};
-use crate::image::WORK;
+use super::names::{Known, LOCK_LABEL, NOTE_LABEL, RUN_LABEL, WITHIN};
+use crate::engine::{Body, Engine, EngineError};
+use crate::image::{PORT, WORK};
 use crate::place::{Order, Started};
-use crate::process::{Stop, as_signal, last_lines, without_colours};
+use crate::process::{Ended, Stop, as_signal, last_lines, without_colours};
 use crate::procfs::{self, is_alive};
 use crate::{cgroup, cpus};
-use model::experiment::Network;
-use model::system::StopSignal;
-use model::units::show_bytes;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use spec::experiment::Network;
+use spec::system::StopSignal;
+use spec::units::show_bytes;
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Read, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -21,7 +23,7 @@ use std::time::Duration;
 /// How long the engine may take to notice that a process has ended.
 const NOTICES_WITHIN: Duration = Duration::from_secs(10);
 
-/// A container that was started. Dropping it removes it.
+/// A started container. Dropping it removes it.
 pub(super) struct Container {
     engine: Engine,
     id: String,
@@ -36,13 +38,26 @@ pub(super) struct Container {
 }
 
 impl Container {
-    /// Creates and starts one.
-    pub fn start(engine: &Engine, note: &str, image: &str, network: Network, order: &Order<'_>) -> Result<Container, String> {
-        let said = |trouble: Trouble| trouble.to_string();
-        let created =
-            engine.ask("POST", "/containers/create", Body::Json(&description(note, image, network, order)), WITHIN).map_err(said)?;
-        let id = created["Id"].as_str().ok_or("the engine names no container that it made")?.to_owned();
-        // From here on it is removed, however this ends.
+    /// Creates and starts a container.
+    pub fn start(
+        engine: &Engine,
+        note: &str,
+        image: &Known,
+        network: Network,
+        order: &Order<'_>,
+    ) -> Result<Container, String> {
+        let words = |error: EngineError| error.to_string();
+        let created = engine
+            .request(
+                "POST",
+                "/containers/create",
+                Body::Json(&description(note, image, network, order)),
+                WITHIN,
+            )
+            .map_err(words)?;
+        let id =
+            created["Id"].as_str().ok_or("the engine names no container that it made")?.to_owned();
+        // From here on every return removes it.
         let mut container = Container {
             engine: engine.clone(),
             id,
@@ -55,42 +70,64 @@ impl Container {
             ended: None,
             is_gone: false,
         };
-        container.ask("POST", "/start").map_err(said)?;
-        let state = container.inspect().map_err(said)?;
+        container.request("POST", "/start").map_err(words)?;
+        let state = container.inspect().map_err(words)?;
         container.pid = state["State"]["Pid"].as_u64().unwrap_or(0) as u32;
         if container.pid == 0 {
             let status = container.status(&state);
             container.keep_log();
             let log = last_lines(&container.log, 5).join("; ");
-            return Err(format!("it ended with {status} as soon as it was started{}{log}", if log.is_empty() { "" } else { ": " }));
+            return Err(format!(
+                "it ended with {status} as soon as it was started{}{log}",
+                if log.is_empty() { "" } else { ": " }
+            ));
         }
-        // It may have ended already, which is noticed later; but somebody else's process is no business of ours.
-        let group = std::fs::read_to_string(format!("/proc/{}/cgroup", container.pid)).unwrap_or_default();
+        // It may have ended already, which is noticed later. A process of another user must be left
+        // alone.
+        let group =
+            std::fs::read_to_string(format!("/proc/{}/cgroup", container.pid)).unwrap_or_default();
         if !group.is_empty() && !group.contains(&container.id) {
-            let pid = container.pid;
-            return Err(format!("process {pid} of this machine is not the container's: the engine counts processes elsewhere"));
+            return Err(
+                "the Docker engine runs in another PID namespace (such as Docker Desktop's \
+                        VM), so the container's processes cannot be measured; run faceoff on the \
+                        engine's machine"
+                    .into(),
+            );
         }
         if network == Network::Bridge {
-            let address = state["NetworkSettings"]["Networks"]["bridge"]["IPAddress"].as_str().and_then(|a| a.parse::<IpAddr>().ok());
-            container.seen_by_others = address.map(|address| SocketAddr::from((address, PORT)));
+            let address = state["NetworkSettings"]["Networks"]["bridge"]["IPAddress"]
+                .as_str()
+                .and_then(|a| a.parse::<IpAddr>().ok());
+            container.seen_by_others = address.map(|address| {
+                SocketAddr::from((
+                    address,
+                    order.inside.published.first().map_or(PORT, |(inside, _)| *inside),
+                ))
+            });
             container.forwarders = forwarders(order);
         }
         Ok(container)
     }
 
-    fn ask(&self, method: &str, what: &str) -> Result<Value, Trouble> {
-        self.engine.ask(method, &format!("/containers/{}{what}", self.id), Body::Nothing, WITHIN)
+    fn request(&self, method: &str, what: &str) -> Result<Value, EngineError> {
+        self.engine.request(
+            method,
+            &format!("/containers/{}{what}", self.id),
+            Body::Nothing,
+            WITHIN,
+        )
     }
 
-    fn inspect(&self) -> Result<Value, Trouble> {
-        self.ask("GET", "/json")
+    fn inspect(&self) -> Result<Value, EngineError> {
+        self.request("GET", "/json")
     }
 
-    /// How it ended, by what the engine says of it.
+    /// How it ended, from the engine's description.
     fn status(&self, state: &Value) -> String {
         let state = &state["State"];
         let code = state["ExitCode"].as_i64().unwrap_or(-1);
-        let memory = self.memory_bytes.map(|limit| format!(" of {}", show_bytes(limit))).unwrap_or_default();
+        let memory =
+            self.memory_bytes.map(|limit| format!(" of {}", show_bytes(limit))).unwrap_or_default();
         match state["OOMKilled"].as_bool() {
             Some(true) => format!("exit {code}, out of its memory{memory}"),
             _ => match state["Error"].as_str().filter(|error| !error.is_empty()) {
@@ -100,21 +137,22 @@ impl Container {
         }
     }
 
-    /// Asks the engine until it has noticed the end.
+    /// Waits until the engine has noticed the end.
     fn learn_end(&mut self) {
         let deadline = load::clock::now_ns() + NOTICES_WITHIN.as_nanos() as u64;
         let status = loop {
             match self.inspect() {
                 Ok(state) if state["State"]["Running"] == false => break self.status(&state),
                 Ok(_) if load::clock::now_ns() > deadline => {
-                    self.engine.note("it believes that what has ended runs");
-                    break "lost: the engine believes that it runs".into();
+                    self.engine.note("it reports a container as running that has ended");
+                    break "lost: the engine reports that it runs".into();
                 }
                 Ok(_) => std::thread::sleep(Duration::from_millis(5)),
-                Err(trouble) => {
-                    // Also where it has never heard of the container: that is no end of the contender's.
-                    self.engine.note(&trouble.to_string());
-                    break format!("lost: {trouble}");
+                Err(error) => {
+                    // Also if the engine has never known the container, which is no end of the
+                    // contender.
+                    self.engine.note(&error.to_string());
+                    break format!("lost: {error}");
                 }
             }
         };
@@ -135,21 +173,24 @@ impl Container {
         true
     }
 
-    /// Copies what it wrote into its log.
+    /// Copies its output into its log.
     fn keep_log(&self) {
         let copy = || -> io::Result<()> {
             let path = format!("/containers/{}/logs?stdout=1&stderr=1", self.id);
-            let answer = self.engine.open("GET", &path, Body::Nothing, WITHIN).map_err(|trouble| io::Error::other(trouble.to_string()))?;
+            let answer = self
+                .engine
+                .open("GET", &path, Body::Nothing, WITHIN)
+                .map_err(|error| io::Error::other(error.to_string()))?;
             let file = std::fs::File::options().append(true).create(true).open(&self.log)?;
             copy_output(answer, BufWriter::new(file))
         };
-        // Without its output it has none to show, nothing worse.
+        // Errors are ignored: without a log, a failure quotes none.
         let _ = copy();
     }
 
     fn remove(&mut self) {
         if !self.is_gone {
-            self.is_gone = self.ask("DELETE", "?force=1&v=1").is_ok();
+            self.is_gone = self.request("DELETE", "?force=1&v=1").is_ok();
         }
         if !self.is_gone {
             self.signal_from_here(Signal::KILL);
@@ -158,13 +199,14 @@ impl Container {
 
     /// Has the engine send a signal.
     fn signal(&self, signal: Signal) {
-        // One that has ended meanwhile is found to have ended.
-        if self.ask("POST", &format!("/kill?signal={}", signal.as_raw())).is_err() {
+        // A container that ended meanwhile is noticed later.
+        if self.request("POST", &format!("/kill?signal={}", signal.as_raw())).is_err() {
             self.signal_from_here(signal);
         }
     }
 
-    /// Sends its first process a signal without the engine, whose containers outlive it, and would run beside whoever comes next.
+    /// Sends a signal to its first process without the engine. Containers outlive their engine, and
+    /// would run next to the next contender.
     fn signal_from_here(&self, signal: Signal) {
         if cgroup::runs_in(self.pid, &self.id)
             && let Some(pid) = Pid::from_raw(self.pid as i32)
@@ -174,34 +216,44 @@ impl Container {
     }
 }
 
-/// The engine's processes that pass on what comes to the published ports of one container. On the generator's CPUs they would be in its way, so they are kept on
-/// the container's own, where we may.
+/// The engine's processes that forward packets to the published ports of one container. They would
+/// disturb the generator on its CPUs, so they are pinned to the container's CPUs if permitted.
 fn forwarders(order: &Order<'_>) -> Vec<u32> {
-    let is_here = |port: &str| order.inside.published.iter().any(|(_, here)| here.to_string() == port);
+    let is_here =
+        |port: &str| order.inside.published.iter().any(|(_, here)| here.to_string() == port);
     let passes = |pid: &u32| {
         let words = procfs::command(*pid);
         words.first().is_some_and(|program| program.ends_with("docker-proxy"))
             && words.windows(2).any(|pair| pair[0] == "-host-port" && is_here(&pair[1]))
     };
     let found: Vec<u32> = procfs::parents().into_keys().filter(passes).collect();
-    // Without the right to, what they take of the generator's CPUs is seen as any other program's.
+    // Without permission, their use of the generator's CPUs is reported as that of other programs.
     cpus::keep_on(order.around.cpus, &found);
     found
 }
 
-/// What the engine is told of a container.
-fn description(note: &str, image: &str, network: Network, order: &Order<'_>) -> Value {
+/// The description of a container for the engine.
+fn description(note: &str, image: &Known, network: Network, order: &Order<'_>) -> Value {
     let (around, limits) = (order.around, order.limits());
-    let (program, arguments) = order.command.split_first().map_or(("", &[][..]), |(program, rest)| (program.as_str(), rest));
-    let env: Vec<String> = order.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let mut env: Vec<String> =
+        order.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    env.extend(
+        image
+            .ready_made
+            .filter(|listens| listens.by_environment)
+            .map(|listens| format!("PORT={}", listens.port)),
+    );
     let cpus: Vec<String> = around.cpus.iter().map(ToString::to_string).collect();
     let port = |inside: u16| format!("{inside}/tcp");
-    let exposed: BTreeMap<String, Value> = order.inside.published.iter().map(|(inside, _)| (port(*inside), json!({}))).collect();
+    let exposed: BTreeMap<String, Value> =
+        order.inside.published.iter().map(|(inside, _)| (port(*inside), json!({}))).collect();
     let bindings: BTreeMap<String, Value> = order
         .inside
         .published
         .iter()
-        .map(|(inside, here)| (port(*inside), json!([{"HostIp": "127.0.0.1", "HostPort": here.to_string()}])))
+        .map(|(inside, here)| {
+            (port(*inside), json!([{"HostIp": "127.0.0.1", "HostPort": here.to_string()}]))
+        })
         .collect();
     let mut host = json!({
         "Mounts": [{"Type": "bind", "Source": order.work, "Target": WORK}],
@@ -215,23 +267,34 @@ fn description(note: &str, image: &str, network: Network, order: &Order<'_>) -> 
         host["NanoCpus"] = json!((cpus * 1e9).round() as i64);
     }
     if let Some(bytes) = limits.memory_bytes {
-        // Without swap: a system that swaps is measured by its disk.
+        // Without swap, as a system that swaps is measured by its disk.
         (host["Memory"], host["MemorySwap"]) = (json!(bytes), json!(bytes));
     }
-    json!({
-        "Image": image,
-        "Entrypoint": [program],
-        "Cmd": arguments,
+    let mut container = json!({
+        "Image": image.id,
         "Env": env,
-        // As it would run as a process.
-        "User": format!("{}:{}", rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw()),
         "Labels": {RUN_LABEL: around.run, LOCK_LABEL: crate::lock::identity(), NOTE_LABEL: note},
         "ExposedPorts": exposed,
         "HostConfig": host,
-    })
+    });
+    // An existing image keeps its own command and user, unless the manifest has a command.
+    if let Some((program, arguments)) = order.command.split_first() {
+        (container["Entrypoint"], container["Cmd"]) = (json!([program]), json!(arguments));
+    }
+    if image.ready_made.is_none() {
+        // The user that a process would have.
+        let user = format!(
+            "{}:{}",
+            rustix::process::getuid().as_raw(),
+            rustix::process::getgid().as_raw()
+        );
+        container["User"] = json!(user);
+    }
+    container
 }
 
-/// Takes the frames apart in which an engine sends what a container wrote: a head of 8 bytes, of which the last four are the length.
+/// Extracts a container's output from the frames of the engine. A frame begins with 8 bytes, of
+/// which the last four are its length.
 fn copy_output(mut from: impl Read, mut to: impl Write) -> io::Result<()> {
     loop {
         let mut head = [0; 8];
@@ -279,12 +342,13 @@ impl Started for Container {
             let _ = copy_output(answer.take(1 << 20), &mut text);
         }
         let text = String::from_utf8_lossy(&text);
-        let lines: Vec<String> = text.lines().map(without_colours).filter(|line| !line.trim().is_empty()).collect();
+        let lines: Vec<String> =
+            text.lines().map(without_colours).filter(|line| !line.trim().is_empty()).collect();
         lines[lines.len().saturating_sub(most)..].to_vec()
     }
 
     fn stop(mut self: Box<Self>, signal: StopSignal, within: Duration) -> Stop {
-        // Its group goes with its first process.
+        // Its control group is removed with its first process.
         let memory_kills = cgroup::own_usage(self.pid).map_or(0, |usage| usage.memory_kills);
         let begin = load::clock::now_ns();
         if self.ended.is_none() {
@@ -300,8 +364,8 @@ impl Started for Container {
         let took_ns = load::clock::now_ns() - begin;
         self.keep_log();
         self.remove();
-        // What it left behind ended with its first process, as all of a container does.
-        Stop { ended: crate::process::Ended { status }, took_ns, killed, orphans: 0, memory_kills }
+        // All processes of a container end with its first one.
+        Stop { ended: Ended { status }, took_ns, killed, orphans: 0, memory_kills }
     }
 }
 
@@ -316,12 +380,12 @@ mod tests {
     use super::*;
     use std::process::{Child, Command};
 
-    /// A container whose engine is gone, and its process, which is in the groups of this one.
+    /// A container whose engine is gone, and its process, which is in this process's groups.
     fn without_engine() -> (Box<Container>, Child) {
         let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap();
         let process = Command::new("sleep").arg("60").spawn().unwrap();
         let container = Container {
-            engine: Engine::at("/nowhere/engine.sock".into()),
+            engine: Engine::at_socket("/nowhere/engine.sock".into()),
             id: groups.lines().next().unwrap().to_owned(),
             pid: process.id(),
             started_ns: 0,
@@ -336,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_whose_engine_is_gone_is_ended_all_the_same() {
+    fn container_is_stopped_without_its_engine() {
         let (container, mut process) = without_engine();
         let stopped = container.stop(StopSignal::Term, Duration::from_secs(20));
         assert!(!stopped.killed && stopped.ended.status.starts_with("lost: "), "{stopped:?}");
@@ -352,8 +416,10 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_taken_apart_wherever_they_are_cut() {
-        let frame = |stream: u8, text: &str| [&[stream, 0, 0, 0][..], &(text.len() as u32).to_be_bytes(), text.as_bytes()].concat();
+    fn frames_are_read_wherever_they_are_cut() {
+        let frame = |stream: u8, text: &str| {
+            [&[stream, 0, 0, 0][..], &(text.len() as u32).to_be_bytes(), text.as_bytes()].concat()
+        };
         let all = [frame(1, "one\n"), frame(2, "two\n")].concat();
         let copy = |bytes: &[u8]| {
             let mut text = Vec::new();

@@ -1,53 +1,63 @@
-//! What killed runs left in an engine.
+//! Removes what killed runs left in an engine.
+//!
+//! Everything that is made carries labels. [`clear`] finds containers by the lock of their run, and
+//! [`remove_noted`] by their note.
 
-use super::{LOCK_LABEL, NOTE_LABEL, RUN_LABEL};
-use crate::engine::{Body, Engine, Trouble, escaped};
+use super::names::{self, LOCK_LABEL, NOTE_LABEL, RUN_LABEL};
+use crate::engine::{Body, Engine, EngineError, escaped};
 use crate::image::SYSTEM_LABEL;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
-/// An engine that takes longer is left alone.
+/// An engine that takes longer is not cleared.
 const WITHIN: Duration = Duration::from_secs(5);
 
 fn engine() -> Option<Engine> {
     Engine::named().ok().filter(|engine| engine.socket().exists())
 }
 
-fn listed(engine: &Engine, path: &str, labels: &[String]) -> Result<Vec<Value>, Trouble> {
+fn listed(engine: &Engine, path: &str, labels: &[String]) -> Result<Vec<Value>, EngineError> {
     let path = format!("{path}filters={}", escaped(&json!({"label": labels}).to_string()));
-    let all = engine.ask("GET", &path, Body::Nothing, WITHIN)?;
+    let all = engine.request("GET", &path, Body::Nothing, WITHIN)?;
     Ok(all.as_array().cloned().unwrap_or_default())
 }
 
-/// Removes the containers that carry all of these labels; how many those were.
-pub(super) fn remove(engine: &Engine, labels: &[String]) -> Result<usize, Trouble> {
-    let (mut removed, mut trouble) = (0, None);
+/// Removes the containers that carry all of these labels. Returns their number.
+pub(super) fn remove(engine: &Engine, labels: &[String]) -> Result<usize, EngineError> {
+    let (mut removed, mut error) = (0, None);
     for container in listed(engine, "/containers/json?all=1&", labels)? {
         let id = container["Id"].as_str().unwrap_or_default();
-        // Whatever becomes of one, the others go.
-        match engine.ask("DELETE", &format!("/containers/{id}?force=1&v=1"), Body::Nothing, super::WITHIN) {
+        // A failure must not keep the others.
+        match engine.request(
+            "DELETE",
+            &format!("/containers/{id}?force=1&v=1"),
+            Body::Nothing,
+            names::WITHIN,
+        ) {
             Ok(_) => removed += 1,
-            Err(why) => trouble = Some(why),
+            Err(why) => error = Some(why),
         }
     }
-    trouble.map_or(Ok(removed), Err)
+    error.map_or(Ok(removed), Err)
 }
 
-/// What containers of a note carry.
+/// The label of the containers of a note.
 pub(super) fn of_note(note: &str) -> String {
     format!("{NOTE_LABEL}={note}")
 }
 
-/// Removes what a note is of, in whichever engine that is: what it was, where there was anything.
+/// Removes the containers of a note from their engine. Returns what they were, if any existed.
 pub(crate) fn remove_noted(engine: &Path, note: &str) -> Result<Option<String>, String> {
-    let removed = remove(&Engine::at(engine.to_owned()), &[of_note(note)]);
-    let removed = removed.map_err(|trouble| format!("containers may be left in the engine at {}: {trouble}", engine.display()))?;
+    let removed = remove(&Engine::at_socket(engine.to_owned()), &[of_note(note)]);
+    let removed = removed.map_err(|error| {
+        format!("containers may be left in the engine at {}: {error}", engine.display())
+    })?;
     Ok((removed > 0).then(|| format!("{removed} containers")))
 }
 
-/// Removes from the engine that is named now containers of runs that held the lock which whoever calls holds now, also of other users:
-/// they are over. Returns how many.
+/// Removes containers of ended runs from the current engine, also those of other users. They are
+/// the containers of runs that held the lock that the caller now holds. Returns their number.
 pub fn clear() -> usize {
     let lock = crate::lock::identity();
     if lock.is_empty() {
@@ -57,12 +67,12 @@ pub fn clear() -> usize {
     engine().and_then(|engine| remove(&engine, &labels).ok()).unwrap_or(0)
 }
 
-/// What became of images that were to go.
+/// The result of removing images.
 #[derive(Debug, Default)]
 pub struct ForgottenImages {
-    /// What those were called that are gone.
+    /// Names of the images that were removed.
     pub removed: Vec<String>,
-    /// Those that the engine kept, with why.
+    /// Images that the engine kept, each with the reason.
     pub kept: Vec<(String, String)>,
 }
 
@@ -72,10 +82,21 @@ pub fn forget_images() -> ForgottenImages {
     let Some(engine) = engine() else { return forgotten };
     for image in listed(&engine, "/images/json?", &[SYSTEM_LABEL.to_owned()]).unwrap_or_default() {
         let Some(id) = image["Id"].as_str() else { continue };
-        let name = image["RepoTags"].as_array().into_iter().flatten().find_map(Value::as_str).unwrap_or(id).to_owned();
-        match engine.ask("DELETE", &format!("/images/{id}?force=1"), Body::Nothing, super::WITHIN) {
+        let name = image["RepoTags"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find_map(Value::as_str)
+            .unwrap_or(id)
+            .to_owned();
+        match engine.request(
+            "DELETE",
+            &format!("/images/{id}?force=1"),
+            Body::Nothing,
+            names::WITHIN,
+        ) {
             Ok(_) => forgotten.removed.push(name),
-            Err(trouble) => forgotten.kept.push((name, trouble.to_string())),
+            Err(error) => forgotten.kept.push((name, error.to_string())),
         }
     }
     forgotten

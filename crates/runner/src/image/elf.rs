@@ -1,4 +1,7 @@
-//! Which C libraries a program needs, by its own loader.
+//! Finds the C libraries that a program needs, by asking its own loader.
+//!
+//! [`kind`] reads the header of a file for its loader. [`needed`] has the loader list the
+//! libraries.
 
 use crate::needs::output_of;
 use std::fs::File;
@@ -6,23 +9,23 @@ use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// What a file is to the kernel.
+/// The kind of a file, as the kernel sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// No program of 64 bits.
+    /// No 64-bit program.
     Other,
-    /// A program that needs nothing besides, or a library.
+    /// A program without a loader, or a library.
     Alone,
     /// A program that this loader loads.
     LoadedBy(PathBuf),
 }
 
-/// Reads a file's head.
+/// Reads the kind of a file from its header.
 pub(super) fn kind(path: &Path) -> Kind {
-    read(path).unwrap_or(Kind::Other)
+    read_kind(path).unwrap_or(Kind::Other)
 }
 
-fn read(path: &Path) -> Option<Kind> {
+fn read_kind(path: &Path) -> Option<Kind> {
     let mut file = File::open(path).ok()?;
     let mut head = [0; 64];
     file.read_exact(&mut head).ok()?;
@@ -30,16 +33,19 @@ fn read(path: &Path) -> Option<Kind> {
     if head[..6] != *b"\x7fELF\x02\x01" {
         return Some(Kind::Other);
     }
-    let short = |bytes: &[u8], at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
-    let long = |bytes: &[u8], at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    let short =
+        |bytes: &[u8], at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+    let long =
+        |bytes: &[u8], at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
     let (table, size, count) = (long(&head, 32)?, short(&head, 54)?, short(&head, 56)?);
     for number in 0..u64::from(count) {
         let mut entry = [0; 56];
         file.read_exact_at(&mut entry, table.checked_add(number * u64::from(size))?).ok()?;
         const INTERPRETER: [u8; 4] = 3u32.to_le_bytes();
         if entry[..4] == INTERPRETER {
-            // Longer than any path: not what it says.
-            let length = usize::try_from(long(&entry, 32)?).ok().filter(|length| *length <= 4096)?;
+            // Longer than any path, so the header is wrong.
+            let length =
+                usize::try_from(long(&entry, 32)?).ok().filter(|length| *length <= 4096)?;
             let mut name = vec![0; length];
             file.read_exact_at(&mut name, long(&entry, 8)?).ok()?;
             let name = String::from_utf8(name).ok()?;
@@ -49,16 +55,16 @@ fn read(path: &Path) -> Option<Kind> {
     Some(Kind::Alone)
 }
 
-/// What a program or library needs.
+/// The libraries of a program or library.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Needed {
-    /// Where it is found.
+    /// Paths of those that were found.
     pub found: Vec<PathBuf>,
-    /// Names of what is not.
+    /// Names of those that are missing.
     pub missing: Vec<String>,
 }
 
-/// Asks a loader for all that a file needs, directly or not; `None` when it refuses.
+/// Asks a loader for everything that a file needs, directly or indirectly; `None` if it refuses.
 pub(super) fn needed(loader: &Path, file: &Path) -> Option<Needed> {
     let words = [loader.to_str()?, "--list", file.to_str()?].map(str::to_owned);
     Some(parse(&output_of(&words)?))
@@ -87,22 +93,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_the_loader() {
+    fn output_of_a_loader_is_parsed() {
         let text = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f)\n\tlibjvm.so => not found\n\t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n\tstatically linked\n";
         let needed = parse(text);
-        assert_eq!(needed.found, ["/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2"].map(PathBuf::from));
+        assert_eq!(
+            needed.found,
+            ["/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2"].map(PathBuf::from)
+        );
         assert_eq!(needed.missing, ["libjvm.so"]);
     }
 
     #[test]
-    fn files_are_told_apart() {
+    fn programs_libraries_and_other_files_are_distinguished() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, bytes: &[u8]| {
             let path = folder.path().join(name);
             std::fs::write(&path, bytes).unwrap();
             path
         };
-        // A program of one entry, whose loader's name stands behind it.
+        // A program with one header entry, followed by its loader's name.
         let program = |length: u64| {
             let mut bytes = vec![0; 64 + 56];
             bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
@@ -125,11 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn this_program_is_asked_for() {
+    fn libraries_of_this_program_are_found() {
         let me = std::env::current_exe().unwrap();
         let Kind::LoadedBy(loader) = kind(&me) else { return assert_eq!(kind(&me), Kind::Alone) };
         let needed = needed(&loader, &me).unwrap();
-        assert!(needed.found.iter().all(|path| path.is_file()) && !needed.found.is_empty(), "{needed:?}");
+        assert!(
+            needed.found.iter().all(|path| path.is_file()) && !needed.found.is_empty(),
+            "{needed:?}"
+        );
         assert_eq!(needed.missing, Vec::<String>::new());
     }
 }

@@ -1,11 +1,13 @@
-//! A folder of images as the Open Container Initiative lays them out, and the archive that `docker load` reads.
+//! A folder of images in the layout of the Open Container Initiative, and the archive that `docker
+//! load` reads.
 //!
-//! Layers are not compressed: their digests then depend on no compressor. Whoever pushes them to a registry compresses them then.
+//! Layers are not compressed, so their digests do not depend on a compressor. A push to a registry
+//! compresses them. Start with [`Store`].
 
 use super::tree::Tree;
 use crate::sha256::{Sha256, hex_digest};
-use model::image::{Image, Layer};
 use serde_json::{Value, json};
+use spec::image::{Image, Layer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -18,9 +20,9 @@ const OF_CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const OF_LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
 /// The annotation by which an index names its images.
 const NAME: &str = "org.opencontainers.image.ref.name";
-/// The annotation by which containerd does.
+/// The annotation by which containerd names its images.
 const CONTAINERD_NAME: &str = "io.containerd.image.name";
-/// Images have no time of their own: with one, no two would be the same.
+/// Images have no creation time, as no two would be the same with one.
 const CREATED: &str = "1970-01-01T00:00:00Z";
 
 /// Images on disk: `oci-layout`, `index.json`, `blobs/sha256/`.
@@ -28,32 +30,33 @@ pub struct Store {
     folder: PathBuf,
 }
 
-/// What an image is, besides its layers.
+/// The description of an image, in addition to its layers.
 pub(super) struct Described {
     pub reference: String,
     pub labels: BTreeMap<String, String>,
     pub env: BTreeMap<String, String>,
-    /// Where its command runs.
+    /// The folder in which its command runs.
     pub folder: String,
-    /// What runs where nothing else is said.
+    /// The default command.
     pub command: Option<Vec<String>>,
     pub ports: Vec<u16>,
     pub said: Vec<String>,
 }
 
 impl Store {
-    /// Opens a folder, or makes it.
+    /// Opens a folder, and creates it if necessary.
     ///
     /// # Errors
-    /// In words, that it cannot be written.
+    /// A folder that cannot be written.
     pub fn open(folder: &Path) -> Result<Store, String> {
         let store = Store { folder: folder.to_owned() };
-        let made = fs::create_dir_all(store.blobs()).and_then(|()| fs::write(folder.join("oci-layout"), LAYOUT));
+        let made = fs::create_dir_all(store.blobs())
+            .and_then(|()| fs::write(folder.join("oci-layout"), LAYOUT));
         made.map_err(|e| unwritable(folder, &e))?;
         Ok(store)
     }
 
-    /// Where it is.
+    /// Its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -70,8 +73,12 @@ impl Store {
     pub(super) fn keep_layer(&self, what: &str, tree: &Tree) -> Result<Layer, String> {
         let begun = self.folder.join("layer.partial");
         let write = || {
-            let mut out = Hashed { out: BufWriter::with_capacity(1 << 18, fs::File::create(&begun)?), hash: Sha256::new(), bytes: 0 };
-            tree.write(&mut out)?;
+            let mut out = Hashed {
+                out: BufWriter::with_capacity(1 << 18, fs::File::create(&begun)?),
+                hash: Sha256::new(),
+                bytes: 0,
+            };
+            tree.write_archive(&mut out)?;
             let digest = format!("sha256:{}", out.hash.hex());
             fs::rename(&begun, self.blob(&digest))?;
             Ok(Layer { digest, bytes: Some(out.bytes), what: what.to_owned() })
@@ -86,23 +93,32 @@ impl Store {
         Ok((digest, text.len() as u64))
     }
 
-    /// Makes an image of layers that are there, and enters it under its name.
-    pub(super) fn keep_image(&self, described: Described, layers: Vec<Layer>) -> Result<Image, String> {
+    /// Makes an image of existing layers, and adds it to the index.
+    pub(super) fn keep_image(
+        &self,
+        described: Described,
+        layers: Vec<Layer>,
+    ) -> Result<Image, String> {
         let architecture = match std::env::consts::ARCH {
             "x86_64" => "amd64",
             "aarch64" => "arm64",
             other => other,
         };
-        let env: Vec<String> = described.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let mut runs = json!({"Env": env, "WorkingDir": described.folder, "Labels": described.labels});
+        let env: Vec<String> =
+            described.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut runs =
+            json!({"Env": env, "WorkingDir": described.folder, "Labels": described.labels});
         if let Some(command) = &described.command {
             runs["Cmd"] = json!(command);
-            let ports: BTreeMap<String, Value> = described.ports.iter().map(|port| (format!("{port}/tcp"), json!({}))).collect();
+            let ports: BTreeMap<String, Value> =
+                described.ports.iter().map(|port| (format!("{port}/tcp"), json!({}))).collect();
             runs["ExposedPorts"] = json!(ports);
         }
         let digests: Vec<&str> = layers.iter().map(|layer| layer.digest.as_str()).collect();
-        let history: Vec<Value> =
-            layers.iter().map(|l| json!({"created": CREATED, "created_by": format!("faceoff: {}", l.what)})).collect();
+        let history: Vec<Value> = layers
+            .iter()
+            .map(|l| json!({"created": CREATED, "created_by": format!("faceoff: {}", l.what)}))
+            .collect();
         let (config, config_bytes) = self.keep(&json!({
             "created": CREATED,
             "architecture": architecture,
@@ -111,8 +127,12 @@ impl Store {
             "rootfs": {"type": "layers", "diff_ids": digests},
             "history": history,
         }))?;
-        let described_layers: Vec<Value> =
-            layers.iter().map(|layer| json!({"mediaType": OF_LAYER, "digest": layer.digest, "size": layer.bytes})).collect();
+        let described_layers: Vec<Value> = layers
+            .iter()
+            .map(
+                |layer| json!({"mediaType": OF_LAYER, "digest": layer.digest, "size": layer.bytes}),
+            )
+            .collect();
         let (digest, manifest_bytes) = self.keep(&json!({
             "schemaVersion": 2,
             "mediaType": OF_MANIFEST,
@@ -127,50 +147,65 @@ impl Store {
             "platform": {"architecture": architecture, "os": "linux"},
         }))?;
         let bytes = layers.iter().filter_map(|layer| layer.bytes).sum();
-        Ok(Image { reference: described.reference, digest, config: Some(config), bytes, layers, said: described.said })
+        Ok(Image {
+            reference: described.reference,
+            digest,
+            config: Some(config),
+            bytes,
+            layers,
+            said: described.said,
+        })
     }
 
-    /// The entries of its index; none where there is none that can be read.
+    /// The entries of the index; none if it cannot be read.
     fn entries(&self) -> Vec<Value> {
         let text = fs::read(self.folder.join("index.json")).unwrap_or_default();
         let index: Value = serde_json::from_slice(&text).unwrap_or_default();
         index["manifests"].as_array().cloned().unwrap_or_default()
     }
 
-    /// Puts an entry into the index, in the place of the one of its name.
+    /// Adds an entry to the index, and replaces an entry of the same name.
     fn enter(&self, entry: Value) -> Result<(), String> {
-        let name = |entry: &Value| entry["annotations"][NAME].as_str().unwrap_or_default().to_owned();
+        let name =
+            |entry: &Value| entry["annotations"][NAME].as_str().unwrap_or_default().to_owned();
         let mut entries = self.entries();
         entries.retain(|other| name(other) != name(&entry));
         entries.push(entry);
         entries.sort_by_key(name);
         let (path, begun) = (self.folder.join("index.json"), self.folder.join("index.partial"));
-        let written = fs::write(&begun, index_of(&entries).to_string()).and_then(|()| fs::rename(&begun, &path));
+        let written = fs::write(&begun, index_of(&entries).to_string())
+            .and_then(|()| fs::rename(&begun, &path));
         written.map_err(|e| unwritable(&path, &e))
     }
 
-    /// Removes what belongs to no image that has a name.
+    /// Removes everything that no named image uses.
     pub fn sweep(&self) {
         let mut kept = BTreeSet::new();
         for entry in self.entries() {
             let digest = entry["digest"].as_str().unwrap_or_default();
-            let manifest: Value = fs::read(self.blob(digest)).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+            let manifest: Value = fs::read(self.blob(digest))
+                .ok()
+                .and_then(|text| serde_json::from_slice(&text).ok())
+                .unwrap_or_default();
             let layers = manifest["layers"].as_array().cloned().unwrap_or_default();
-            let parts = layers.iter().chain([&manifest["config"]]).filter_map(|part| part["digest"].as_str());
+            let parts = layers
+                .iter()
+                .chain([&manifest["config"]])
+                .filter_map(|part| part["digest"].as_str());
             kept.extend(parts.chain([digest]).map(|digest| self.blob(digest)));
         }
         for entry in fs::read_dir(self.blobs()).into_iter().flatten().flatten() {
             if !kept.contains(&entry.path()) {
-                // What stays takes room, nothing worse.
+                // A file that remains only takes space.
                 let _ = fs::remove_file(entry.path());
             }
         }
     }
 
-    /// Writes an image as one archive, which `docker load` reads and which is a layout as well.
+    /// Writes an image as one archive, which `docker load` reads and which is also a layout.
     ///
     /// # Errors
-    /// An image that is not of this store; what cannot be read or written.
+    /// An image of another store; a read or write error.
     pub fn archive(&self, image: &Image, out: impl Write) -> io::Result<()> {
         self.write_archive(image, None, out)
     }
@@ -178,31 +213,41 @@ impl Store {
     /// Writes the archive under another name, by which containerd knows the image as well.
     ///
     /// # Errors
-    /// An image that is not of this store; what cannot be read or written.
+    /// An image of another store; a read or write error.
     pub(crate) fn archive_as(&self, image: &Image, name: &str, out: impl Write) -> io::Result<()> {
         self.write_archive(image, Some(name), out)
     }
 
     fn write_archive(&self, image: &Image, name: Option<&str>, out: impl Write) -> io::Result<()> {
-        let missing = || io::Error::other(format!("{} is not in {}", image.reference, self.folder.display()));
-        let is_it = |entry: &Value| entry["digest"] == image.digest.as_str() && entry["annotations"][NAME] == image.reference.as_str();
+        let missing =
+            || io::Error::other(format!("{} is not in {}", image.reference, self.folder.display()));
+        let is_it = |entry: &Value| {
+            entry["digest"] == image.digest.as_str()
+                && entry["annotations"][NAME] == image.reference.as_str()
+        };
         let mut entry = self.entries().into_iter().find(is_it).ok_or_else(missing)?;
         if let Some(name) = name {
-            // It reads the layout, where it is there, and takes names of registries alone.
-            entry["annotations"] = json!({NAME: name, CONTAINERD_NAME: format!("docker.io/{name}")});
+            // It reads the layout if there is one, and accepts only names of registries.
+            entry["annotations"] =
+                json!({NAME: name, CONTAINERD_NAME: format!("docker.io/{name}")});
         }
         let name = name.unwrap_or(&image.reference);
         let config = image.config.as_deref().ok_or_else(missing)?;
         let place = |digest: &str| format!("blobs/sha256/{}", digest.trim_start_matches("sha256:"));
         let layers: Vec<String> = image.layers.iter().map(|layer| place(&layer.digest)).collect();
         let mut tree = Tree::default();
-        for digest in image.layers.iter().map(|layer| layer.digest.as_str()).chain([config, &image.digest]) {
+        for digest in
+            image.layers.iter().map(|layer| layer.digest.as_str()).chain([config, &image.digest])
+        {
             tree.add(&self.blob(digest), &place(digest)).map_err(io::Error::other)?;
         }
         tree.text("oci-layout", LAYOUT);
         tree.text("index.json", index_of(&[entry]).to_string());
-        tree.text("manifest.json", json!([{"Config": place(config), "RepoTags": [name], "Layers": layers}]).to_string());
-        tree.write(out)
+        tree.text(
+            "manifest.json",
+            json!([{"Config": place(config), "RepoTags": [name], "Layers": layers}]).to_string(),
+        );
+        tree.write_archive(out)
     }
 }
 
@@ -214,7 +259,7 @@ fn unwritable(path: &Path, error: &io::Error) -> String {
     format!("{} cannot be written: {error}", path.display())
 }
 
-/// Writes on, and hashes what it writes.
+/// Writes bytes, and hashes them.
 struct Hashed<W> {
     out: W,
     hash: Sha256,
@@ -248,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_under_another_name_holds_the_same_image() {
+    fn archive_under_another_name_has_the_same_image() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).unwrap();
         let mut tree = Tree::default();
@@ -270,10 +315,14 @@ mod tests {
         let (one, other) = (documents(&one), documents(&other));
         assert_eq!(one["manifest.json"][0]["RepoTags"], json!(["faceoff/a:latest"]));
         assert_eq!(other["manifest.json"][0]["RepoTags"], json!(["faceoff/a:latest-0123"]));
-        let (plain, named) = (&one["index.json"]["manifests"][0], &other["index.json"]["manifests"][0]);
+        let (plain, named) =
+            (&one["index.json"]["manifests"][0], &other["index.json"]["manifests"][0]);
         assert_eq!(plain["annotations"], json!({NAME: "faceoff/a:latest"}));
         assert_eq!(named["annotations"][CONTAINERD_NAME], "docker.io/faceoff/a:latest-0123");
-        assert_eq!((&plain["digest"], &named["digest"]), (&json!(image.digest), &json!(image.digest)));
+        assert_eq!(
+            (&plain["digest"], &named["digest"]),
+            (&json!(image.digest), &json!(image.digest))
+        );
         let manifest = format!("blobs/sha256/{}", image.digest.trim_start_matches("sha256:"));
         assert_eq!(one[&manifest], other[&manifest]);
     }

@@ -1,4 +1,6 @@
-//! What a layer holds, and its archive: the same bytes for the same files, whenever and by whomever they were made.
+//! The files of a layer, and its archive.
+//!
+//! The same files give the same bytes, at any time and for any user. Start with [`Tree`].
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use tar::{Builder, EntryType, Header};
 
-/// Something at a path of a layer.
+/// A file, folder or link in a layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Node {
     Folder {
@@ -22,7 +24,7 @@ enum Node {
     Link(PathBuf),
 }
 
-/// Files and folders by their path, without the `/` before it.
+/// Files and folders by their path, without the leading `/`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tree {
     nodes: BTreeMap<String, Node>,
@@ -36,20 +38,21 @@ impl Tree {
         self.nodes.insert(path.to_owned(), node);
     }
 
-    /// An empty folder.
+    /// Adds an empty folder.
     pub fn folder(&mut self, path: &str, mode: u32) {
         self.put(path, Node::Folder { mode });
     }
 
-    /// A file of these words.
+    /// Adds a file with this text.
     pub fn text(&mut self, path: &str, text: impl Into<String>) {
         self.put(path, Node::Text(text.into()));
     }
 
-    /// A file of this machine, or a folder with all that is in it; a link that leads out of the folder becomes what it leads to.
+    /// Adds a file of this machine, or a folder with its content. A link that leads out of the
+    /// folder is replaced by its target.
     ///
     /// # Errors
-    /// In words, what cannot be read, or is neither file nor folder nor link.
+    /// A path that cannot be read, or is no file, folder or link.
     pub fn add(&mut self, from: &Path, to: &str) -> Result<(), String> {
         let real = from.canonicalize().map_err(|e| unreadable(from, &e))?;
         self.add_below(&real, &real, to)
@@ -66,7 +69,10 @@ impl Tree {
             }
             let real = from.canonicalize().map_err(|e| unreadable(from, &e))?;
             if from.starts_with(&real) {
-                return Err(format!("the link {} leads to a folder that it lies in", from.display()));
+                return Err(format!(
+                    "the link {} leads to a folder that contains it",
+                    from.display()
+                ));
             }
             return self.add_below(&real, &real, to);
         }
@@ -75,7 +81,10 @@ impl Tree {
             let entries = fs::read_dir(from).map_err(|e| unreadable(from, &e))?;
             for entry in entries {
                 let entry = entry.map_err(|e| unreadable(from, &e))?;
-                let name = entry.file_name().into_string().map_err(|name| format!("the name {name:?} is not UTF-8"))?;
+                let name = entry
+                    .file_name()
+                    .into_string()
+                    .map_err(|name| format!("the name {name:?} is not UTF-8"))?;
                 self.add_below(&entry.path(), top, &format!("{to}/{name}"))?;
             }
             return Ok(());
@@ -96,16 +105,17 @@ impl Tree {
         })
     }
 
-    /// Whether nothing is in it.
+    /// Whether the tree is empty.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// Writes it as an archive: sorted, of nobody's, of no time, programs 755 and all else 644.
+    /// Writes the archive: sorted, without owner and time, with mode 755 for programs and 644 for
+    /// other files.
     ///
     /// # Errors
-    /// What cannot be read or written; a file that changed meanwhile.
-    pub fn write(&self, out: impl Write) -> io::Result<()> {
+    /// A read or write error; a file that changed meanwhile.
+    pub fn write_archive(&self, out: impl Write) -> io::Result<()> {
         let mut archive = Builder::new(out);
         for (path, node) in &self.nodes {
             let mut header = Header::new_gnu();
@@ -137,7 +147,10 @@ impl Tree {
                     let mut bytes = Counted { of: file.take(size), count: 0 };
                     archive.append_data(&mut header, path, &mut bytes)?;
                     if bytes.count != size {
-                        return Err(io::Error::other(format!("{} changed while it was read", from.display())));
+                        return Err(io::Error::other(format!(
+                            "{} changed while it was read",
+                            from.display()
+                        )));
                     }
                 }
             }
@@ -146,7 +159,7 @@ impl Tree {
     }
 }
 
-/// Counts what is read.
+/// Counts the bytes that are read.
 struct Counted<R> {
     of: R,
     count: u64,
@@ -160,7 +173,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// A path without `.` and `..`, whatever links it leads through.
+/// A path without `.` and `..`. Links are not resolved.
 pub(super) fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
@@ -184,7 +197,7 @@ mod tests {
 
     fn archive(tree: &Tree) -> Vec<u8> {
         let mut bytes = Vec::new();
-        tree.write(&mut bytes).unwrap();
+        tree.write_archive(&mut bytes).unwrap();
         bytes
     }
 
@@ -208,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_files_give_the_same_bytes() {
+    fn same_files_give_the_same_archive() {
         let long = "n".repeat(150);
         let (_a, first) = made(&["a", "b", &long]);
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -221,30 +234,44 @@ mod tests {
             let mut entry = entry.unwrap();
             let path = entry.path().unwrap().to_string_lossy().into_owned();
             let (mode, kind) = (entry.header().mode().unwrap(), entry.header().entry_type());
-            assert_eq!((entry.header().mtime().unwrap(), entry.header().uid().unwrap(), entry.header().gid().unwrap()), (0, 0, 0));
+            assert_eq!(
+                (
+                    entry.header().mtime().unwrap(),
+                    entry.header().uid().unwrap(),
+                    entry.header().gid().unwrap()
+                ),
+                (0, 0, 0)
+            );
             let mut text = String::new();
             entry.read_to_string(&mut text).unwrap();
             seen.insert(path, (mode, kind, text));
         }
-        let of = |path: &str| seen.get(path).cloned().unwrap_or_else(|| panic!("{path} of {seen:?}"));
+        let of =
+            |path: &str| seen.get(path).cloned().unwrap_or_else(|| panic!("{path} of {seen:?}"));
         assert_eq!(of("app/top/a"), (0o644, EntryType::Regular, "a".into()));
         assert_eq!(of("app/top/b"), (0o755, EntryType::Regular, "b".into()));
-        assert_eq!(of("app/top/z"), (0o644, EntryType::Regular, "outside".into()), "what leads out is copied");
+        assert_eq!(
+            of("app/top/z"),
+            (0o644, EntryType::Regular, "outside".into()),
+            "what leads out is copied"
+        );
         assert_eq!(of("app/top/inside").1, EntryType::Symlink);
         assert_eq!(of(&format!("app/top/{long}")).2, long);
         assert_eq!(of("tmp/").0, 0o1777);
-        assert!(seen.contains_key("app/") && seen.contains_key("app/top/") && seen.contains_key("etc/"));
+        assert!(
+            seen.contains_key("app/") && seen.contains_key("app/top/") && seen.contains_key("etc/")
+        );
     }
 
     #[test]
-    fn what_cannot_be_in_a_layer_is_said() {
+    fn file_that_cannot_be_in_a_layer_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().join("top");
         fs::create_dir(&top).unwrap();
         let mut tree = Tree::default();
         assert!(tree.add(&top.join("nothing"), "x").unwrap_err().contains("cannot be read"));
         symlink(folder.path(), top.join("up")).unwrap();
-        assert!(tree.add(&top, "x").unwrap_err().contains("leads to a folder that it lies in"));
+        assert!(tree.add(&top, "x").unwrap_err().contains("leads to a folder that contains it"));
         fs::remove_file(top.join("up")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(top.join("socket")).unwrap();
         assert!(tree.add(&top, "x").unwrap_err().contains("neither file nor folder"));

@@ -1,21 +1,24 @@
-//! Agents in pods (docs/agents.md): an indexed job of them, each reached from here through a `kubectl port-forward`.
+//! Agents in pods, which make loads (docs/guide/several-machines.md).
+//!
+//! They are an indexed job. This machine reaches each through a `kubectl port-forward`. Start with
+//! [`AgentPods::start`].
 
-use super::PORT;
 use super::cluster::{Cluster, machine, schedulable};
 use super::objects::{self, AGENTS_LABEL};
-use super::pod::root_of;
+use super::replica::root_of;
 use super::status::{self, State};
 use crate::cpus::keep_on;
 use crate::engine::{Body, escaped};
-use crate::place::AskedAgents;
+use crate::image::PORT;
+use crate::place::{AgentPodsSpec, PodAgents};
 use crate::process::Process;
 use crate::procfs::trees;
 use crate::sha256::hex;
 use load::agents::{Seat, TOKEN_VARIABLE, Token, look};
-use model::secret;
-use model::system::{Contender, System};
-use model::units::show_duration;
 use serde_json::Value;
+use spec::secret;
+use spec::system::{Contender, System};
+use spec::units::show_duration;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -23,57 +26,68 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long they may take until all can be asked.
+/// How long agents may take until all respond.
 const READY_WITHIN: Duration = Duration::from_secs(60);
-/// How often it is looked how far they are.
-const ASK_AGAIN: Duration = Duration::from_millis(50);
-/// How long the cluster may take to say that a pod has ended.
+/// Pause between two requests for their state.
+const POLL: Duration = Duration::from_millis(50);
+/// How long the cluster may take to notice the end of a pod.
 const NOTICES_WITHIN: Duration = Duration::from_secs(5);
 /// The memory of an agent ...
 const MEMORY_BYTES: u64 = 256 << 20;
-/// ... and for each second that it measures: a histogram, and the text that it is sent as.
+/// ... and for each second that it measures: a histogram and its text.
 const MEMORY_EACH_SECOND: u64 = 1 << 20;
-/// CPU time of an agent a second, in milliseconds: that of its one event loop. Where they are on this machine, all of them have no more
-/// than its generator would.
+/// CPU time of an agent per second, in milliseconds: that of its one event loop. All agents on this
+/// machine together get no more than its generator would.
 const CPU_MILLIS: u64 = 1_000;
 const CPU_MILLIS_LEAST: u64 = 10;
-/// The name of the system that an agent is, and of its folder.
+/// The name of the system and folder of agents.
 const NAME: &str = "faceoff-agent";
 
-/// An agent as a system of which an image is made: the command that is running, told to be one.
+/// An agent as a system, of which an image is made. Its program is the running command.
 pub(super) fn system(cache: &Path) -> Result<Contender, String> {
-    let program = std::env::current_exe().map_err(|e| format!("the file of this command is not known: {e}"))?;
-    let program = program.to_str().ok_or_else(|| format!("the name {} is not UTF-8", program.display()))?;
+    let program = std::env::current_exe()
+        .map_err(|e| format!("the file of this command is not known: {e}"))?;
+    let program =
+        program.to_str().ok_or_else(|| format!("the name {} is not UTF-8", program.display()))?;
     let folder = cache.join(NAME);
     let text = manifest(program);
-    let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(folder.join("system.toml"), text));
+    let written = std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::write(folder.join("system.toml"), text));
     written.map_err(|e| format!("{} cannot be written: {e}", folder.display()))?;
-    System::read(&folder).and_then(|system| system.with_variants(&[])).map_err(|problems| problems.to_string())
+    System::read(&folder)
+        .and_then(|system| system.with_variants(&[]))
+        .map_err(|problems| problems.to_string())
 }
 
 fn manifest(program: &str) -> String {
-    // A text of JSON is one of TOML.
+    // A JSON string is also a TOML string.
     let program = Value::from(program);
-    let run = format!("[{program}, \"agent\", \"--listen\", \"{{listen}}:{{port.agent}}\", \"--threads\", \"1\"]");
-    format!("name = \"{NAME}\"\nsummary = \"makes parts of loads\"\nkind = \"proxy\"\n[start]\nrun = {run}\nports = [\"agent\"]\n")
+    let run = format!(
+        "[{program}, \"agent\", \"--listen\", \"{{listen}}:{{port.agent}}\", \"--threads\", \"1\"]"
+    );
+    format!(
+        "name = \"{NAME}\"\nsummary = \"makes parts of loads\"\nkind = \"proxy\"\n[start]\nrun = \
+         {run}\nports = [\"agent\"]\n"
+    )
 }
 
-/// A token that nobody thought up.
+/// Draws a random token.
 fn drawn() -> io::Result<String> {
     let mut bytes = [0; 32];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(hex(&bytes))
 }
 
-/// How much CPU time each has where all of them share what a generator would have.
+/// The CPU time of each agent if they share that of one generator.
 fn shared_millis(cpus: usize, pods: u32) -> u64 {
     (cpus as u64 * CPU_MILLIS / u64::from(pods.max(1))).clamp(CPU_MILLIS_LEAST, CPU_MILLIS)
 }
 
 /// The number of an agent's pod within its job.
 fn index(pod: &Value) -> u32 {
-    let said = pod["metadata"]["annotations"]["batch.kubernetes.io/job-completion-index"].as_str();
-    said.and_then(|text| text.parse().ok()).unwrap_or(0)
+    let number =
+        pod["metadata"]["annotations"]["batch.kubernetes.io/job-completion-index"].as_str();
+    number.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
 /// An agent in a pod.
@@ -82,11 +96,11 @@ struct AgentPod {
     pod: String,
     /// Whether its processes are on this machine.
     is_here: bool,
-    /// The way to it; ends when it is dropped.
+    /// The port-forward to the agent, which ends when this is dropped.
     way: Process,
 }
 
-/// Agents that run in pods. Dropping them removes them.
+/// Agents in pods. Dropping them removes the pods.
 pub struct AgentPods {
     cluster: Rc<Cluster>,
     image: String,
@@ -96,105 +110,51 @@ pub struct AgentPods {
     cpu_millis: u64,
     cpus: Vec<usize>,
     token: Token,
-    /// The token as it stands in the secret.
+    /// The token as it is in the secret.
     text: String,
-    /// How often they were made.
+    /// How often the pods were made.
     made: u32,
     namespace: String,
-    /// Those that are there.
+    /// The agents that run.
     all: Vec<AgentPod>,
 }
 
 impl AgentPods {
-    /// Makes them, and waits until each lets in who knows the token.
-    pub(super) fn start(cluster: &Rc<Cluster>, image: String, asked: &AskedAgents<'_>) -> Result<AgentPods, String> {
+    /// Makes the pods, and waits until each agent accepts the token.
+    pub(super) fn start(
+        cluster: &Rc<Cluster>,
+        image: String,
+        spec: &AgentPodsSpec<'_>,
+    ) -> Result<AgentPods, String> {
         let text = drawn().map_err(|e| format!("no token can be drawn: {e}"))?;
         secret::learn(&text, &format!("{{env.{TOKEN_VARIABLE}}}"));
         let mut agents = AgentPods {
             cluster: Rc::clone(cluster),
             image,
-            run: asked.means.run.to_owned(),
-            pods: asked.pods,
-            memory_bytes: MEMORY_BYTES + MEMORY_EACH_SECOND * asked.longest.as_secs(),
+            run: spec.means.run.to_owned(),
+            pods: spec.pods,
+            memory_bytes: MEMORY_BYTES + MEMORY_EACH_SECOND * spec.longest.as_secs(),
             cpu_millis: CPU_MILLIS,
-            cpus: asked.cpus.to_vec(),
+            cpus: spec.cpus.to_vec(),
             token: Token::new(&text)?,
             text,
             made: 0,
             namespace: String::new(),
             all: vec![],
         };
-        agents.make(asked.means.stop)?;
+        agents.make(spec.means.stop)?;
         Ok(agents)
     }
 
-    /// Those that are there, by their numbers.
-    pub fn seats(&self) -> Vec<Seat> {
-        self.all.iter().map(|agent| agent.seat.clone()).collect()
-    }
-
-    /// What they and whoever asks them know.
-    pub fn token(&self) -> &Token {
-        &self.token
-    }
-
-    /// Whether all of them are on this machine, and so on the CPUs of its generator.
-    pub fn are_here(&self) -> bool {
-        self.all.iter().all(|agent| agent.is_here)
-    }
-
-    /// How much CPU time the event loop of each may use a second, in seconds; where nodes share this machine, less than its quota says.
-    pub fn cpus(&self) -> f64 {
-        let most = if self.are_here() { shared_millis(self.cpus.len(), self.pods) } else { CPU_MILLIS };
-        self.cpu_millis.min(most) as f64 / CPU_MILLIS as f64
-    }
-
-    /// Makes all of them anew where one is not there: why it is not.
-    ///
-    /// # Errors
-    /// In words, why they cannot be made.
-    pub fn look(&mut self, stop: &AtomicBool) -> Result<Option<String>, String> {
-        let lost = match self.mend() {
-            Err(why) => Some(why),
-            Ok(()) if self.all.is_empty() => Some("no agent runs".to_owned()),
-            Ok(()) => look(&self.seats(), &self.token).into_iter().find_map(Result::err),
-        };
-        let Some(lost) = lost else { return Ok(None) };
-        let cause = lost.lines().next().unwrap_or_default();
-        let lost = self.end().map_or_else(|| cause.to_owned(), |end| format!("{cause}; {end}"));
-        self.make(stop).map(|()| Some(lost))
-    }
-
-    /// How one of their pods ended, if one has, which the cluster notices a little later.
-    pub fn end(&self) -> Option<String> {
-        let deadline = load::clock::now_ns() + NOTICES_WITHIN.as_nanos() as u64;
-        loop {
-            let listed = self.listed().ok()?;
-            for agent in &self.all {
-                let pod = listed.iter().find(|pod| pod["metadata"]["name"] == agent.pod.as_str());
-                let how = match pod.map(|pod| status::state(pod, Some(self.memory_bytes))) {
-                    None => "is gone".to_owned(),
-                    Some(State::Ended(how)) => format!("ended with {how}"),
-                    Some(State::Broken(why)) => format!("cannot run: {why}"),
-                    Some(State::Running(_) | State::Waiting(_)) => continue,
-                };
-                return Some(format!("the pod of the agent {} {how}{}", agent.seat.name, self.warnings()));
-            }
-            if self.all.is_empty() || load::clock::now_ns() > deadline {
-                return None;
-            }
-            std::thread::sleep(ASK_AGAIN);
-        }
-    }
-
-    /// Makes all of them, those that there were before removed.
+    /// Makes all pods, after removing earlier ones.
     fn make(&mut self, stop: &AtomicBool) -> Result<(), String> {
         self.remove();
         self.made += 1;
         self.namespace = self.cluster.namespace(&self.run)?;
         let machine = machine();
         let has_several = schedulable(&self.cluster.nodes()?) > 1;
-        self.cpu_millis = if has_several { CPU_MILLIS } else { shared_millis(self.cpus.len(), self.pods) };
+        self.cpu_millis =
+            if has_several { CPU_MILLIS } else { shared_millis(self.cpus.len(), self.pods) };
         let name = self.name();
         let agents = objects::Agents {
             name: &name,
@@ -205,14 +165,17 @@ impl AgentPods {
             memory_bytes: self.memory_bytes,
             apart_from: has_several.then_some(machine.as_str()),
         };
-        let (secret, job) = (objects::agents_secret(&name, &self.run, &self.text), objects::agents_job(&agents, &self.run));
-        self.cluster.ask("POST", &self.path("/api/v1", "secrets"), Body::Json(&secret))?;
-        self.cluster.ask("POST", &self.path("/apis/batch/v1", "jobs"), Body::Json(&job))?;
+        let (secret, job) = (
+            objects::agents_secret(&name, &self.run, &self.text),
+            objects::agents_job(&agents, &self.run),
+        );
+        self.cluster.request("POST", &self.path("/api/v1", "secrets"), Body::Json(&secret))?;
+        self.cluster.request("POST", &self.path("/apis/batch/v1", "jobs"), Body::Json(&job))?;
         let deadline_ns = load::clock::now_ns() + READY_WITHIN.as_nanos() as u64;
         let mut running = self.await_running(deadline_ns, stop)?;
         running.sort_by_key(index);
         for pod in &running {
-            // On a busy machine a way may not open at once.
+            // On a busy machine, a port-forward may need several attempts.
             let agent = loop {
                 match self.reach(pod) {
                     Ok(agent) => break agent,
@@ -232,25 +195,32 @@ impl AgentPods {
         format!("{group}/namespaces/{}/{kind}", self.namespace)
     }
 
-    /// What a list or a removal of pods is of.
+    /// The selector of their pods.
     fn of_job(&self) -> String {
         format!("labelSelector={}", escaped(&format!("{AGENTS_LABEL}={}", self.name())))
     }
 
-    /// Their pods as the cluster has them now.
+    /// Their pods, as the cluster has them now.
     fn listed(&self) -> Result<Vec<Value>, String> {
-        let all = self.cluster.ask("GET", &format!("{}?{}", self.path("/api/v1", "pods"), self.of_job()), Body::Nothing)?;
+        let all = self.cluster.request(
+            "GET",
+            &format!("{}?{}", self.path("/api/v1", "pods"), self.of_job()),
+            Body::Nothing,
+        )?;
         Ok(all["items"].as_array().cloned().unwrap_or_default())
     }
 
-    /// What the cluster warned of.
+    /// The warnings of the cluster.
     fn warnings(&self) -> String {
         let path = format!("{}?fieldSelector=type%3DWarning", self.path("/api/v1", "events"));
-        let events = self.cluster.ask("GET", &path, Body::Nothing).unwrap_or_default();
-        status::warnings(&events, &self.name()).iter().map(|warning| format!("; {warning}")).collect()
+        let events = self.cluster.request("GET", &path, Body::Nothing).unwrap_or_default();
+        status::warnings(&events, &self.name())
+            .iter()
+            .map(|warning| format!("; {warning}"))
+            .collect()
     }
 
-    /// Waits until the container of each runs.
+    /// Waits until the container of each agent runs.
     fn await_running(&self, deadline_ns: u64, stop: &AtomicBool) -> Result<Vec<Value>, String> {
         loop {
             let (pods, mut running) = (self.listed()?, 0);
@@ -259,29 +229,46 @@ impl AgentPods {
                 match status::state(pod, Some(self.memory_bytes)) {
                     State::Running(_) => running += 1,
                     State::Waiting(what) => waits_for = what,
-                    State::Ended(how) => return Err(format!("the pod of an agent ended with {how}{}", self.warnings())),
-                    State::Broken(why) => return Err(format!("the pod of an agent cannot run: {why}{}", self.warnings())),
+                    State::Ended(how) => {
+                        return Err(format!(
+                            "the pod of an agent ended with {how}{}",
+                            self.warnings()
+                        ));
+                    }
+                    State::Broken(why) => {
+                        return Err(format!(
+                            "the pod of an agent cannot run: {why}{}",
+                            self.warnings()
+                        ));
+                    }
                 }
             }
             if running >= self.pods as usize {
                 return Ok(pods);
             }
-            let so_far = || format!("{running} of {} agents run; another: {waits_for}{}", self.pods, self.warnings());
+            let so_far = || {
+                format!(
+                    "{running} of {} agents run; another: {waits_for}{}",
+                    self.pods,
+                    self.warnings()
+                )
+            };
             go_on(deadline_ns, stop, so_far)?;
         }
     }
 
-    /// Waits until each lets in who knows the token.
+    /// Waits until each agent accepts the token.
     fn await_answers(&mut self, deadline_ns: u64, stop: &AtomicBool) -> Result<(), String> {
         loop {
             let found = look(&self.seats(), &self.token);
             let Some(why) = found.into_iter().find_map(Result::err) else { return Ok(()) };
-            let why = self.mend().err().unwrap_or(why);
+            let why = self.reopen_ways().err().unwrap_or(why);
             go_on(deadline_ns, stop, || why.lines().next().unwrap_or_default().to_owned())?;
         }
     }
 
-    /// Opens a way to an agent whose container runs. Where that is on this machine, it has the CPUs of the generator.
+    /// Opens a port-forward to an agent whose container runs. An agent on this machine gets the
+    /// CPUs of the generator.
     fn reach(&self, pod: &Value) -> Result<AgentPod, String> {
         let name = pod["metadata"]["name"].as_str().unwrap_or_default();
         let node = pod["spec"]["nodeName"].as_str().unwrap_or("an unknown node");
@@ -297,11 +284,12 @@ impl AgentPods {
         Ok(AgentPod { seat, pod: name.to_owned(), is_here: here.is_some(), way })
     }
 
-    /// Opens ways again that have ended, as they do where somebody was not let in.
-    fn mend(&mut self) -> Result<(), String> {
+    /// Opens port-forwards again that have ended, as one does after a refused connection.
+    fn reopen_ways(&mut self) -> Result<(), String> {
         for agent in &mut self.all {
             if agent.way.ended().is_some() {
-                let (way, at) = self.cluster.forward(&self.namespace, &agent.pod, PORT, &self.cpus)?;
+                let (way, at) =
+                    self.cluster.forward(&self.namespace, &agent.pod, PORT, &self.cpus)?;
                 (agent.way, agent.seat.at) = (way, at.to_string());
             }
         }
@@ -313,11 +301,74 @@ impl AgentPods {
         if self.made == 0 {
             return;
         }
-        // What cannot be removed now goes with the namespace.
-        let job = format!("{}/{}?propagationPolicy=Background", self.path("/apis/batch/v1", "jobs"), self.name());
-        let _ = self.cluster.ask("DELETE", &job, Body::Nothing);
-        let pods = format!("{}?gracePeriodSeconds=0&{}", self.path("/api/v1", "pods"), self.of_job());
-        let _ = self.cluster.ask("DELETE", &pods, Body::Nothing);
+        // If this fails, they are removed with the namespace.
+        let job = format!(
+            "{}/{}?propagationPolicy=Background",
+            self.path("/apis/batch/v1", "jobs"),
+            self.name()
+        );
+        let _ = self.cluster.request("DELETE", &job, Body::Nothing);
+        let pods =
+            format!("{}?gracePeriodSeconds=0&{}", self.path("/api/v1", "pods"), self.of_job());
+        let _ = self.cluster.request("DELETE", &pods, Body::Nothing);
+    }
+}
+
+impl PodAgents for AgentPods {
+    fn seats(&self) -> Vec<Seat> {
+        self.all.iter().map(|agent| agent.seat.clone()).collect()
+    }
+
+    fn token(&self) -> &Token {
+        &self.token
+    }
+
+    fn are_here(&self) -> bool {
+        self.all.iter().all(|agent| agent.is_here)
+    }
+
+    fn cpus(&self) -> f64 {
+        let most =
+            if self.are_here() { shared_millis(self.cpus.len(), self.pods) } else { CPU_MILLIS };
+        self.cpu_millis.min(most) as f64 / CPU_MILLIS as f64
+    }
+
+    fn replace_lost(&mut self, stop: &AtomicBool) -> Result<Option<String>, String> {
+        let lost = match self.reopen_ways() {
+            Err(why) => Some(why),
+            Ok(()) if self.all.is_empty() => Some("no agent runs".to_owned()),
+            Ok(()) => look(&self.seats(), &self.token).into_iter().find_map(Result::err),
+        };
+        let Some(lost) = lost else { return Ok(None) };
+        let cause = lost.lines().next().unwrap_or_default();
+        let lost =
+            self.end_of_one().map_or_else(|| cause.to_owned(), |end| format!("{cause}; {end}"));
+        self.make(stop).map(|()| Some(lost))
+    }
+
+    fn end_of_one(&self) -> Option<String> {
+        let deadline = load::clock::now_ns() + NOTICES_WITHIN.as_nanos() as u64;
+        loop {
+            let listed = self.listed().ok()?;
+            for agent in &self.all {
+                let pod = listed.iter().find(|pod| pod["metadata"]["name"] == agent.pod.as_str());
+                let how = match pod.map(|pod| status::state(pod, Some(self.memory_bytes))) {
+                    None => "is gone".to_owned(),
+                    Some(State::Ended(how)) => format!("ended with {how}"),
+                    Some(State::Broken(why)) => format!("cannot run: {why}"),
+                    Some(State::Running(_) | State::Waiting(_)) => continue,
+                };
+                return Some(format!(
+                    "the pod of the agent {} {how}{}",
+                    agent.seat.name,
+                    self.warnings()
+                ));
+            }
+            if self.all.is_empty() || load::clock::now_ns() > deadline {
+                return None;
+            }
+            std::thread::sleep(POLL);
+        }
     }
 }
 
@@ -327,15 +378,19 @@ impl Drop for AgentPods {
     }
 }
 
-/// Waits a little, as long as there is time and nobody wants it to end.
-fn go_on(deadline_ns: u64, stop: &AtomicBool, so_far: impl FnOnce() -> String) -> Result<(), String> {
+/// Waits a little. Fails when the time is over or the run was stopped.
+fn go_on(
+    deadline_ns: u64,
+    stop: &AtomicBool,
+    so_far: impl FnOnce() -> String,
+) -> Result<(), String> {
     if stop.load(Ordering::Relaxed) {
         return Err("interrupted".into());
     }
     if load::clock::now_ns() > deadline_ns {
         return Err(format!("not ready within {}: {}", show_duration(READY_WITHIN), so_far()));
     }
-    std::thread::sleep(ASK_AGAIN);
+    std::thread::sleep(POLL);
     Ok(())
 }
 
@@ -346,7 +401,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_agent_is_a_system_whose_program_is_this_one() {
+    fn program_of_the_agent_system_is_this_one() {
         let cache = tempfile::tempdir().unwrap();
         let agent = system(cache.path()).unwrap();
         assert_eq!((agent.name.to_string().as_str(), image::has_none(&agent)), (NAME, None));
@@ -359,29 +414,35 @@ mod tests {
     }
 
     #[test]
-    fn no_two_tokens_are_the_same_and_none_can_be_guessed() {
+    fn tokens_are_long_and_differ() {
         let (one, other) = (drawn().unwrap(), drawn().unwrap());
         assert!(one != other && one.len() == 64 && Token::new(&one).is_ok());
     }
 
     #[test]
-    fn on_one_machine_all_have_what_its_generator_would() {
-        assert_eq!([shared_millis(1, 2), shared_millis(4, 2), shared_millis(2, 3), shared_millis(1, 1000)], [500, 1000, 666, 10]);
+    fn agents_on_one_machine_share_the_cpu_time_of_a_generator() {
+        assert_eq!(
+            [shared_millis(1, 2), shared_millis(4, 2), shared_millis(2, 3), shared_millis(1, 1000)],
+            [500, 1000, 666, 10]
+        );
         assert_eq!((shared_millis(0, 2), shared_millis(1, 0)), (10, 1000));
     }
 
     #[test]
-    fn agents_are_numbered_as_their_job_numbers_them() {
+    fn number_of_an_agent_is_that_of_its_job() {
         let pod = |index: &str| json!({"metadata": {"annotations": {"batch.kubernetes.io/job-completion-index": index}}});
         assert_eq!((index(&pod("10")), index(&pod("x")), index(&json!(null))), (10, 0, 0));
     }
 
     #[test]
-    fn waiting_ends_with_its_time_and_when_it_is_told_to() {
+    fn waiting_ends_with_its_time_or_a_stop() {
         let (going, stopped) = (AtomicBool::new(false), AtomicBool::new(true));
         assert_eq!(go_on(u64::MAX, &going, String::new), Ok(()));
         assert_eq!(go_on(u64::MAX, &stopped, String::new), Err("interrupted".into()));
         let late = go_on(0, &going, || "1 of 2 agents run".into()).unwrap_err();
-        assert!(late.starts_with("not ready within ") && late.ends_with(": 1 of 2 agents run"), "{late}");
+        assert!(
+            late.starts_with("not ready within ") && late.ends_with(": 1 of 2 agents run"),
+            "{late}"
+        );
     }
 }

@@ -1,4 +1,7 @@
-//! What killed runs left in a cluster, and beside it on this machine.
+//! Removes what killed runs left in a cluster, and their sockets on this machine.
+//!
+//! [`clear`] removes sockets, and [`remove_namespace`] a namespace that a note describes. Only
+//! names with our prefix are removed.
 
 use crate::needs::output_within;
 use crate::notes::{is_ours, make_own};
@@ -7,23 +10,24 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-/// How long a cluster that is asked to remove something may be silent.
+/// How long a cluster may take to respond to a removal.
 const SILENT: &str = "--request-timeout=15s";
-/// How long kubectl may take for it, with what it starts to be let in.
+/// How long kubectl may take for a removal, including its login.
 const WITHIN: Duration = Duration::from_secs(20);
 
-/// Where sockets are: beside the lock, so that whoever holds it knows whose they are; nobody else's to read.
+/// The folder of sockets. It is next to the lock, so the holder of the lock owns them. Other users
+/// cannot read it.
 fn path() -> PathBuf {
     std::env::temp_dir().join(format!("faceoff-kubernetes-{}", rustix::process::getuid().as_raw()))
 }
 
-/// Makes it, unless it is there.
+/// Makes the folder, unless it exists.
 pub(super) fn folder() -> Result<PathBuf, String> {
     let path = path();
     make_own(&path).map(|()| path)
 }
 
-/// Removes sockets and logs of runs that held the lock which whoever calls holds now: they are over.
+/// Removes sockets and logs of ended runs. The caller holds the lock, so no other run uses them.
 pub fn clear() {
     let folder = path();
     if is_ours(&folder).unwrap_or(false) {
@@ -34,41 +38,58 @@ pub fn clear() {
     }
 }
 
-/// What KUBECONFIG names, as it is called from everywhere.
+/// The value of KUBECONFIG with absolute paths.
 pub(super) fn kubeconfig() -> Option<String> {
     std::env::var_os("KUBECONFIG").map(|list| absolute(&list))
 }
 
 fn absolute(list: &OsStr) -> String {
     let paths = std::env::split_paths(list).map(|path| std::path::absolute(&path).unwrap_or(path));
-    std::env::join_paths(paths).map_or_else(|_| list.to_string_lossy().into_owned(), |all| all.to_string_lossy().into_owned())
+    std::env::join_paths(paths).map_or_else(
+        |_| list.to_string_lossy().into_owned(),
+        |all| all.to_string_lossy().into_owned(),
+    )
 }
 
-/// The words that remove a namespace; `None` where it is none of ours.
+/// The arguments that remove a namespace; `None` if it is not one of ours.
 fn words(namespace: &str, context: &str) -> Option<Vec<String>> {
-    // Whatever else a note says: nothing is removed that has another name than ours.
+    // Only namespaces with our prefix are removed, whatever a note contains.
     let namespace = Some(namespace).filter(|name| name.starts_with("faceoff-"))?;
-    Some(in_context(&["delete", "namespace", namespace, "--ignore-not-found", "--wait=false", SILENT], context))
+    Some(in_context(
+        &["delete", "namespace", namespace, "--ignore-not-found", "--wait=false", SILENT],
+        context,
+    ))
 }
 
-/// Words for kubectl on the cluster that a context names, whatever its user turns to meanwhile; on the current one where it has no name.
+/// A kubectl command for the cluster of a context, even if the user switches to another one
+/// meanwhile. Uses the current context if it has no name.
 pub(super) fn in_context(words: &[&str], context: &str) -> Vec<String> {
-    let context = Some(context).filter(|context| !context.is_empty()).map(|context| format!("--context={context}"));
+    let context = Some(context)
+        .filter(|context| !context.is_empty())
+        .map(|context| format!("--context={context}"));
     words.iter().map(|word| (*word).to_owned()).chain(context).collect()
 }
 
-/// Asks a cluster to remove a namespace of ours; what was removed, or why it is left.
-pub(crate) fn remove_namespace(namespace: &str, kubeconfig: Option<&str>, context: &str) -> Result<String, String> {
+/// Removes a namespace of ours from its cluster. Returns what was removed, or why it remains.
+pub(crate) fn remove_namespace(
+    namespace: &str,
+    kubeconfig: Option<&str>,
+    context: &str,
+) -> Result<String, String> {
     let left = |why: String| format!("the namespace {namespace} is left: {why}");
-    let words = words(namespace, context).ok_or_else(|| left("its name is none of ours".into()))?;
+    let words =
+        words(namespace, context).ok_or_else(|| left("its name is not one of ours".into()))?;
     let mut command = Command::new("kubectl");
     command.args(&words);
     match kubeconfig {
         Some(config) => command.env("KUBECONFIG", config),
         None => command.env_remove("KUBECONFIG"),
     };
-    let output = output_within(&mut command, WITHIN).map_err(|e| left(format!("kubectl cannot be started: {e}")))?;
-    let output = output.ok_or_else(|| left(format!("kubectl was not done within {}", model::units::show_duration(WITHIN))))?;
+    let output = output_within(&mut command, WITHIN)
+        .map_err(|e| left(format!("kubectl cannot be started: {e}")))?;
+    let output = output.ok_or_else(|| {
+        left(format!("kubectl was not done within {}", spec::units::show_duration(WITHIN)))
+    })?;
     if !output.status.success() {
         return Err(left(output.err.trim().to_owned()));
     }
@@ -80,17 +101,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_named_from_everywhere() {
+    fn kubeconfig_paths_become_absolute() {
         let here = std::env::current_dir().unwrap();
         assert_eq!(absolute(OsStr::new("/a/b:c")), format!("/a/b:{}", here.join("c").display()));
     }
 
     #[test]
-    fn a_namespace_is_removed_in_its_cluster_and_no_other_is() {
+    fn only_our_namespaces_are_removed() {
         let all = words("faceoff-x-1", "mine").unwrap();
         assert_eq!(all[..3], ["delete", "namespace", "faceoff-x-1"]);
         assert_eq!(all.last().map(String::as_str), Some("--context=mine"));
-        assert!(words("faceoff-x-1", "").unwrap().iter().all(|word| !word.starts_with("--context")));
+        assert!(
+            words("faceoff-x-1", "").unwrap().iter().all(|word| !word.starts_with("--context"))
+        );
         assert_eq!(["", "default", "--all"].map(|odd| words(odd, "")), [None, None, None]);
     }
 }

@@ -1,5 +1,7 @@
-//! PostgreSQL's wire protocol (3.0), as little of it as a referee needs: connect, ask in text, read rows. Written here, as
-//! every client crate brings an async runtime below the crates that measure.
+//! A small client for PostgreSQL's wire protocol (3.0): connect, send SQL as text, read rows.
+//!
+//! It is our own because every client crate brings an async runtime below the crates that measure.
+//! Start with [`Client::connect`].
 
 mod scram;
 mod url;
@@ -13,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// Version 3.0.
 const PROTOCOL: i32 = 3 << 16;
-/// A longer message is no answer to what is asked here.
+/// A longer message is an error, as no query here has such a result.
 const MESSAGE_MAX: usize = 16 << 20;
 
 /// A row's values as text; `None` for null.
@@ -23,21 +25,22 @@ pub type Row = Vec<Option<String>>;
 #[derive(Debug)]
 pub struct Client {
     socket: TcpStream,
-    /// Why nothing more is asked here, once that is so: what comes next may be the answer to what was asked before.
+    /// Why the connection can no longer be used. The next response may belong to an earlier
+    /// request.
     lost: Option<Error>,
 }
 
-/// Why there is no answer.
+/// Why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The server says so: its message, and the code of the error.
+    /// An error of the server: its message and code.
     Said {
         /// Five letters and digits, such as `42P01`.
         code: String,
-        /// In words.
+        /// The message.
         message: String,
     },
-    /// The connection is lost, or what comes is not understood.
+    /// The connection is lost, or a message cannot be parsed.
     Lost(String),
 }
 
@@ -55,24 +58,31 @@ impl std::error::Error for Error {}
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            // A socket's timeout comes as "try again", which says nothing to a reader.
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Error::Lost("the database does not answer in time".into()),
-            io::ErrorKind::UnexpectedEof => Error::Lost("the database closed the connection".into()),
+            // A socket's timeout is reported as "try again", which explains nothing.
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                Error::Lost("the database does not respond in time".into())
+            }
+            io::ErrorKind::UnexpectedEof => {
+                Error::Lost("the database closed the connection".into())
+            }
             _ => Error::Lost(error.to_string()),
         }
     }
 }
 
 fn not_understood(what: &str) -> Error {
-    Error::Lost(format!("the database answers what is not understood: {what}"))
+    Error::Lost(format!("a message of the database is not understood: {what}"))
 }
 
-/// Reads fields off a message; what ends too early is an error, never a panic.
+/// Reads the fields of a message. A message that ends too early is an error, never a panic.
 struct Fields<'m>(&'m [u8]);
 
 impl<'m> Fields<'m> {
     fn take(&mut self, length: usize) -> Result<&'m [u8], Error> {
-        let (head, rest) = self.0.split_at_checked(length).ok_or_else(|| not_understood("a message is too short"))?;
+        let (head, rest) = self
+            .0
+            .split_at_checked(length)
+            .ok_or_else(|| not_understood("a message is too short"))?;
         self.0 = rest;
         Ok(head)
     }
@@ -85,9 +95,13 @@ impl<'m> Fields<'m> {
         Ok(i32::from_be_bytes(self.take(4)?.try_into().expect("four bytes")))
     }
 
-    /// Up to a zero byte.
+    /// Reads a text up to a zero byte.
     fn text(&mut self) -> Result<String, Error> {
-        let end = self.0.iter().position(|b| *b == 0).ok_or_else(|| not_understood("a text does not end"))?;
+        let end = self
+            .0
+            .iter()
+            .position(|b| *b == 0)
+            .ok_or_else(|| not_understood("a text does not end"))?;
         let text = String::from_utf8_lossy(self.take(end)?).into_owned();
         self.take(1)?;
         Ok(text)
@@ -95,16 +109,19 @@ impl<'m> Fields<'m> {
 }
 
 impl Client {
-    /// Connects and signs on. Every single wait, now and later, is for at most `within`.
+    /// Connects and logs in. Every single wait, now and later, lasts `within` at most.
     ///
     /// # Errors
-    /// When nobody answers, or it lets nobody in.
+    /// A server that does not respond, or that rejects the login.
     pub fn connect(server: &Server, within: Duration) -> Result<Client, Error> {
         let deadline = Instant::now() + within;
         let addresses = (server.host.as_str(), server.port).to_socket_addrs()?;
         let mut last = Error::Lost(format!("{} has no address", server.host));
         for address in addresses {
-            match TcpStream::connect_timeout(&address, deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))) {
+            match TcpStream::connect_timeout(
+                &address,
+                deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1)),
+            ) {
                 Ok(socket) => {
                     socket.set_nodelay(true)?;
                     socket.set_read_timeout(Some(within))?;
@@ -121,7 +138,9 @@ impl Client {
 
     fn sign_on(&mut self, server: &Server) -> Result<(), Error> {
         let mut body = PROTOCOL.to_be_bytes().to_vec();
-        for (name, value) in [("user", &*server.user), ("database", &*server.name), ("application_name", "faceoff")] {
+        for (name, value) in
+            [("user", &*server.user), ("database", &*server.name), ("application_name", "faceoff")]
+        {
             body.extend([name.as_bytes(), b"\0", value.as_bytes(), b"\0"].concat());
         }
         body.push(0);
@@ -131,15 +150,20 @@ impl Client {
             let (kind, body) = self.receive()?;
             match kind {
                 b'R' => self.authenticate(server, &mut Fields(&body), &mut scram)?,
-                b'E' => return Err(said(&body)?),
+                b'E' => return Err(parse_error(&body)?),
                 b'Z' => return Ok(()),
-                // Settings, the key to cancel with, notices.
+                // Settings, the cancellation key, notices.
                 _ => {}
             }
         }
     }
 
-    fn authenticate(&mut self, server: &Server, fields: &mut Fields<'_>, scram: &mut Option<Scram>) -> Result<(), Error> {
+    fn authenticate(
+        &mut self,
+        server: &Server,
+        fields: &mut Fields<'_>,
+        scram: &mut Option<Scram>,
+    ) -> Result<(), Error> {
         let password = server.password.as_deref().unwrap_or_default();
         match fields.int32()? {
             0 => Ok(()),
@@ -150,35 +174,49 @@ impl Client {
                     offered.push(fields.text()?);
                 }
                 if !offered.iter().any(|name| name == scram::NAME) {
-                    return Err(Error::Lost(format!("the database asks for {}, which is not spoken here", offered.join(" or "))));
+                    return Err(Error::Lost(format!(
+                        "the database asks for {}, which is not supported",
+                        offered.join(" or ")
+                    )));
                 }
                 let begun = scram.insert(Scram::new(password, &nonce()?));
                 let first = begun.first();
                 let length = (first.len() as i32).to_be_bytes();
-                self.send(Some(b'p'), &[scram::NAME.as_bytes(), b"\0", &length, first.as_bytes()].concat())
+                self.send(
+                    Some(b'p'),
+                    &[scram::NAME.as_bytes(), b"\0", &length, first.as_bytes()].concat(),
+                )
             }
             11 => {
-                let begun = scram.as_mut().ok_or_else(|| not_understood("SCRAM goes on before it begins"))?;
-                let proof = begun.proof(&String::from_utf8_lossy(fields.0)).map_err(|why| not_understood(&why))?;
+                let begun = scram
+                    .as_mut()
+                    .ok_or_else(|| not_understood("SCRAM continues before it begins"))?;
+                let proof = begun
+                    .proof(&String::from_utf8_lossy(fields.0))
+                    .map_err(|why| not_understood(&why))?;
                 self.send(Some(b'p'), proof.as_bytes())
             }
             12 => {
-                let begun = scram.as_ref().ok_or_else(|| not_understood("SCRAM ends before it begins"))?;
+                let begun =
+                    scram.as_ref().ok_or_else(|| not_understood("SCRAM ends before it begins"))?;
                 match begun.is_genuine(&String::from_utf8_lossy(fields.0)) {
                     true => Ok(()),
-                    false => Err(Error::Lost("the database does not know the password that it let in".into())),
+                    false => Err(Error::Lost(
+                        "the database did not prove that it knows the password".into(),
+                    )),
                 }
             }
             other => Err(Error::Lost(format!(
-                "the database asks for a way to sign on that is not spoken here (number {other}): SCRAM-SHA-256, a password in the clear, or none"
+                "the database asks for an unsupported login (number {other}); use SCRAM-SHA-256, \
+                 a clear-text password, or none"
             ))),
         }
     }
 
-    /// Runs statements, parted by semicolons; returns the rows of all of them.
+    /// Runs statements, separated by semicolons; returns the rows of all of them.
     ///
     /// # Errors
-    /// What the server says against it; a connection that is lost.
+    /// An error of the server; a lost connection.
     pub fn run(&mut self, sql: &str) -> Result<Vec<Row>, Error> {
         if sql.contains('\0') {
             return Err(Error::Lost("a statement cannot hold a zero byte".into()));
@@ -198,7 +236,7 @@ impl Client {
             let (kind, body) = self.receive()?;
             match kind {
                 b'D' => rows.push(row(&body)?),
-                b'E' => error = Some(said(&body)?),
+                b'E' => error = Some(parse_error(&body)?),
                 b'Z' => return error.map_or(Ok(rows), Err),
                 // It would wait for data that never comes.
                 b'G' => return Err(not_understood("COPY FROM STDIN")),
@@ -207,28 +245,29 @@ impl Client {
         }
     }
 
-    /// The one value that a statement gives.
+    /// The single value that a statement returns.
     ///
     /// # Errors
-    /// As [`Client::run`]; and when it gives another number of values, or null.
+    /// As [`Client::run`]; and a result that is not one value, or null.
     pub fn value(&mut self, sql: &str) -> Result<String, Error> {
         let rows = self.run(sql)?;
         match rows.as_slice() {
             [row] if row.len() == 1 => row[0].clone().ok_or_else(|| not_understood("null")),
-            _ => Err(Error::Lost(format!("one value was asked for, {} rows came", rows.len()))),
+            _ => Err(Error::Lost(format!("expected one value, got {} rows", rows.len()))),
         }
     }
 
-    /// How long a single answer may be awaited from now on.
+    /// Sets how long a single response may take from now on.
     ///
     /// # Errors
-    /// When the socket is gone.
+    /// A closed socket.
     pub fn wait_for(&mut self, within: Duration) -> Result<(), Error> {
         Ok(self.socket.set_read_timeout(Some(within))?)
     }
 
     fn send(&mut self, kind: Option<u8>, body: &[u8]) -> Result<(), Error> {
-        let length = i32::try_from(body.len() + 4).map_err(|_| Error::Lost("a statement is too long".into()))?;
+        let length = i32::try_from(body.len() + 4)
+            .map_err(|_| Error::Lost("a statement is too long".into()))?;
         let mut message: Vec<u8> = kind.into_iter().collect();
         message.extend(length.to_be_bytes());
         message.extend(body);
@@ -239,8 +278,12 @@ impl Client {
         let mut head = [0; 5];
         self.socket.read_exact(&mut head)?;
         let length = i32::from_be_bytes(head[1..].try_into().expect("four bytes"));
-        let length = usize::try_from(length).ok().and_then(|n| n.checked_sub(4)).filter(|n| *n <= MESSAGE_MAX);
-        let mut body = vec![0; length.ok_or_else(|| not_understood("a message of an impossible length"))?];
+        let length = usize::try_from(length)
+            .ok()
+            .and_then(|n| n.checked_sub(4))
+            .filter(|n| *n <= MESSAGE_MAX);
+        let mut body =
+            vec![0; length.ok_or_else(|| not_understood("a message of an impossible length"))?];
         self.socket.read_exact(&mut body)?;
         Ok((head[0], body))
     }
@@ -248,7 +291,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // In order, so that the server does not log a broken connection.
+        // An orderly end, so that the server does not log a broken connection.
         let _ = self.send(Some(b'X'), &[]);
     }
 }
@@ -261,7 +304,8 @@ fn row(body: &[u8]) -> Result<Row, Error> {
             Ok(match fields.int32()? {
                 -1 => None,
                 length => {
-                    let length = usize::try_from(length).map_err(|_| not_understood("a value of a length below zero"))?;
+                    let length = usize::try_from(length)
+                        .map_err(|_| not_understood("a value of a length below zero"))?;
                     Some(String::from_utf8_lossy(fields.take(length)?).into_owned())
                 }
             })
@@ -269,7 +313,7 @@ fn row(body: &[u8]) -> Result<Row, Error> {
         .collect()
 }
 
-fn said(body: &[u8]) -> Result<Error, Error> {
+fn parse_error(body: &[u8]) -> Result<Error, Error> {
     let mut fields = Fields(body);
     let (mut code, mut message) = (String::new(), String::new());
     while let Some(kind) = fields.0.first().copied().filter(|kind| *kind != 0) {
@@ -284,19 +328,19 @@ fn said(body: &[u8]) -> Result<Error, Error> {
     Ok(Error::Said { code, message })
 }
 
-/// Letters and digits that nobody can guess.
+/// Random letters and digits.
 pub(crate) fn nonce() -> io::Result<String> {
     let mut bytes = [0u8; 16];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|b| format!("{b:02x}")).collect())
 }
 
-/// A name as SQL quotes it.
+/// Quotes a name for SQL.
 pub fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A text as SQL quotes it, whatever the server makes of backslashes.
+/// Quotes a text for SQL, whatever the server does with backslashes.
 pub fn literal(text: &str) -> String {
     format!(" E'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }
@@ -306,20 +350,27 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
 
-    /// A server that says these messages once it has been spoken to, one after each.
+    /// A server that sends these messages after the first request, one after each request.
     fn saying(answers: Vec<Vec<u8>>) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         std::thread::spawn(move || {
             let (mut socket, _) = listener.accept().unwrap();
             for answer in answers {
-                let mut asked = [0; 4096];
-                if socket.read(&mut asked).unwrap_or(0) == 0 || socket.write_all(&answer).is_err() {
+                let mut request = [0; 4096];
+                if socket.read(&mut request).unwrap_or(0) == 0 || socket.write_all(&answer).is_err()
+                {
                     return;
                 }
             }
         });
-        Server { host: "127.0.0.1".into(), port, user: "u".into(), password: None, name: "d".into() }
+        Server {
+            host: "127.0.0.1".into(),
+            port,
+            user: "u".into(),
+            password: None,
+            name: "d".into(),
+        }
     }
 
     fn message(kind: u8, body: &[u8]) -> Vec<u8> {
@@ -333,35 +384,49 @@ mod tests {
     const WITHIN: Duration = Duration::from_secs(5);
 
     #[test]
-    fn rows_and_errors_are_read() {
-        let rows = [message(b'D', b"\0\x02\0\0\0\x02ab\xff\xff\xff\xff"), message(b'C', b"SELECT 1\0"), message(b'Z', b"I")].concat();
-        let error = [message(b'E', b"SERROR\0C42P01\0Mno such table\0\0"), message(b'Z', b"I")].concat();
+    fn rows_and_errors_of_a_server_are_read() {
+        let rows = [
+            message(b'D', b"\0\x02\0\0\0\x02ab\xff\xff\xff\xff"),
+            message(b'C', b"SELECT 1\0"),
+            message(b'Z', b"I"),
+        ]
+        .concat();
+        let error =
+            [message(b'E', b"SERROR\0C42P01\0Mno such table\0\0"), message(b'Z', b"I")].concat();
         let mut client = Client::connect(&saying(vec![welcome(), rows, error]), WITHIN).unwrap();
         assert_eq!(client.run("SELECT").unwrap(), [vec![Some("ab".to_owned()), None]]);
         assert_eq!(client.run("SELECT").unwrap_err().to_string(), "no such table (42P01)");
     }
 
     #[test]
-    fn no_answer_that_comes_too_late_is_taken_for_that_of_another() {
-        let count = |rows: &[u8]| [message(b'D', &[b"\0\x01\0\0\0\x01", rows].concat()), message(b'Z', b"I")].concat();
+    fn late_response_is_not_taken_for_another_one() {
+        let count = |rows: &[u8]| {
+            [message(b'D', &[b"\0\x01\0\0\0\x01", rows].concat()), message(b'Z', b"I")].concat()
+        };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let (late, is_late) = std::sync::mpsc::channel::<()>();
         let server = std::thread::spawn(move || {
             let (mut socket, _) = listener.accept().unwrap();
-            let mut asked = [0; 4096];
-            let _ = socket.read(&mut asked).unwrap();
+            let mut request = [0; 4096];
+            let _ = socket.read(&mut request).unwrap();
             socket.write_all(&welcome()).unwrap();
-            let _ = socket.read(&mut asked).unwrap();
+            let _ = socket.read(&mut request).unwrap();
             is_late.recv().unwrap();
             socket.write_all(&count(b"7")).unwrap();
-            let _ = socket.read(&mut asked);
+            let _ = socket.read(&mut request);
         });
-        let server_of = Server { host: "127.0.0.1".into(), port, user: "u".into(), password: None, name: "d".into() };
+        let server_of = Server {
+            host: "127.0.0.1".into(),
+            port,
+            user: "u".into(),
+            password: None,
+            name: "d".into(),
+        };
         let mut client = Client::connect(&server_of, WITHIN).unwrap();
         client.wait_for(Duration::from_millis(50)).unwrap();
         let lost = client.value("SELECT count(*) FROM one").unwrap_err();
-        assert_eq!(lost, Error::Lost("the database does not answer in time".into()));
+        assert_eq!(lost, Error::Lost("the database does not respond in time".into()));
         late.send(()).unwrap();
         client.wait_for(WITHIN).unwrap();
         assert_eq!(client.value("SELECT count(*) FROM other").unwrap_err(), lost);
@@ -370,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_server_says_is_an_error_and_no_panic() {
+    fn random_messages_of_a_server_are_errors() {
         let hostile = [
             message(b'R', &[0, 0, 0, 99]),
             message(b'R', &[0]),
@@ -385,13 +450,14 @@ mod tests {
             assert!(Client::connect(&saying(vec![answer.clone()]), WITHIN).is_err(), "{answer:?}");
         }
         for body in [&b"\0\x02\0\0\0\x09ab"[..], b"\0", b"\0\x01\xff\xff\xff\x00", b"\x7f\xff"] {
-            let mut client = Client::connect(&saying(vec![welcome(), message(b'D', body)]), WITHIN).unwrap();
+            let mut client =
+                Client::connect(&saying(vec![welcome(), message(b'D', body)]), WITHIN).unwrap();
             assert!(client.run("SELECT").is_err(), "{body:?}");
         }
     }
 
     #[test]
-    fn quotes_do_not_end_a_quoted_text() {
+    fn quote_within_a_quoted_text_is_escaped() {
         assert_eq!(quoted("a\"b"), "\"a\"\"b\"");
         assert_eq!(literal(r"a'b\"), r" E'a\'b\\'");
     }

@@ -1,22 +1,24 @@
-//! SCRAM-SHA-256 (RFC 5802, RFC 7677), as PostgreSQL speaks it, without channel binding.
+//! SCRAM-SHA-256 (RFC 5802, RFC 7677), as PostgreSQL uses it, without channel binding.
+//!
+//! Both sides prove that they know the password, which is never sent. Start with [`Scram`].
 
 use aws_lc_rs::{digest, hmac, pbkdf2};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::num::NonZeroU32;
 
-/// What the mechanism is called.
+/// The name of the mechanism.
 pub(super) const NAME: &str = "SCRAM-SHA-256";
-/// A server that asks for more would keep us busy for seconds.
+/// Maximum number of rounds. More would take seconds.
 const ROUNDS_MAX: u32 = 1_000_000;
 
 type Hash = [u8; 32];
 
-/// One sign-on under way.
+/// A login in progress.
 pub(super) struct Scram {
     password: String,
     nonce: String,
-    /// What the server must prove at the end.
+    /// The proof that the server must give at the end.
     wanted: Option<Hash>,
 }
 
@@ -29,20 +31,27 @@ impl Scram {
         format!("n=,r={}", self.nonce)
     }
 
-    /// What is said first.
+    /// The first message.
     pub fn first(&self) -> String {
         format!("n,,{}", self.bare())
     }
 
-    /// The proof of knowing the password, by what the server said.
+    /// The proof of knowing the password, from the server's message.
     pub fn proof(&mut self, server: &str) -> Result<String, String> {
-        let field = |name: &str| server.split(',').find_map(|part| part.strip_prefix(name)).ok_or(format!("SCRAM without {name}"));
+        let field = |name: &str| {
+            server
+                .split(',')
+                .find_map(|part| part.strip_prefix(name))
+                .ok_or(format!("SCRAM without {name}"))
+        };
         let nonce = field("r=")?;
         if !nonce.starts_with(&self.nonce) || nonce.len() == self.nonce.len() {
             return Err("a nonce that is not ours".into());
         }
-        let salt = STANDARD.decode(field("s=")?).map_err(|e| format!("a salt that is no base64: {e}"))?;
-        let rounds: NonZeroU32 = field("i=")?.parse().map_err(|_| "an impossible number of rounds")?;
+        let salt =
+            STANDARD.decode(field("s=")?).map_err(|e| format!("a salt that is no base64: {e}"))?;
+        let rounds: NonZeroU32 =
+            field("i=")?.parse().map_err(|_| "an impossible number of rounds")?;
         if rounds.get() > ROUNDS_MAX {
             return Err("an impossible number of rounds".into());
         }
@@ -56,7 +65,7 @@ impl Scram {
         Ok(format!("{last},p={}", STANDARD.encode(proof)))
     }
 
-    /// Whether the server has proved that it knows the password too.
+    /// Whether the server has proved that it knows the password as well.
     pub fn is_genuine(&self, server: &str) -> bool {
         let proved = server.strip_prefix("v=").and_then(|proof| STANDARD.decode(proof).ok());
         proved.zip(self.wanted).is_some_and(|(proved, wanted)| proved == wanted)
@@ -88,10 +97,15 @@ fn stretch(password: &[u8], salt: &[u8], rounds: NonZeroU32) -> Hash {
 mod tests {
     use super::*;
 
-    // RFC 7677, section 3; PostgreSQL leaves the user's name out, so only the parts that do not hold it are as printed there.
+    // RFC 7677, section 3. PostgreSQL leaves the user's name out, so only the parts without it are
+    // as printed there.
     #[test]
-    fn keys_are_those_of_the_standard() {
-        let salted = stretch(b"pencil", &STANDARD.decode("W22ZaJ0SNY7soEsUEjb6gQ==").unwrap(), NonZeroU32::new(4096).unwrap());
+    fn keys_of_the_standard_example_are_right() {
+        let salted = stretch(
+            b"pencil",
+            &STANDARD.decode("W22ZaJ0SNY7soEsUEjb6gQ==").unwrap(),
+            NonZeroU32::new(4096).unwrap(),
+        );
         let nonce = "rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0";
         let first = format!("r={nonce},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096");
         let all = format!("n=user,r=rOprNGfwEbeRWgbNEkqO,{first},c=biws,r={nonce}");
@@ -104,14 +118,19 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_knows_nothing_is_found_out() {
+    fn server_without_the_password_is_rejected() {
         let mut scram = Scram::new("secret", "abc");
         assert!(!scram.is_genuine("v="), "before it began");
         assert!(scram.proof("r=abcdef,s=c2FsdA==,i=2").is_ok());
         assert!(!scram.is_genuine("v=AAAA") && !scram.is_genuine("e=other-error"));
-        for wrong in
-            ["", "r=abc,s=c2FsdA==,i=2", "r=xyz,s=c2FsdA==,i=2", "r=abcd,s=!,i=2", "r=abcd,s=c2FsdA==,i=0", "r=abcd,s=c2FsdA==,i=99999999"]
-        {
+        for wrong in [
+            "",
+            "r=abc,s=c2FsdA==,i=2",
+            "r=xyz,s=c2FsdA==,i=2",
+            "r=abcd,s=!,i=2",
+            "r=abcd,s=c2FsdA==,i=0",
+            "r=abcd,s=c2FsdA==,i=99999999",
+        ] {
             assert!(scram.proof(wrong).is_err(), "{wrong}");
         }
     }

@@ -39,7 +39,7 @@ import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import java.io.File;
 import java.util.function.Consumer;
 
-/** Netty. */
+/** The routes of README.md on Netty. */
 public final class NettyServer {
     private static final int BODY_MAX = 10_000_000;
 
@@ -49,11 +49,14 @@ public final class NettyServer {
         SslContext tls = tls(options);
         listen(loops, options.port(), NettyServer::http1);
         listen(loops, options.h2cPort(), NettyServer::http2);
-        listen(loops, options.tlsPort(), channel -> channel.pipeline().addLast(tls.newHandler(channel.alloc()), new ByAlpn()))
+        listen(loops, options.tlsPort(),
+                channel -> channel.pipeline()
+                .addLast(tls.newHandler(channel.alloc()), new ByAlpn()))
                 .closeFuture().sync();
     }
 
-    private static Channel listen(EventLoopGroup loops, int port, Consumer<Channel> set) throws InterruptedException {
+    private static Channel listen(EventLoopGroup loops, int port, Consumer<Channel> set)
+            throws InterruptedException {
         return new ServerBootstrap().group(loops).channel(NioServerSocketChannel.class)
                 .childHandler(initializer(set)).bind("127.0.0.1", port).sync().channel();
     }
@@ -68,18 +71,25 @@ public final class NettyServer {
     }
 
     private static void http1(Channel channel) {
-        channel.pipeline().addLast(new HttpServerCodec(), new HttpObjectAggregator(BODY_MAX), new Answers(false));
+        channel.pipeline()
+                .addLast(new HttpServerCodec(), new HttpObjectAggregator(BODY_MAX),
+                        new Answers(false));
     }
 
     private static void http2(Channel channel) {
-        channel.pipeline().addLast(Http2FrameCodecBuilder.forServer().build(), new Http2MultiplexHandler(initializer(stream ->
-                stream.pipeline().addLast(new Http2StreamFrameToHttpObjectCodec(true), new HttpObjectAggregator(BODY_MAX), new Answers(true)))));
+        channel.pipeline()
+                .addLast(Http2FrameCodecBuilder.forServer().build(),
+                        new Http2MultiplexHandler(initializer(stream ->
+                stream.pipeline()
+                .addLast(new Http2StreamFrameToHttpObjectCodec(true),
+                        new HttpObjectAggregator(BODY_MAX), new Answers(true)))));
     }
 
     private static SslContext tls(Options options) throws Exception {
         return SslContextBuilder.forServer(new File(options.cert()), new File(options.key()))
                 .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
-                .applicationProtocolConfig(new ApplicationProtocolConfig(ApplicationProtocolConfig.Protocol.ALPN,
+                .applicationProtocolConfig(
+                        new ApplicationProtocolConfig(ApplicationProtocolConfig.Protocol.ALPN,
                         ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
                         ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
                         ApplicationProtocolNames.HTTP_2, ApplicationProtocolNames.HTTP_1_1))
@@ -114,11 +124,18 @@ public final class NettyServer {
             boolean keepAlive = isStream || HttpUtil.isKeepAlive(request);
             Route route = Route.of(request.uri());
             switch (route.name()) {
-                case "length" -> whole(context, 200, Route.pattern(route.number()), isHead, keepAlive);
-                case "chunked" -> pieces(context, Route.pattern(route.number()), isHead, true, keepAlive, false);
-                case "close" -> pieces(context, Route.pattern(route.number()), isHead, false, isStream, false);
+                case "length" ->
+                        whole(context, 200, Route.pattern(route.number()), isHead, keepAlive);
+                case "chunked" ->
+                        pieces(context, Route.pattern(route.number()), isHead, true, keepAlive,
+                        false);
+                case "close" ->
+                        pieces(context, Route.pattern(route.number()), isHead, false, isStream,
+                        false);
                 case "status" -> {
-                    HttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(route.number()));
+                    HttpResponse response =
+                            new DefaultFullHttpResponse(HttpVersion.HTTP_1_1,
+                            HttpResponseStatus.valueOf(route.number()));
                     last(context, response, keepAlive);
                 }
                 case "echo" -> {
@@ -126,9 +143,12 @@ public final class NettyServer {
                     request.content().readBytes(body);
                     whole(context, 200, body, isHead, keepAlive);
                 }
-                case "trailers" -> pieces(context, Route.pattern(1000), isHead, true, keepAlive, true);
+                case "trailers" ->
+                        pieces(context, Route.pattern(1000), isHead, true, keepAlive, true);
                 case "early" -> {
-                    FullHttpResponse early = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.EARLY_HINTS);
+                    FullHttpResponse early =
+                            new DefaultFullHttpResponse(HttpVersion.HTTP_1_1,
+                            HttpResponseStatus.EARLY_HINTS);
                     early.headers().set("link", "</style.css>; rel=preload; as=style");
                     context.writeAndFlush(early);
                     whole(context, 200, Route.pattern(1000), isHead, keepAlive);
@@ -138,16 +158,21 @@ public final class NettyServer {
             }
         }
 
-        private void whole(ChannelHandlerContext context, int status, byte[] body, boolean isHead, boolean keepAlive) {
-            HttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(status),
+        private void whole(ChannelHandlerContext context, int status, byte[] body, boolean isHead,
+                boolean keepAlive) {
+            HttpResponse response =
+                    new DefaultFullHttpResponse(HttpVersion.HTTP_1_1,
+                    HttpResponseStatus.valueOf(status),
                     Unpooled.wrappedBuffer(isHead ? new byte[0] : body));
             response.headers().set(HttpHeaderNames.CONTENT_LENGTH, body.length);
             last(context, response, keepAlive);
         }
 
-        private void pieces(ChannelHandlerContext context, byte[] body, boolean isHead, boolean chunked, boolean keepAlive,
+        private void pieces(ChannelHandlerContext context, byte[] body, boolean isHead,
+                boolean chunked, boolean keepAlive,
                 boolean hasTrailer) {
-            HttpResponse response = new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK);
+            HttpResponse response =
+                    new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK);
             HttpUtil.setTransferEncodingChunked(response, chunked);
             if (hasTrailer) {
                 response.headers().set(HttpHeaderNames.TRAILER, "checksum");

@@ -8,7 +8,8 @@ record Options(int port, int tlsPort, int h2cPort, String cert, String key) {
         for (int i = 0; i + 1 < arguments.length; i += 2) {
             values.put(arguments[i], arguments[i + 1]);
         }
-        return new Options(port(values, "--port"), port(values, "--tls-port"), port(values, "--h2c-port"),
+        return new Options(port(values, "--port"), port(values, "--tls-port"),
+                port(values, "--h2c-port"),
                 values.get("--cert"), values.get("--key"));
     }
 

@@ -1,6 +1,6 @@
 import java.util.Arrays;
 
-/** What a path asks for: {@code /name} or {@code /name/number}. */
+/** A parsed path: {@code /name} or {@code /name/number}. */
 record Route(String name, int number) {
     private static final int LENGTH_MAX = 10_000_000;
 
@@ -23,7 +23,7 @@ record Route(String name, int number) {
         return body;
     }
 
-    /** A body in up to four parts. */
+    /** Returns a body in up to four parts. */
     static byte[][] pieces(byte[] body) {
         int size = body.length / 4 + 1;
         byte[][] pieces = new byte[(body.length + size - 1) / size][];

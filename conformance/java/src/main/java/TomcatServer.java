@@ -11,7 +11,7 @@ import org.apache.coyote.http2.Http2Protocol;
 import org.apache.tomcat.util.net.SSLHostConfig;
 import org.apache.tomcat.util.net.SSLHostConfigCertificate;
 
-/** Embedded Tomcat. */
+/** The routes of README.md on embedded Tomcat. */
 public final class TomcatServer {
     public static void main(String[] arguments) throws Exception {
         Options options = Options.parse(arguments);
@@ -33,14 +33,16 @@ public final class TomcatServer {
         Connector connector = new Connector();
         connector.setPort(port);
         connector.setProperty("address", "127.0.0.1");
-        // By default a connection is closed after 100 requests, and a case may put more on one of its four.
+        // By default, Tomcat closes a connection after 100 requests. A case may send more on one of
+        // its four connections.
         connector.setProperty("maxKeepAliveRequests", "-1");
         return connector;
     }
 
     private static Connector tls(Options options) {
         SSLHostConfig host = new SSLHostConfig();
-        SSLHostConfigCertificate certificate = new SSLHostConfigCertificate(host, SSLHostConfigCertificate.Type.EC);
+        SSLHostConfigCertificate certificate =
+                new SSLHostConfigCertificate(host, SSLHostConfigCertificate.Type.EC);
         certificate.setCertificateFile(options.cert());
         certificate.setCertificateKeyFile(options.key());
         host.addCertificate(certificate);
@@ -55,13 +57,14 @@ public final class TomcatServer {
 
     private static final class Answers extends HttpServlet {
         @Override
-        protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        protected void service(HttpServletRequest request, HttpServletResponse response)
+                throws IOException {
             Route route = Route.of(request.getRequestURI());
             switch (route.name()) {
                 case "length" -> whole(response, Route.pattern(route.number()));
                 case "chunked" -> pieces(response, Route.pattern(route.number()));
                 case "close" -> {
-                    // Over HTTP/1.1 this makes Tomcat do without chunks.
+                    // Over HTTP/1.1, this makes Tomcat send no chunks.
                     close(request, response);
                     pieces(response, Route.pattern(route.number()));
                 }

@@ -21,7 +21,7 @@ import java.util.Base64;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 
-/** Undertow. */
+/** The routes of README.md on Undertow. */
 public final class UndertowServer {
     public static void main(String[] arguments) throws Exception {
         Options options = Options.parse(arguments);
@@ -75,16 +75,20 @@ public final class UndertowServer {
     }
 
     private static SSLContext tls(Options options) throws Exception {
-        String pem = Files.readString(Path.of(options.key())).replaceAll("-----[A-Z ]+-----|\\s", "");
-        PrivateKey key = KeyFactory.getInstance("EC").generatePrivate(new PKCS8EncodedKeySpec(Base64.getDecoder().decode(pem)));
+        String pem = Files.readString(Path.of(options.key()))
+                .replaceAll("-----[A-Z ]+-----|\\s", "");
+        PrivateKey key = KeyFactory.getInstance("EC")
+                .generatePrivate(new PKCS8EncodedKeySpec(Base64.getDecoder().decode(pem)));
         Certificate[] chain;
         try (FileInputStream file = new FileInputStream(options.cert())) {
-            chain = CertificateFactory.getInstance("X.509").generateCertificates(file).toArray(new Certificate[0]);
+            chain = CertificateFactory.getInstance("X.509").generateCertificates(file)
+                    .toArray(new Certificate[0]);
         }
         KeyStore store = KeyStore.getInstance("PKCS12");
         store.load(null, null);
         store.setKeyEntry("server", key, new char[0], chain);
-        KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        KeyManagerFactory keys =
+                KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
         keys.init(store, new char[0]);
         SSLContext context = SSLContext.getInstance("TLS");
         context.init(keys.getKeyManagers(), null, null);

@@ -1,33 +1,40 @@
-//! `faceoff audit`: published tables and outputs of load generators, checked for what cannot be.
+//! `faceoff audit`: finds impossible or inconsistent figures in published tables and in the output
+//! of load generators.
+//!
+//! `interop::outputs` reads the tools' output, `judge::audit` checks it. Start at [`run`].
 
 mod output;
 
-use crate::Format;
 use crate::exit::{BREACHED, Error};
-use crate::output::{json as print_json, message, print};
+use crate::output::{Format, json as print_json, message, print};
 use clap::Args;
-use judge::audit::{Audit, SCHEMA, audit};
-use model::article::{Article, Table};
-use model::catalog::Catalog;
-use model::outputs::read;
-use model::problem::Problems;
-use serde_json::json as value;
+use interop::outputs::{READABLE, read_outputs};
+use judge::audit::{Audit, Note, audit};
+use record::audit::Audits;
+use spec::article::{Article, Table};
+use spec::catalog::Catalog;
+use spec::problem::Problems;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What `faceoff audit` is asked.
+/// Options of `faceoff audit`.
 #[derive(Args)]
 pub struct Options {
-    /// Output of wrk, wrk2, oha, k6, h2load, hey, ab, JMeter (JTL, summary) or Gatling, or a table as in articles/; `-` is
-    /// standard input, `articles` are those of this folder
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(
+        required = true,
+        value_name = "FILE",
+        help = format!(
+            "Output of {READABLE}, or a table in TOML; `-` reads standard input, `articles` checks \
+             the articles of this project"
+        )
+    )]
     inputs: Vec<String>,
-    /// Connections (or users), where the output does not say, or instead of what it says
+    /// Number of connections (or users), if the output lacks it or to override it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     connections: Option<u64>,
-    /// Requests at once on each connection (pipelining, streams), which few outputs say
+    /// Requests in flight on each connection (pipelining, streams), which few outputs contain
     #[arg(long, visible_alias = "streams", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pipeline: Option<u64>,
     /// How to print
@@ -35,7 +42,11 @@ pub struct Options {
     format: Format,
 }
 
-pub fn run(catalog: &dyn Fn() -> Result<Catalog, Problems>, options: &Options) -> Result<ExitCode, Error> {
+/// Runs the subcommand.
+pub fn run(
+    catalog: &dyn Fn() -> Result<Catalog, Problems>,
+    options: &Options,
+) -> Result<ExitCode, Error> {
     let mut audits = Vec::new();
     for input in &options.inputs {
         match input.as_str() {
@@ -44,8 +55,8 @@ pub fn run(catalog: &dyn Fn() -> Result<Catalog, Problems>, options: &Options) -
                 let names = catalog.article_names();
                 if names.is_empty() {
                     return Err(Problems::plain(
-                        format!("{} holds no articles/", catalog.dir().display()),
-                        "write a table as in docs/audit.md, or name a file",
+                        format!("{} has no articles", catalog.content_dir().display()),
+                        "write a table as docs/guide/audit.md shows, or name a file",
                     )
                     .into());
                 }
@@ -56,8 +67,12 @@ pub fn run(catalog: &dyn Fn() -> Result<Catalog, Problems>, options: &Options) -
             path if path.ends_with(".toml") => audits.push(audit(&Article::read(Path::new(path))?)),
             "-" => audits.push(options.audit("standard input", io::stdin().lock())?),
             path => {
-                let file = File::open(path)
-                    .map_err(|e| Problems::plain(format!("{path} cannot be read: {e}"), "is it there, and yours to read?"))?;
+                let file = File::open(path).map_err(|e| {
+                    Problems::plain(
+                        format!("{path} cannot be read: {e}"),
+                        "check that it exists and that you may read it",
+                    )
+                })?;
                 audits.push(options.audit(path, file)?);
             }
         }
@@ -65,42 +80,72 @@ pub fn run(catalog: &dyn Fn() -> Result<Catalog, Problems>, options: &Options) -
     let flagged: usize = audits.iter().map(Audit::flagged).sum();
     match options.format {
         Format::Text => print(&output::text(&audits)),
-        Format::Json => print_json(&value!({
-            "schema": SCHEMA,
-            "rows": audits.iter().map(Audit::rows).sum::<usize>(),
-            "flagged": flagged,
-            "audits": audits,
-        })),
+        Format::Json => print_json(&Audits::from(audits)),
     }
     Ok(if flagged > 0 { ExitCode::from(BREACHED) } else { ExitCode::SUCCESS })
 }
 
 impl Options {
-    /// Checks the output of a load generator.
+    /// Checks the output of load generators.
     fn audit(&self, name: &str, input: impl Read) -> Result<Audit, Problems> {
-        let (article, hint) = self.article(name, input)?;
-        if let Some(hint) = hint {
-            message(&format!("{name}: Little's law is not checked, for want of what it needs\nhint: {hint}"));
+        let printed = self.printed(name, input)?;
+        for hint in &printed.hints {
+            message(&format!(
+                "{name}: Little's law is not checked, because the output lacks what it needs\nhint: {hint}"
+            ));
         }
-        Ok(audit(&article))
+        let mut audit = audit(&printed.article);
+        for (table, notes) in audit.tables.iter_mut().zip(printed.notes) {
+            table.notes.splice(0..0, notes);
+        }
+        Ok(audit)
     }
 
-    /// The output of a load generator as a table, and how to say what it leaves unsaid.
-    fn article(&self, name: &str, input: impl Read) -> Result<(Article, Option<&'static str>), Problems> {
-        let mut output = read(name, input)?;
-        let mut unsaid = false;
-        for row in &mut output.rows {
-            row.load.connections = self.connections.or(row.load.connections);
-            row.load.depth = self.pipeline.or(row.load.depth);
-            if output.depth_unsaid && row.load.depth.is_none() {
-                row.load.connections = None;
+    /// Reads the output of load generators, as one table for each.
+    fn printed(&self, name: &str, input: impl Read) -> Result<Printed, Problems> {
+        let mut printed = Printed {
+            article: Article {
+                name: name.to_owned(),
+                title: name.to_owned(),
+                ..Article::default()
+            },
+            notes: Vec::new(),
+            hints: Vec::new(),
+        };
+        for mut output in read_outputs(name, input)? {
+            let mut is_incomplete = false;
+            for row in &mut output.rows {
+                row.load.connections = self.connections.or(row.load.connections);
+                row.load.depth = self.pipeline.or(row.load.depth);
+                if output.depth_unsaid && row.load.depth.is_none() {
+                    row.load.connections = None;
+                }
+                is_incomplete |= row.load.connections.is_none()
+                    && row.load.users.is_none()
+                    && !row.load.scheduled;
             }
-            unsaid |= row.load.connections.is_none() && row.load.users.is_none() && !row.load.scheduled;
+            printed.hints.extend(output.hint.filter(|_| is_incomplete));
+            let notes = output.notes.into_iter();
+            printed.notes.push(notes.map(|note| Note { row: note.row, what: note.what }).collect());
+            let table = Table {
+                title: output.tool.name().to_owned(),
+                tool: Some(output.tool),
+                rows: output.rows,
+                quotients: Vec::new(),
+            };
+            printed.article.tables.push(table);
         }
-        let table = Table { title: output.tool.name().to_owned(), tool: Some(output.tool), rows: output.rows, quotients: Vec::new() };
-        let article = Article { name: name.to_owned(), title: name.to_owned(), source: String::new(), tables: vec![table] };
-        Ok((article, output.hint.filter(|_| unsaid)))
+        Ok(printed)
     }
+}
+
+/// The output of load generators, ready for the audit.
+struct Printed {
+    article: Article,
+    /// Notes on what could not be read, for each table.
+    notes: Vec<Vec<Note>>,
+    /// Hints on how to supply what Little's law needs and the outputs lack.
+    hints: Vec<&'static str>,
 }
 
 #[cfg(test)]

@@ -1,24 +1,28 @@
-//! `faceoff load --capacity`: the most users, or the highest rate, at which a service level holds.
+//! `faceoff load --capacity`: searches for the most users, or the highest rate, at which a service
+//! level holds.
 
-use super::{Format, Options, Run};
+use super::options::Format;
+use super::planned_load::{PlannedLoad, create};
+use super::write_or_print;
 use crate::exit::{Error, FAILED};
-use crate::output::{message, print};
+use crate::output::message;
 use load::Plan;
-use load::capacity::{Lone, search};
-use model::capacity::{Capacity, Ended, Estimate, Probe, Recovered, Unfit, estimate};
-use model::problem::Problems;
-use model::secret::hidden;
-use model::units::{show_duration, show_number, show_short};
-use serde_json::{Value, json};
+use load::capacity::{UnmanagedTarget, search};
+use record::capacity::{
+    CapacityReport, Counted, Ended, Estimate, Probe, Recovered, SCHEMA, Unfit, estimate,
+};
+use spec::experiment::capacity::Capacity;
+use spec::problem::Problems;
+use spec::units::{show_duration, show_number, show_short};
 use stats::Held;
-use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Of the interval.
+/// Confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// What a search came to.
+/// The result of a search.
 struct Found<'r> {
     capacity: &'r Capacity,
     probes: Vec<Probe>,
@@ -27,46 +31,46 @@ struct Found<'r> {
     took: Duration,
 }
 
-pub fn run(options: &Options, run: &Run, capacity: &Capacity) -> Result<ExitCode, Error> {
-    if options.format == Format::Csv {
-        let problem = Problems::plain("a capacity has no line a second".to_owned(), "write --format json, whose probes are a list");
+/// Runs the search and prints its result, or writes it into a file.
+pub fn run(
+    run: &PlannedLoad,
+    capacity: &Capacity,
+    format: Format,
+    output: Option<&Path>,
+) -> Result<ExitCode, Error> {
+    if format == Format::Csv {
+        let problem = Problems::plain(
+            "--format csv has one line per second, and a search has none".to_owned(),
+            "use --format json, which lists the probes",
+        );
         return Err(problem.into());
     }
-    let mut out = options.output.as_deref().map(super::create).transpose()?;
+    let mut out = output.map(create).transpose()?;
     let stop = crate::signals::stop_flag();
-    message(&format!("{} at {}, for about {}", capacity.describe(), run.url, show_duration(capacity.estimate())));
-    let mut subject = Lone {
-        plan: Plan {
-            target: &run.target,
-            workload: &run.workload,
-            load: &run.load,
-            duration: capacity.probe,
-            requests: None,
-            timeout: run.timeout,
-            seed: run.seed,
-            threads: run.threads,
-            wait: run.wait,
-            stop: &stop,
-            progress: None,
-        },
-    };
+    message(&format!(
+        "{} at {}, for about {}",
+        capacity.describe(),
+        run.url,
+        show_duration(capacity.estimate())
+    ));
+    let plan = run.plan(&stop, None);
+    let mut subject =
+        UnmanagedTarget { plan: Plan { duration: capacity.probe, requests: None, ..plan } };
     let began_ns = load::clock::now_ns();
     let mut probes = Vec::new();
     let ended = search(&mut subject, capacity, run.timeout, run.seed, &mut |probe| {
         probes.push(probe.clone());
-        message(&said(capacity, probes.len(), probe));
+        message(&probe_text(capacity, probes.len(), probe));
     })
     .map_err(|e| Error::Failed(e.to_string()))?;
     let took = Duration::from_nanos(load::clock::now_ns() - began_ns);
     let estimate = estimate(&probes, CONFIDENCE, run.seed);
     let found = Found { capacity, probes, ended, estimate, took };
-    let text = match options.format {
-        Format::Json => format!("{:#}\n", to_json(&found)),
+    let text = match format {
+        Format::Json => serde_json::to_string_pretty(&report(&found)).expect("plain data") + "\n",
         _ => to_text(&found),
     };
-    if out.as_mut().is_none_or(|file| file.write_all(hidden(&text).as_bytes()).is_err()) {
-        print(&text);
-    }
+    write_or_print(&text, out.as_mut());
     if ended == Ended::Stopped {
         return Ok(ExitCode::from(crate::signals::code()));
     }
@@ -80,28 +84,33 @@ pub fn run(options: &Options, run: &Run, capacity: &Capacity) -> Result<ExitCode
 
 fn outcome(probe: &Probe) -> &'static str {
     match (probe.unfit(), probe.kept) {
-        (Some(Unfit::TooFew), _) => "too few requests to tell",
-        (Some(Unfit::Robbed), _) => "left out: the hypervisor took too much",
-        (Some(Unfit::Disturbed), _) => "left out: other programs used the CPUs",
-        (Some(Unfit::Generator), _) => "left out: the generator was at its limit",
-        (Some(Unfit::Descriptors), _) => "left out: the generator was out of descriptors",
-        (Some(Unfit::Ports), _) => "left out: there was no port to connect from",
+        (Some(Unfit::TooFew), _) => "too few requests to decide",
+        (Some(Unfit::Stolen), _) => "excluded: too much CPU steal",
+        (Some(Unfit::Disturbed), _) => "excluded: other programs used the CPUs",
+        (Some(Unfit::Generator), _) => "excluded: the generator was at its limit",
+        (Some(Unfit::Descriptors), _) => "excluded: the generator was out of descriptors",
+        (Some(Unfit::Ports), _) => "excluded: no free port to connect from",
         (None, Some(true)) => "kept",
         (None, _) => "broken",
     }
 }
 
-/// A probe in a line.
-fn said(capacity: &Capacity, number: usize, probe: &Probe) -> String {
-    let mut text = format!("probe {number:<3} {:<14} {:<7} {}", capacity.of.show(probe.level), outcome(probe), probe.found);
+/// Describes a probe in one line.
+fn probe_text(capacity: &Capacity, number: usize, probe: &Probe) -> String {
+    let mut text = format!(
+        "probe {number:<3} {:<14} {:<7} {}",
+        capacity.of.show(probe.level),
+        outcome(probe),
+        probe.found
+    );
     if let Some(recovery) = &probe.recovery {
         let took = show_duration(Duration::from_nanos(recovery.after_ns));
         match recovery.how {
-            // As soon as it was looked at.
+            // It had recovered at the first check.
             Recovered::ByItself if recovery.after_ns < 500_000_000 => {}
-            Recovered::ByItself => text += &format!("; came back after {took}"),
-            Recovered::Restarted => text += &format!("; started again after {took}"),
-            Recovered::Not => text += &format!("; did not come back within {took}"),
+            Recovered::ByItself => text += &format!("; recovered after {took}"),
+            Recovered::Restarted => text += &format!("; restarted after {took}"),
+            Recovered::Not => text += &format!("; did not recover within {took}"),
         }
     }
     text
@@ -111,11 +120,17 @@ fn to_text(found: &Found<'_>) -> String {
     let Found { capacity, probes, ended, estimate, took } = found;
     let mut text = format!("\ncapacity   {}\n", estimate.describe(capacity.of, CONFIDENCE));
     text += &format!("at which   {} holds in half of the probes\n", capacity.service_level);
-    let (at_edge, fit) = (probes.iter().filter(|p| p.at_edge).count(), probes.iter().filter(|p| p.says().is_some()).count());
+    let (at_edge, fit) = (
+        probes.iter().filter(|p| p.at_edge).count(),
+        probes.iter().filter(|p| p.says().is_some()).count(),
+    );
     let searched = probes.len() - at_edge;
-    text += &format!("probes     {searched} to find the edge, {at_edge} around it in random order, in {}", show_duration(*took));
+    text += &format!(
+        "probes     {searched} to find the limit, {at_edge} around it in random order, in {}",
+        show_duration(*took)
+    );
     if fit < probes.len() {
-        text += &format!("; {} said nothing", probes.len() - fit);
+        text += &format!("; {} could not be used", probes.len() - fit);
     }
     text.push('\n');
     if let Some(why) = ended.warning() {
@@ -123,47 +138,43 @@ fn to_text(found: &Found<'_>) -> String {
     }
     let mut by_level: Vec<&Probe> = probes.iter().collect();
     by_level.sort_by(|a, b| a.level.total_cmp(&b.level));
-    text += &format!("\n{:>14}{:>9}{:>9}{:>9}{:>12}\n", "level", "p50", "p95", "p99", "right/s");
+    text += &format!("\n{:>14}{:>9}{:>9}{:>9}{:>12}\n", "level", "p50", "p95", "p99", "correct/s");
     for probe in by_level {
         let time = |ns: Option<u64>| ns.map_or("-".to_owned(), |ns| show_short(ns as f64));
         let (level, rate) = (capacity.of.show(probe.level), show_number(probe.rate_per_s));
-        let times = format!("{:>9}{:>9}{:>9}", time(probe.p50_ns), time(probe.p95_ns), time(probe.p99_ns));
+        let times =
+            format!("{:>9}{:>9}{:>9}", time(probe.p50_ns), time(probe.p95_ns), time(probe.p99_ns));
         text += &format!("{level:>14}{times}{rate:>12}  {}\n", outcome(probe));
     }
     text
 }
 
-/// As docs/capacity.md describes it.
-fn to_json(found: &Found<'_>) -> Value {
+/// Returns the result as JSON, as docs/guide/capacity.md describes it.
+fn report<'a>(found: &'a Found<'_>) -> CapacityReport<'a> {
     let Found { capacity, probes, ended, estimate, took } = found;
     let said: Vec<Held> = probes.iter().filter_map(Probe::says).collect();
-    let capacity_found = match estimate {
-        Estimate::Edge { level, interval } => json!({"level": level, "low": interval.low, "high": interval.high}),
-        Estimate::AtLeast(level) => json!({"level": null, "low": level, "high": null}),
-        Estimate::Below(level) => json!({"level": null, "low": null, "high": level}),
-        Estimate::Unknown => Value::Null,
-    };
-    json!({
-        "schema": "faceoff.capacity.v1",
-        "load": capacity.describe(),
-        "of": if capacity.of.is_whole() { "users" } else { "rate" },
-        "service_level": capacity.service_level.to_string(),
-        "capacity": capacity_found,
-        "confidence": CONFIDENCE,
-        "warning": ended.warning(),
-        "took_s": took.as_secs_f64(),
-        "curve": stats::held_shares(&said),
-        "probes": probes,
-    })
+    CapacityReport {
+        schema: SCHEMA,
+        load: capacity.describe(),
+        of: if capacity.of.is_whole() { Counted::Users } else { Counted::Rate },
+        service_level: capacity.service_level.to_string(),
+        capacity: estimate.found(),
+        confidence: CONFIDENCE,
+        warning: ended.warning(),
+        took_s: took.as_secs_f64(),
+        curve: stats::held_shares(&said),
+        probes,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::capacity::{Of, Recovery};
-    use model::experiment::Spacing;
-    use model::record::Counts;
-    use model::threshold::ServiceLevel;
+    use record::Counts;
+    use record::capacity::Recovery;
+    use spec::experiment::Spacing;
+    use spec::experiment::capacity::Quantity;
+    use spec::threshold::ServiceLevel;
 
     fn probe(level: f64, kept: bool) -> Probe {
         Probe {
@@ -185,37 +196,66 @@ mod tests {
             steal_share: None,
             others_share: None,
             ended: None,
-            recovery: (!kept).then_some(Recovery { after_ns: 1_200_000_000, how: Recovered::ByItself, failure: None }),
+            recovery: (!kept).then_some(Recovery {
+                after_ns: 1_200_000_000,
+                how: Recovered::ByItself,
+                failure: None,
+            }),
         }
     }
 
     #[test]
-    fn what_people_and_programs_read() {
+    fn text_and_json_of_a_search() {
         let capacity = Capacity {
-            of: Of::Rate { spacing: Spacing::Even, in_flight_max: None },
+            of: Quantity::Rate { spacing: Spacing::Even, in_flight_max: None },
             service_level: ServiceLevel::parse("p95<100ms").unwrap(),
             from: 100.0,
             at_most: 1e6,
             probe: Duration::from_secs(3),
             probes: 24,
         };
-        let robbed = Probe { steal_share: Some(0.5), ..probe(120.0, false) };
-        let probes = vec![probe(100.0, true), probe(400.0, false), probe(200.0, true), robbed];
+        let stolen = Probe { steal_share: Some(0.5), ..probe(120.0, false) };
+        let probes = vec![probe(100.0, true), probe(400.0, false), probe(200.0, true), stolen];
         let estimate = estimate(&probes, CONFIDENCE, 1);
-        let found = Found { capacity: &capacity, probes, ended: Ended::Done, estimate, took: Duration::from_secs(100) };
+        let found = Found {
+            capacity: &capacity,
+            probes,
+            ended: Ended::Done,
+            estimate,
+            took: Duration::from_secs(100),
+        };
         let text = to_text(&found);
         let head = "\ncapacity   283/s (95 % interval 100/s to 400/s)\nat which   p95<100ms holds in half of the probes\n";
-        let probes = "probes     1 to find the edge, 3 around it in random order, in 1 min 40 s; 1 said nothing\n";
+        let probes = "probes     1 to find the limit, 3 around it in random order, in 1 min 40 s; 1 could not be used\n";
         assert!(text.starts_with(&format!("{head}{probes}\n         level")), "{text}");
-        let rows: Vec<Vec<&str>> = text.lines().skip(6).map(|line| line.split_whitespace().collect()).collect();
+        let rows: Vec<Vec<&str>> =
+            text.lines().skip(6).map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(rows[0], ["100/s", "9.00ms", "10.0ms", "-", "100", "kept"]);
-        assert_eq!(rows.iter().map(|row| row[0]).collect::<Vec<_>>(), ["100/s", "120/s", "200/s", "400/s"]);
-        assert!(text.contains("  left out: the hypervisor took too much\n") && text.ends_with("  broken\n"), "{text}");
-        let value = to_json(&found);
-        let shares: Vec<f64> = value["curve"].as_array().unwrap().iter().map(|point| point[1].as_f64().unwrap()).collect();
+        assert_eq!(
+            rows.iter().map(|row| row[0]).collect::<Vec<_>>(),
+            ["100/s", "120/s", "200/s", "400/s"]
+        );
+        assert!(
+            text.contains("  excluded: too much CPU steal\n") && text.ends_with("  broken\n"),
+            "{text}"
+        );
+        let value = serde_json::to_value(report(&found)).unwrap();
+        let shares: Vec<f64> = value["curve"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|point| point[1].as_f64().unwrap())
+            .collect();
         assert_eq!(shares, [1.0, 1.0, 0.0]);
-        assert!((value["capacity"]["level"].as_f64().unwrap() - 282.84).abs() < 0.01 && value["probes"].as_array().unwrap().len() == 4);
-        let said = said(&capacity, 2, &found.probes[1]);
-        assert!(said.starts_with("probe 2   400/s  ") && said.ends_with(" broken  p95=10ms; came back after 1.2 s"), "{said}");
+        assert!(
+            (value["capacity"]["level"].as_f64().unwrap() - 282.84).abs() < 0.01
+                && value["probes"].as_array().unwrap().len() == 4
+        );
+        let said = probe_text(&capacity, 2, &found.probes[1]);
+        assert!(
+            said.starts_with("probe 2   400/s  ")
+                && said.ends_with(" broken  p95=10ms; recovered after 1.2 s"),
+            "{said}"
+        );
     }
 }

@@ -1,65 +1,77 @@
-//! `faceoff serve`: the records of a folder as a site (docs/serve.md).
+//! `faceoff serve`: serves the records of a folder as a local web site (docs/guide/serve.md).
+//!
+//! `http_server` accepts requests, `page_cache` reads records and renders pages.
 
 #[cfg(feature = "serve")]
-mod desk;
+mod http_server;
 #[cfg(feature = "serve")]
-mod door;
+mod page_cache;
 
 use crate::exit::Error;
 use crate::output::{line, message};
 use clap::Args;
-use model::catalog::Catalog;
-use model::problem::Problems;
+use spec::catalog::Catalog;
+use spec::problem::Problems;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What `faceoff serve` is asked.
+/// Options of `faceoff serve`.
 #[derive(Args)]
 pub struct Options {
     /// The folder with records, or one record [default: records/]
     folder: Option<PathBuf>,
-    /// Where it listens; anything but a loopback address lets others read the records
+    /// The address to listen on. Others can read the records unless it is a loopback address
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7670")]
     listen: SocketAddr,
-    /// A name by which it is reached, beside the address itself and `localhost`; may be given several times
+    /// A further host name of the site, in addition to its address and `localhost`; repeatable
     #[arg(long, value_name = "NAME")]
     name: Vec<String>,
 }
 
+/// Runs the subcommand.
 pub fn run(catalog: Option<&Catalog>, options: &Options) -> Result<ExitCode, Error> {
     if cfg!(not(feature = "serve")) {
-        let ability = "serve records; `faceoff report RECORD` makes the page of one without it";
-        return Err(crate::features::missing("serve", ability).into());
+        let ability = "serve records; `faceoff report RECORD` writes the report of one without it";
+        return Err(Problems::missing_feature("serve", ability).into());
     }
-    let folder = options.folder.clone().or_else(|| Some(catalog?.dir().join("records"))).ok_or_else(|| {
+    // `faceoff vs` writes its records into this folder.
+    let here = || Some(PathBuf::from("records")).filter(|folder| folder.is_dir());
+    let of_catalog = || Some(catalog?.dir().join("records"));
+    let folder = options.folder.clone().or_else(of_catalog).or_else(here).ok_or_else(|| {
         Problems::plain(
             "no folder with records is named",
-            "name it, or run faceoff inside a folder with systems/, workloads/ or experiments/",
+            "name one, or run faceoff inside a folder with systems/, workloads/ or experiments/",
         )
     })?;
     if !folder.is_dir() {
         return Err(Problems::plain(
             format!("{} is not a folder", folder.display()),
-            "name the folder that `faceoff run` leaves records in",
+            "name the folder that `faceoff run` writes records into",
         )
         .into());
     }
     let failed = |e: std::io::Error| {
         Error::Failed(format!(
-            "{} cannot be listened on: {e}\nhint: name another address with --listen, such as 127.0.0.1:0",
+            "cannot listen on {}: {e}\nhint: name another address with --listen, such as 127.0.0.1:0",
             options.listen
         ))
     };
     let listener = TcpListener::bind(options.listen).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     if !address.ip().is_loopback() {
-        message("warning: whoever reaches this address can read the records; nothing is encrypted and nobody is asked who they are");
+        message(
+            "warning: everyone who can reach this address can read the records, without encryption or password",
+        );
     }
-    // Nobody is reached at "any address".
+    // An unspecified address cannot be opened in a browser, so loopback is printed.
     let shown = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => SocketAddr::from((Ipv4Addr::LOCALHOST, address.port())),
-        IpAddr::V6(ip) if ip.is_unspecified() => SocketAddr::from((Ipv6Addr::LOCALHOST, address.port())),
+        IpAddr::V4(ip) if ip.is_unspecified() => {
+            SocketAddr::from((Ipv4Addr::LOCALHOST, address.port()))
+        }
+        IpAddr::V6(ip) if ip.is_unspecified() => {
+            SocketAddr::from((Ipv6Addr::LOCALHOST, address.port()))
+        }
         _ => address,
     };
     line(&format!("http://{shown}/"));
@@ -67,9 +79,11 @@ pub fn run(catalog: Option<&Catalog>, options: &Options) -> Result<ExitCode, Err
     Ok(ExitCode::SUCCESS)
 }
 
+/// Answers requests until the process ends.
 #[cfg(feature = "serve")]
 fn answer(listener: TcpListener, folder: PathBuf, options: &Options) -> std::io::Result<()> {
-    door::Door::new(desk::Desk::open(folder), options.name.clone()).serve(listener)
+    http_server::HttpServer::new(page_cache::PageCache::open(folder), options.name.clone())
+        .serve(listener)
 }
 
 #[cfg(not(feature = "serve"))]

@@ -1,17 +1,18 @@
-//! `faceoff agent`, `faceoff load --agents` and experiments whose loads agents make: the real command, several processes of this machine.
+//! `faceoff agent`, `faceoff load --agents` and experiments with agents: the real command, in
+//! several processes on this machine.
 
 use super::load::Server;
 use crate::folder::{Folder, Ran, nothing_is_left};
-use model::record::{Measurement, Record, Trial};
+use record::{Measurement, Record, Trial};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 const TOKEN: &str = "FACEOFF_AGENT_TOKEN";
-const OURS: &str = "a token that nobody else knows, at least here";
+const OURS: &str = "a token that no other test knows, at least here";
 
-/// An agent, killed with the test.
+/// An agent that is killed with the test.
 struct Agent(Child, String);
 
 impl Agent {
@@ -53,7 +54,8 @@ fn faceoff(arguments: &[&str], token: &str) -> Command {
 fn load(server: &Server, agents: &[&Agent], token: &str, arguments: &[&str]) -> Output {
     let url = format!("http://127.0.0.1:{}/", server.1);
     let names: Vec<&str> = agents.iter().map(|agent| agent.1.as_str()).collect();
-    let mut command = faceoff(&["load", &url, "--format", "json", "--agents", &names.join(",")], token);
+    let mut command =
+        faceoff(&["load", &url, "--format", "json", "--agents", &names.join(",")], token);
     command.args(arguments).output().unwrap()
 }
 
@@ -63,12 +65,13 @@ fn said(output: &Output) -> String {
 
 #[test]
 #[cfg_attr(not(feature = "agent"), ignore = "needs feature agent")]
-fn a_load_of_agents_is_the_load_of_one_generator() {
+fn load_of_agents_equals_load_of_one_generator() {
     let server = Server::start(&[]);
     let (one, other) = (Agent::start("1"), Agent::start("2"));
     let load_of = ["-R", "300", "--poisson", "-d", "2s", "-t", "2", "--seed", "5"];
     let together = load(&server, &[&one, &other], OURS, &load_of);
-    let result: Value = serde_json::from_slice(&together.stdout).unwrap_or_else(|e| panic!("{e}\n{}", said(&together)));
+    let result: Value = serde_json::from_slice(&together.stdout)
+        .unwrap_or_else(|e| panic!("{e}\n{}", said(&together)));
     let alone = server.load(&load_of);
     assert_eq!(result["counts"]["scheduled"], alone["counts"]["scheduled"], "{result}");
     assert_eq!(result["counts"]["correct"], result["counts"]["scheduled"], "{result}");
@@ -76,12 +79,12 @@ fn a_load_of_agents_is_the_load_of_one_generator() {
     assert!(!said(&together).contains(OURS));
 }
 
-/// In pairs within one run, as the machine is not the same from minute to minute. The answers take 20 ms, of which what a machine adds
-/// that has CPUs for neither is a small part.
+/// The loads are compared in pairs, because the machine changes from minute to minute. Responses
+/// take 20 ms, so that the delay of a machine without free CPUs is a small part.
 #[test]
 #[cfg_attr(feature = "agent", ignore = "long: a minute, and measures")]
 #[cfg_attr(not(feature = "agent"), ignore = "long, needs feature agent: a minute, and measures")]
-fn four_agents_see_at_20000_a_second_what_one_generator_sees() {
+fn four_agents_at_20000_per_s_measure_like_one_generator() {
     let server = Server::start(&["--delay", "20ms", "--no-exact"]);
     let agents: Vec<Agent> = (0..4).map(|_| Agent::start("1")).collect();
     let load_of = ["-R", "20000", "-d", "3s", "--wait", "asleep", "--seed", "5"];
@@ -90,7 +93,8 @@ fn four_agents_see_at_20000_a_second_what_one_generator_sees() {
     for _ in 0..7 {
         let alone = server.load(&load_of);
         let output = load(&server, &agents.iter().collect::<Vec<_>>(), OURS, &load_of);
-        let together: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}\n{}", said(&output)));
+        let together: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|e| panic!("{e}\n{}", said(&output)));
         assert_eq!(together["counts"], alone["counts"], "{}", said(&output));
         assert_eq!(together["counts"]["correct"], 60_000, "{}", said(&output));
         for ((quantile, _), ratios) in allowed.iter().zip(&mut ratios) {
@@ -106,25 +110,31 @@ fn four_agents_see_at_20000_a_second_what_one_generator_sees() {
 
 #[test]
 #[cfg_attr(not(feature = "agent"), ignore = "needs feature agent")]
-fn who_does_not_know_the_token_gets_nothing() {
+fn client_without_token_gets_nothing() {
     let server = Server::start(&[]);
     let agent = Agent::start("1");
-    let refused = load(&server, &[&agent], "another token, as long as the one that is right", &["-d", "1s"]);
+    let refused =
+        load(&server, &[&agent], "another token, as long as the one that is right", &["-d", "1s"]);
     assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0));
-    assert!(said(&refused).contains("do not have the same token") && said(&refused).contains("hint: "), "{}", said(&refused));
+    assert!(
+        said(&refused).contains("have different tokens") && said(&refused).contains("hint: "),
+        "{}",
+        said(&refused)
+    );
     let short = load(&server, &[&agent], "sixteen letters!", &["-d", "1s"]);
     assert_eq!(short.status.code(), Some(2), "{}", said(&short));
-    assert!(said(&short).contains("could be guessed"), "{}", said(&short));
-    let without = faceoff(&["agent", "--listen", "127.0.0.1:0"], OURS).env_remove(TOKEN).output().unwrap();
+    assert!(said(&short).contains("can be guessed"), "{}", said(&short));
+    let without =
+        faceoff(&["agent", "--listen", "127.0.0.1:0"], OURS).env_remove(TOKEN).output().unwrap();
     assert_eq!(without.status.code(), Some(2));
     assert!(said(&without).contains(TOKEN), "{}", said(&without));
-    // It is still there for who does.
+    // It still serves clients with the token.
     assert!(load(&server, &[&agent], OURS, &["-c", "2", "-d", "500ms"]).status.success());
 }
 
 #[test]
 #[cfg_attr(not(feature = "agent"), ignore = "needs feature agent")]
-fn an_agent_loads_nobody_but_those_that_it_was_started_for() {
+fn agent_loads_allowed_targets_only() {
     let (server, other) = (Server::start(&[]), Server::start(&[]));
     let own = format!("127.0.0.1:{}", server.1);
     for only in [own.as_str(), "127.0.0.0/8", &format!("10.0.0.0/8,{own}")] {
@@ -132,20 +142,30 @@ fn an_agent_loads_nobody_but_those_that_it_was_started_for() {
         let made = load(&server, &[&agent], OURS, &["-c", "2", "-d", "500ms"]);
         assert!(made.status.success(), "{only}: {}", said(&made));
     }
-    let (bound, free) = (Agent::start_with(&["--listen", "127.0.0.1:0", "--only", &own]), Agent::start("1"));
+    let (bound, free) =
+        (Agent::start_with(&["--listen", "127.0.0.1:0", "--only", &own]), Agent::start("1"));
     for agents in [&[&bound][..], &[&free, &bound]] {
         let refused = load(&other, agents, OURS, &["-c", "2", "-d", "500ms"]);
-        assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0), "{}", said(&refused));
-        let why = format!("the agent {} refuses: 127.0.0.1:{} is not among those that it may load", bound.1, other.1);
-        assert!(said(&refused).contains(&why) && said(&refused).contains("hint: "), "{}", said(&refused));
+        assert_eq!(
+            (refused.status.code(), refused.stdout.len()),
+            (Some(1), 0),
+            "{}",
+            said(&refused)
+        );
+        let why = format!("the agent {} refused: it may not load 127.0.0.1:{}", bound.1, other.1);
+        assert!(
+            said(&refused).contains(&why) && said(&refused).contains("hint: "),
+            "{}",
+            said(&refused)
+        );
     }
-    // It is still there for what it may do.
+    // It still sends load to allowed targets.
     assert!(load(&server, &[&bound], OURS, &["-c", "2", "-d", "500ms"]).status.success());
 }
 
 #[test]
 #[cfg_attr(not(feature = "agent"), ignore = "needs feature agent")]
-fn an_agent_that_is_killed_ends_the_load_with_its_name() {
+fn killed_agent_ends_load_and_is_named() {
     let server = Server::start(&[]);
     let (staying, mut going) = (Agent::start("1"), Agent::start("1"));
     let name = going.1.clone();
@@ -153,33 +173,42 @@ fn an_agent_that_is_killed_ends_the_load_with_its_name() {
         let loading = scope.spawn(|| {
             let names = format!("{},{name}", staying.1);
             let url = format!("http://127.0.0.1:{}/", server.1);
-            faceoff(&["load", &url, "-R", "100", "-d", "20s", "--agents", &names], OURS).output().unwrap()
+            faceoff(&["load", &url, "-R", "100", "-d", "20s", "--agents", &names], OURS)
+                .output()
+                .unwrap()
         });
         std::thread::sleep(Duration::from_secs(4));
         going.kill();
         loading.join().unwrap()
     });
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(said(&output).contains(&format!("the agent {name} is gone")), "{}", said(&output));
+    assert!(said(&output).contains(&format!("the agent {name} was lost")), "{}", said(&output));
 }
 
 #[test]
-fn what_agents_cannot_do_is_said() {
+fn unsupported_options_of_agents_are_refused() {
     let folder = Folder::new();
     let all = ["load", "http://127.0.0.1:1/", "--agents", "127.0.0.1:2", "--capacity", "p95<100ms"];
     folder.run(&all).expect(2).says("--agents").says("--capacity");
-    folder.run(&["load", "http://127.0.0.1:1/", "--agents", "127.0.0.1:2", "--unix", "/run/app.sock"]).expect(2).says("--unix");
+    folder
+        .run(&["load", "http://127.0.0.1:1/", "--agents", "127.0.0.1:2", "--unix", "/run/app.sock"])
+        .expect(2)
+        .says("--unix");
     folder.run(&["agent", "--threads", "0"]).expect(2).says("--threads");
-    folder.run(&["agent", "--only", "10.0.0.20"]).expect(2).says("`10.0.0.20` names nobody to load").says("hint: write host:port");
+    folder
+        .run(&["agent", "--only", "10.0.0.20"])
+        .expect(2)
+        .says("`10.0.0.20` is not an address to load")
+        .says("hint: write host:port");
 }
 
-/// Runs `x` in a folder with the token; how it ended is for the test.
+/// Runs `x` in a folder with the token, and returns the result.
 fn run(folder: &Folder, arguments: &[&str]) -> Ran {
     let all: Vec<&str> = ["run"].into_iter().chain(arguments.iter().copied()).collect();
     Ran::from(folder.faceoff(&all).env(TOKEN, OURS).output().unwrap())
 }
 
-/// The experiment `x` of two systems, made by these agents.
+/// Writes the experiment `x` of two systems, with these agents.
 fn made_by(agents: &[&Agent], measure: &str) -> Folder {
     let folder = Folder::new();
     folder.system("a", &[]);
@@ -195,7 +224,7 @@ fn made_by(agents: &[&Agent], measure: &str) -> Folder {
     folder
 }
 
-/// Who made each measurement of each trial, by name.
+/// Returns the agents of each measurement of each trial, by name.
 fn makers(record: &Record) -> Vec<Vec<Vec<&str>>> {
     fn of(measurement: &Measurement) -> Vec<&str> {
         measurement.generator.agents.iter().map(|agent| agent.name.as_str()).collect()
@@ -203,7 +232,8 @@ fn makers(record: &Record) -> Vec<Vec<Vec<&str>>> {
     record.trials.iter().map(|trial| trial.measurements.iter().map(of).collect()).collect()
 }
 
-/// Waits until so many trials stand in the record, and half a second longer, in which the next has begun.
+/// Waits until the record has a number of trials, and half a second longer, so that the next one
+/// has begun.
 fn in_the_trial_behind(folder: &Folder, trials: usize) {
     let path = folder.path().join("r/record.jsonl");
     for _ in 0..3_000 {
@@ -218,35 +248,63 @@ fn in_the_trial_behind(folder: &Folder, trials: usize) {
 
 #[test]
 #[cfg_attr(not(feature = "agent"), ignore = "needs feature agent")]
-fn agents_make_the_loads_of_an_experiment() {
+fn agents_generate_loads_of_an_experiment() {
     let (one, other) = (Agent::start("1"), Agent::start("2"));
     let folder = made_by(&[&one, &other], "500ms");
-    folder.run(&["run", "x", "--plan"]).expect(0).says(&format!("load by: the agents {}, {}", one.1, other.1));
+    folder
+        .run(&["run", "x", "--plan"])
+        .expect(0)
+        .says(&format!("load by: the agents {}, {}", one.1, other.1));
     let ran = run(&folder, &["x", "--out", "r"]);
     assert!([0, 4].contains(&ran.code), "{ran:?}");
     let record = folder.record("r");
-    assert_eq!(record.header.experiment.place.address, Some(std::net::Ipv4Addr::LOCALHOST), "found on the way to the agents");
-    assert_eq!(makers(&record), vec![vec![vec![one.1.as_str(), other.1.as_str()]; 2]; 4], "{ran:?}");
+    assert_eq!(
+        record.header.experiment.place.address,
+        Some(std::net::Ipv4Addr::LOCALHOST),
+        "found on the way to the agents"
+    );
+    assert_eq!(
+        makers(&record),
+        vec![vec![vec![one.1.as_str(), other.1.as_str()]; 2]; 4],
+        "{ran:?}"
+    );
     for trial in &record.trials {
         assert!(trial.warmed_with > 0 && trial.faults.is_empty(), "{:?}", trial.faults);
         for m in &trial.measurements {
             let agents = &m.generator.agents;
-            assert_eq!(agents.iter().map(|agent| agent.counts.scheduled).sum::<u64>(), m.counts.scheduled);
+            assert_eq!(
+                agents.iter().map(|agent| agent.counts.scheduled).sum::<u64>(),
+                m.counts.scheduled
+            );
             assert!(m.counts.add_up() && m.counts.correct > 0, "{:?}", m.counts);
-            // All have one clock here.
-            assert!(agents.iter().all(|agent| agent.offset_ns.unsigned_abs() <= agent.offset_error_ns), "{agents:?}");
+            // All share one clock here.
+            assert!(
+                agents.iter().all(|agent| agent.offset_ns.unsigned_abs() <= agent.offset_error_ns),
+                "{agents:?}"
+            );
             let has_schedule = m.cell == "open";
-            assert_eq!((m.latency.is_some(), m.generator.lag.is_some()), (has_schedule, has_schedule));
+            assert_eq!(
+                (m.latency.is_some(), m.generator.lag.is_some()),
+                (has_schedule, has_schedule)
+            );
             if has_schedule {
-                assert_eq!((m.counts.scheduled, agents[1].loops, agents[1].loops_of_all), (100, 2, 3));
+                assert_eq!(
+                    (m.counts.scheduled, agents[1].loops, agents[1].loops_of_all),
+                    (100, 2, 3)
+                );
             }
-            // Readings count from the start of the load, and not from when agents were greeted.
+            // Readings count from the start of the load, not from the first contact with agents.
             assert!(m.usage.wall_ns > 0 && m.usage.cpu_ns > 0, "{:?}", m.usage);
         }
     }
     let checks = judge::judge(&record).checks;
-    let reach = |kind: &str| checks.iter().find(|check| check.kind == kind).map(|check| (check.looked_at, check.all));
-    assert_eq!((reach("agent-cpu"), reach("agent-lost"), reach("generator-cpu")), (Some((8, 8)), Some((4, 4)), None));
+    let reach = |kind: &str| {
+        checks.iter().find(|check| check.kind == kind).map(|check| (check.looked_at, check.all))
+    };
+    assert_eq!(
+        (reach("agent-cpu"), reach("agent-lost"), reach("generator-cpu")),
+        (Some((8, 8)), Some((4, 4)), None)
+    );
     crate::by_schema::is_by_schema(&folder, "r");
     let lines = std::fs::read_to_string(folder.path().join("r/record.jsonl")).unwrap();
     assert!(!lines.contains(OURS) && !ran.err.contains(OURS));
@@ -255,7 +313,7 @@ fn agents_make_the_loads_of_an_experiment() {
 
 #[test]
 #[cfg_attr(not(feature = "agent"), ignore = "needs feature agent")]
-fn an_agent_that_is_killed_is_a_fault_of_the_trial_and_the_others_go_on() {
+fn killed_agent_is_a_fault_and_the_others_continue() {
     let (staying, mut going) = (Agent::start("1"), Agent::start("1"));
     let folder = made_by(&[&staying, &going], "1s");
     let ran = std::thread::scope(|scope| {
@@ -265,13 +323,29 @@ fn an_agent_that_is_killed_is_a_fault_of_the_trial_and_the_others_go_on() {
         running.join().unwrap()
     });
     assert!([0, 4].contains(&ran.code), "{ran:?}");
-    assert!(ran.err.contains(&format!("the agent {} ", going.1)) && ran.err.contains("the other agents make the load"), "{}", ran.err);
+    assert!(
+        ran.err.contains(&format!("the agent {} ", going.1))
+            && ran.err.contains("the other agents generate the load"),
+        "{}",
+        ran.err
+    );
     let record = folder.record("r");
     assert_eq!(record.trials.len(), 4, "{}", ran.err);
-    let lost = |trial: &Trial| trial.faults.iter().any(|f| f.kind == "agent-lost" && f.evidence.contains(&going.1));
-    let spoilt: Vec<bool> = record.trials.iter().map(lost).collect();
-    assert_eq!(spoilt, [false, true, false, false], "{:?}", record.trials.iter().map(|trial| &trial.faults).collect::<Vec<_>>());
-    assert!(makers(&record)[2..].iter().flatten().all(|makers| *makers == [staying.1.as_str()]), "{:?}", makers(&record));
+    let lost = |trial: &Trial| {
+        trial.faults.iter().any(|f| f.kind == "agent-lost" && f.evidence.contains(&going.1))
+    };
+    let invalid: Vec<bool> = record.trials.iter().map(lost).collect();
+    assert_eq!(
+        invalid,
+        [false, true, false, false],
+        "{:?}",
+        record.trials.iter().map(|trial| &trial.faults).collect::<Vec<_>>()
+    );
+    assert!(
+        makers(&record)[2..].iter().flatten().all(|makers| *makers == [staying.1.as_str()]),
+        "{:?}",
+        makers(&record)
+    );
     assert!(record.trials[2..].iter().all(|trial| trial.measurements.len() == 2));
     assert!(judge::judge(&record).excluded.iter().any(|out| out.reason.contains("agent-lost")));
     crate::by_schema::is_by_schema(&folder, "r");
@@ -280,7 +354,7 @@ fn an_agent_that_is_killed_is_a_fault_of_the_trial_and_the_others_go_on() {
 
 #[test]
 #[cfg_attr(not(feature = "agent"), ignore = "needs feature agent")]
-fn without_any_agent_a_run_ends_and_goes_on_when_one_is_back() {
+fn run_ends_without_agents_and_resumes_with_one() {
     let mut only = Agent::start("1");
     let folder = made_by(&[&only], "1s");
     let ran = std::thread::scope(|scope| {
@@ -289,7 +363,10 @@ fn without_any_agent_a_run_ends_and_goes_on_when_one_is_back() {
         only.kill();
         running.join().unwrap()
     });
-    let ran = ran.expect(1).says(&format!("error: the agent {} cannot be reached", only.1)).says("hint: does `faceoff agent` listen there");
+    let ran = ran
+        .expect(1)
+        .says(&format!("error: the agent {} cannot be reached", only.1))
+        .says("hint: check that `faceoff agent` listens there");
     let before = folder.record("r").trials.len();
     assert!(before < 4, "{}", ran.err);
     run(&folder, &["--resume", "r"]).expect(1).says("cannot be reached");
@@ -301,25 +378,66 @@ fn without_any_agent_a_run_ends_and_goes_on_when_one_is_back() {
 }
 
 #[test]
-fn what_an_experiment_cannot_have_agents_do_is_said_with_its_place() {
+fn unsupported_experiment_with_agents_is_refused_by_line() {
     let folder = Folder::new();
     folder.system("a", &[]);
     folder.system("b", &[]);
-    let cell = |load: &str| format!("[place]\nagents = [\"a:1\"]\n[[cell]]\nname = \"c\"\nworkload = \"hello\"\nload = {{ {load} }}\n");
+    let cell = |load: &str| {
+        format!(
+            "[place]\nagents = [\"a:1\"]\n[[cell]]\nname = \"c\"\nworkload = \"hello\"\nload = {{ {load} }}\n"
+        )
+    };
     for (more, line, said) in [
         ("[place]\nagents = [\"nowhere\"]\n", 6, "`nowhere` names no agent"),
         ("[place]\nagents = [\"a:1\", \"a:1\"]\n", 6, "the agent a:1 is named twice"),
-        ("[place]\naddress = \"10.0.0.1\"\n", 6, "none are named"),
-        ("[place]\nagents = [\"a:1\"]\naddress = \"0.0.0.0\"\n", 7, "`0.0.0.0` is no IPv4 address of a machine"),
-        ("[place]\nagents = [\"a:1\", \"b:1\", \"c:1\", \"d:1\", \"e:1\"]\n", 20, "`closed` has 4 connections for 5 agents"),
-        (cell("kind = \"closed\", connections = 4, driver = \"wrk\"").as_str(), 10, "another generator makes the load of `c`"),
-        (cell("kind = \"capacity\", of = \"rate\", service_level = \"p95<1ms\"").as_str(), 10, "the capacity of `c` is looked for"),
-        (cell("kind = \"users\", users = 4, ramp = \"16m\"").as_str(), 10, "something of `c` takes longer"),
+        ("[place]\naddress = \"10.0.0.1\"\n", 6, "no agents are named"),
+        (
+            "[place]\nagents = [\"a:1\"]\naddress = \"0.0.0.0\"\n",
+            7,
+            "`0.0.0.0` is not an IPv4 address of a machine",
+        ),
+        (
+            "[place]\nagents = [\"a:1\", \"b:1\", \"c:1\", \"d:1\", \"e:1\"]\n",
+            21,
+            "`closed` has 4 connections for 5 agents",
+        ),
+        (
+            cell("kind = \"closed\", connections = 4, driver = \"wrk\"").as_str(),
+            10,
+            "`c` uses an external generator (`driver`), which agents cannot replace",
+        ),
+        (
+            cell("kind = \"capacity\", of = \"rate\", service_level = \"p95<1ms\"").as_str(),
+            10,
+            "the capacity of `c` is looked for",
+        ),
+        (
+            cell("kind = \"users\", users = 4, ramp = \"16m\"").as_str(),
+            10,
+            "something of `c` takes longer",
+        ),
     ] {
         folder.experiment(&["a", "b"], more);
-        folder.run(&["run", "x", "--plan"]).expect(2).says(said).says(&format!("x.toml:{line}:")).says("hint");
+        folder
+            .run(&["run", "x", "--plan"])
+            .expect(2)
+            .says(said)
+            .says(&format!("x.toml:{line}:"))
+            .says("hint");
     }
-    let in_pods = |agents: &str| folder.experiment(&["a", "b"], &format!("[place]\nrunner = \"kubernetes\"\nagents = {agents}\n"));
+}
+
+#[test]
+fn unsupported_agents_in_pods_are_refused() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    folder.system("b", &[]);
+    let in_pods = |agents: &str| {
+        folder.experiment(
+            &["a", "b"],
+            &format!("[place]\nrunner = \"kubernetes\"\nagents = {agents}\n"),
+        )
+    };
     for (agents, said) in [
         ("0", "x.toml:7:"),
         ("0", "`place.agents` must be from 1 to 64, not 0"),
@@ -332,25 +450,67 @@ fn what_an_experiment_cannot_have_agents_do_is_said_with_its_place() {
         folder.run(&["run", "x", "--plan"]).expect(2).says(said);
     }
     in_pods("0\nmemory_limit = \"x\"");
-    folder.run(&["run", "x", "--plan"]).expect(2).says("x.toml:7:").says("x.toml:8:").says("`x` is no limit of memory");
+    folder
+        .run(&["run", "x", "--plan"])
+        .expect(2)
+        .says("x.toml:7:")
+        .says("x.toml:8:")
+        .says("`x` is not a memory limit");
     in_pods("12");
     let written = std::fs::read_to_string(folder.path().join("experiments/x.toml")).unwrap();
     folder.write("experiments/x.toml", &written.replace("\"150ms\"", "\"15m\""));
-    folder.run(&["run", "x", "--plan"]).expect(2).says("12 agents bring 10800 histograms");
+    folder
+        .run(&["run", "x", "--plan"])
+        .expect(2)
+        .says("12 agents for 15 min would send 10800 histograms");
     in_pods("2");
     folder.run(&["run", "x", "--plan"]).expect(0).says("load by: 2 agents in pods of the cluster");
-    folder.run(&["run", "x", "--plan", "--agents", "1"]).expect(0).says("load by: an agent in a pod of the cluster");
-    folder.run(&["run", "x", "--plan", "--agents", "0"]).expect(2).says("there cannot be 0 agents in pods").says("hint: write how many");
-    folder.run(&["run", "x", "--plan", "--runner", "process"]).expect(2).says("agents in pods load pods, and contenders run as processes");
+    folder
+        .run(&["run", "x", "--plan", "--agents", "1"])
+        .expect(0)
+        .says("load by: an agent in a pod of the cluster");
+    folder
+        .run(&["run", "x", "--plan", "--agents", "0"])
+        .expect(2)
+        .says("there cannot be 0 agents in pods")
+        .says("hint: write how many");
+    folder
+        .run(&["run", "x", "--plan", "--runner", "process"])
+        .expect(2)
+        .says("agents in pods load pods, and contenders run as processes");
     folder.experiment(&["a", "b:as-process"], "[place]\nrunner = \"kubernetes\"\nagents = 2\n");
-    folder.run(&["run", "x", "--plan"]).expect(2).says("agents in pods load pods, and b:as-process does not run as one");
+    folder
+        .run(&["run", "x", "--plan"])
+        .expect(2)
+        .says("agents in pods load pods, and b:as-process does not run as one");
+}
+
+#[test]
+fn unsupported_agents_on_the_command_line_are_refused() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    folder.system("b", &[]);
     folder.experiment(&["a", "b"], "[place]\nagents = [\"a:1\"]\nrunner = \"docker\"\n");
     folder.run(&["run", "x", "--plan"]).expect(2).says("contenders run in containers or pods");
     folder.experiment(&["a", "b"], "");
-    folder.run(&["run", "x", "--plan", "--agents", "a:1,b:0"]).expect(2).says("`b:0` names no agent");
-    folder.run(&["run", "x", "--plan", "--agents", "a:1", "--runner", "docker"]).expect(2).says("containers or pods");
-    run(&folder, &["x", "--agents", "127.0.0.1:1", "--out", "r"]).expect(1).says("the agent 127.0.0.1:1 cannot be reached");
-    let without = Ran::from(folder.faceoff(&["run", "x", "--agents", "127.0.0.1:1"]).env_remove(TOKEN).output().unwrap());
+    folder
+        .run(&["run", "x", "--plan", "--agents", "a:1,b:0"])
+        .expect(2)
+        .says("`b:0` names no agent");
+    folder
+        .run(&["run", "x", "--plan", "--agents", "a:1", "--runner", "docker"])
+        .expect(2)
+        .says("containers or pods");
+    run(&folder, &["x", "--agents", "127.0.0.1:1", "--out", "r"])
+        .expect(1)
+        .says("the agent 127.0.0.1:1 cannot be reached");
+    let without = Ran::from(
+        folder
+            .faceoff(&["run", "x", "--agents", "127.0.0.1:1"])
+            .env_remove(TOKEN)
+            .output()
+            .unwrap(),
+    );
     without.expect(2).says(TOKEN);
     assert!(!folder.path().join("r").exists(), "nothing was begun");
 }

@@ -1,7 +1,7 @@
 use crate::folder::Folder;
 
 #[test]
-fn unknown_names_offer_the_nearest() {
+fn unknown_name_suggests_the_nearest() {
     let folder = Folder::new();
     folder.system("alpha", &[]);
     folder.experiment(&["alpha", "alfa"], "");
@@ -15,7 +15,7 @@ fn unknown_names_offer_the_nearest() {
 }
 
 #[test]
-fn every_problem_of_a_file_is_said_at_once_with_its_line() {
+fn all_problems_of_a_file_are_reported_with_lines() {
     let folder = Folder::new();
     folder.write(
         "systems/bad/system.toml",
@@ -26,7 +26,7 @@ fn every_problem_of_a_file_is_said_at_once_with_its_line() {
 }
 
 #[test]
-fn a_contradictory_experiment_is_refused_whole() {
+fn contradictory_experiment_is_refused() {
     let folder = Folder::new();
     folder.system("a", &[]);
     folder.system("b", &[]);
@@ -49,17 +49,22 @@ fn a_contradictory_experiment_is_refused_whole() {
 }
 
 #[test]
-fn a_claim_on_a_value_says_which_and_nothing_that_it_has_no_use_for() {
+fn claim_on_a_value_needs_bound_and_nothing_else() {
     let folder = Folder::new();
     folder.system("a", &[]);
     folder.system("b", &[]);
     let plan = |more: &str| {
-        let claim = format!("[[claim]]\ntext = \"t\"\ncontender = \"a\"\nmetric = \"latency_p95\"\n{more}\n");
+        let claim = format!(
+            "[[claim]]\ntext = \"t\"\ncontender = \"a\"\nmetric = \"latency_p95\"\n{more}\n"
+        );
         folder.experiment(&["a", "b"], &claim);
         folder.run(&["run", "x", "--plan"])
     };
     plan("expects = \"at_most\"\nvalue = 360").expect(0);
-    plan("expects = \"at_most\"").expect(2).says("expects `at_most` does not say how much").says("hint: write `value = 360`");
+    plan("expects = \"at_most\"")
+        .expect(2)
+        .says("expects `at_most` does not say how much")
+        .says("hint: write `value = 360`");
     plan("expects = \"at_most\"\nvalue = 360\nmargin = 0.1").expect(2).says("so it has no margin");
     plan("expects = \"at_most\"\nvalue = -1").expect(2).says("value");
     plan("expects = \"lower\"\nvalue = 360")
@@ -72,25 +77,28 @@ fn a_claim_on_a_value_says_which_and_nothing_that_it_has_no_use_for() {
 }
 
 #[test]
-fn broken_toml_is_said_with_its_place() {
+fn broken_toml_is_reported_with_position() {
     let folder = Folder::new();
     folder.write("experiments/x.toml", "name = \"x\nquestion = 3\n[[cell]\n");
     folder.run(&["run", "x"]).expect(2).says("x.toml:1");
 }
 
 #[test]
-fn a_record_that_is_not_one_is_refused_and_none_is_overwritten() {
+fn invalid_record_is_refused_and_none_is_overwritten() {
     let folder = Folder::new();
     folder.system("a", &[]);
     folder.system("b", &[]);
     folder.experiment(&["a", "b"], "");
     folder.write("r/record.jsonl", "{\"header\":{}}\n");
-    folder.run(&["judge", "r"]).expect(2).says("no header");
-    folder.run(&["run", "x", "--out", "r"]).expect(1).says("holds a record already");
+    folder.run(&["judge", "r"]).expect(2).says("not a header");
+    folder.run(&["run", "x", "--out", "r"]).expect(1).says("already holds a record");
     folder.run(&["run", "x", "--out", "odd"]);
     let file = folder.path().join("odd/record.jsonl");
     let sound = std::fs::read_to_string(&file).unwrap();
-    let odd = [("\"confidence\":0.95", "\"confidence\":1.5", "confidence 1.5"), ("\"margin\":0.05", "\"margin\":-1", "margin -1")];
+    let odd = [
+        ("\"confidence\":0.95", "\"confidence\":1.5", "confidence 1.5"),
+        ("\"margin\":0.05", "\"margin\":-1", "margin -1"),
+    ];
     for (usual, odd, said) in odd {
         std::fs::write(&file, sound.replacen(usual, odd, 1)).unwrap();
         folder.run(&["judge", "odd"]).expect(2).says("is not a record").says(said);

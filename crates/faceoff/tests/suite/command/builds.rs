@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-/// A clone of what is committed here, with caches of its own.
+/// A clone of the committed files, with its own caches.
 struct CleanClone {
     faceoff: PathBuf,
     place: tempfile::TempDir,
@@ -18,12 +18,23 @@ impl CleanClone {
         let target = Path::new(env!("CARGO_BIN_EXE_faceoff")).ancestors().nth(2).unwrap();
         let mut build = Command::new(env!("CARGO"));
         build.env_remove("RUSTC_BOOTSTRAP");
-        build.args(["build", "--release", "--locked", "-p", "faceoff", "--target-dir"]).arg(target).current_dir(root);
+        build
+            .args(["build", "--release", "--locked", "-p", "faceoff", "--target-dir"])
+            .arg(target)
+            .current_dir(root);
         assert!(build.status().unwrap().success(), "the command that people have is built");
-        let clone = CleanClone { faceoff: target.join("release/faceoff"), place: tempfile::tempdir().unwrap() };
-        let cloned = Command::new("git").args(["clone", "-q"]).arg(root).arg(clone.at("clone")).status().unwrap();
+        let clone = CleanClone {
+            faceoff: target.join("release/faceoff"),
+            place: tempfile::tempdir().unwrap(),
+        };
+        let cloned = Command::new("git")
+            .args(["clone", "-q"])
+            .arg(root)
+            .arg(clone.at("clone"))
+            .status()
+            .unwrap();
         assert!(cloned.success(), "the repository is cloned");
-        // Where registries are to be found is no cache.
+        // The registries' addresses are settings, not caches.
         let home = |name: &str| std::env::var_os(name).map(PathBuf::from);
         let cargo = home("CARGO_HOME").or_else(|| Some(home("HOME")?.join(".cargo"))).unwrap();
         std::fs::create_dir(clone.at("cargo")).unwrap();
@@ -36,7 +47,9 @@ impl CleanClone {
     }
 
     fn build(&self) -> (Output, Duration) {
-        let with = |name: &str, more: String| format!("{} {more}", std::env::var(name).unwrap_or_default());
+        let with = |name: &str, more: String| {
+            format!("{} {more}", std::env::var(name).unwrap_or_default())
+        };
         let begun = Instant::now();
         let built = Command::new(&self.faceoff)
             .arg("build")
@@ -44,10 +57,13 @@ impl CleanClone {
             .env("TMPDIR", self.place.path())
             .env("XDG_CACHE_HOME", self.at("cache"))
             .env("CARGO_HOME", self.at("cargo"))
-            .env("MAVEN_OPTS", with("MAVEN_OPTS", format!("-Dmaven.repo.local={}", self.at("maven").display())))
+            .env(
+                "MAVEN_OPTS",
+                with("MAVEN_OPTS", format!("-Dmaven.repo.local={}", self.at("maven").display())),
+            )
             .env("GOMODCACHE", self.at("modules"))
             .env("GOCACHE", self.at("go"))
-            // Else what was fetched could not be removed.
+            // Go's module cache is read-only without this, and could not be removed.
             .env("GOFLAGS", with("GOFLAGS", "-modcacherw".to_owned()))
             .output()
             .unwrap();
@@ -55,10 +71,10 @@ impl CleanClone {
     }
 }
 
-/// On two CPUs; what is fetched comes as fast as it comes.
+/// The limit is for two CPUs; downloads add to it.
 #[test]
 #[ignore = "long, needs go and java and maven: builds every system from empty caches"]
-fn every_system_is_built_within_a_quarter_of_an_hour_and_then_there_is_nothing_to_do() {
+fn all_systems_build_in_15_minutes_and_only_once() {
     let _machine = share();
     need_all(&["go", "java", "maven"]);
     let clone = CleanClone::new();
@@ -69,7 +85,10 @@ fn every_system_is_built_within_a_quarter_of_an_hour_and_then_there_is_nothing_t
     assert!(took < Duration::from_secs(15 * 60), "{took:?}\n{said}");
     let (second, again) = clone.build();
     let said = String::from_utf8_lossy(&second.stderr);
-    assert!(second.status.success() && !said.lines().any(|line| line.starts_with("built ")), "{said}");
+    assert!(
+        second.status.success() && !said.lines().any(|line| line.starts_with("built ")),
+        "{said}"
+    );
     assert!(again < Duration::from_secs(5), "{again:?}\n{said}");
     eprintln!("built within {took:?}, and looked at again within {again:?}");
 }

@@ -1,8 +1,9 @@
-use crate::folder::{Folder, nothing_is_left};
-use model::judgement::Outcome;
+use crate::folder::{Folder, Ran, nothing_is_left};
+use record::Record;
+use record::judgement::{ClaimOutcome, Judgement, Outcome};
 
 /// Runs `x` with two blocks and returns the record's judgement as well.
-fn run(folder: &Folder) -> (crate::folder::Ran, model::record::Record, model::judgement::Judgement) {
+fn run(folder: &Folder) -> (Ran, Record, Judgement) {
     let ran = folder.run(&["run", "x", "--blocks", "2", "--out", "r"]);
     let record = folder.record("r");
     let judgement = judge::judge(&record);
@@ -10,7 +11,7 @@ fn run(folder: &Folder) -> (crate::folder::Ran, model::record::Record, model::ju
 }
 
 #[test]
-fn whoever_never_gets_ready_answers_wrongly_or_exits_is_out_and_the_others_go_on() {
+fn failing_contender_is_excluded_and_others_continue() {
     let folder = Folder::new();
     folder.system("good", &[]);
     folder.system("other", &[]);
@@ -24,10 +25,13 @@ fn whoever_never_gets_ready_answers_wrongly_or_exits_is_out_and_the_others_go_on
     folder.experiment(&["good", "other", "silent", "liar", "nonsense", "absent"], "");
     let (ran, record, _) = run(&folder);
     assert_eq!(ran.code, 1, "{}", ran.err);
-    let out: Vec<(String, String)> = record.dropped().map(|(n, f)| (n.to_string(), format!("{}: {}", f.stage, f.cause))).collect();
+    let out: Vec<(String, String)> = record
+        .dropped()
+        .map(|(n, f)| (n.to_string(), format!("{}: {}", f.stage, f.cause)))
+        .collect();
     assert_eq!(out.len(), 4, "{out:?}");
     let why = |name: &str| out.iter().find(|(n, _)| n == name).unwrap().1.clone();
-    assert!(why("silent").starts_with("ready: no right answer within 9"), "{out:?}");
+    assert!(why("silent").starts_with("ready: no correct response within 9"), "{out:?}");
     assert!(why("liar").contains("other bytes"), "{out:?}");
     assert!(why("nonsense").contains("exit 2"), "{out:?}");
     assert!(why("absent").contains("no-such-program cannot be started"), "{out:?}");
@@ -37,7 +41,7 @@ fn whoever_never_gets_ready_answers_wrongly_or_exits_is_out_and_the_others_go_on
 }
 
 #[test]
-fn a_build_that_fails_shows_its_last_lines_and_a_missing_tool_is_only_a_skip() {
+fn failed_build_shows_log_and_missing_tool_skips() {
     let folder = Folder::new();
     folder.system("good", &[]);
     folder.system("other", &[]);
@@ -46,8 +50,14 @@ fn a_build_that_fails_shows_its_last_lines_and_a_missing_tool_is_only_a_skip() {
             "broken",
             "[build]\nrun = [[\"sh\", \"-c\", \"echo line one; echo the cause >&2; exit 7\"]]\ninputs = [\"system.toml\"]\noutputs = [\"x\"]\n",
         ),
-        ("lazy", "[build]\nrun = [[\"true\"]]\ninputs = [\"system.toml\"]\noutputs = [\"never-made\"]\n"),
-        ("needy", "[[needs]]\ntool = \"unobtainium\"\nrun = [\"no-such-tool-here\"]\nhint = \"dig for it\"\n"),
+        (
+            "lazy",
+            "[build]\nrun = [[\"true\"]]\ninputs = [\"system.toml\"]\noutputs = [\"never-made\"]\n",
+        ),
+        (
+            "needy",
+            "[[needs]]\ntool = \"unobtainium\"\nrun = [\"no-such-tool-here\"]\nhint = \"dig for it\"\n",
+        ),
     ] {
         folder.system(name, &[]);
         let path = folder.path().join(format!("systems/{name}/system.toml"));
@@ -59,30 +69,41 @@ fn a_build_that_fails_shows_its_last_lines_and_a_missing_tool_is_only_a_skip() {
     folder.run(&["build", "lazy"]).expect(1).says("made no never-made");
     folder.run(&["doctor"]).expect(0).says("MISSING").says("dig for it");
     let claim = |text: &str, who: &str| {
-        format!("[[claim]]\ntext = \"{text}\"\ncontender = \"{who}\"\nmetric = \"failed_share\"\nexpects = \"zero\"\n")
+        format!(
+            "[[claim]]\ntext = \"{text}\"\ncontender = \"{who}\"\nmetric = \"failed_share\"\nexpects = \"zero\"\n"
+        )
     };
-    folder.experiment(&["good", "other", "needy"], &format!("{}{}", claim("other answers", "other"), claim("needy answers", "needy")));
+    folder.experiment(
+        &["good", "other", "needy"],
+        &format!("{}{}", claim("other answers", "other"), claim("needy answers", "needy")),
+    );
     let (ran, record, _) = run(&folder);
     assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
     assert_eq!(record.header.skipped.len(), 1);
     assert!(ran.out.contains("skipped: needy: needs unobtainium"), "{}", ran.out);
-    // Who is skipped is in no block and makes no run incomplete; what is claimed of it stays open, with the reason.
+    // A skipped contender is in no block and does not make the run incomplete. Its claim stays
+    // undecided, with the reason.
     assert!(record.header.plan.iter().all(|block| block.len() == 2) && record.missing().is_empty());
     let judgement = judge::judge(&record);
     assert!(!judgement.incomplete && judgement.claims[0].cells.len() == 2);
-    assert_eq!(judgement.claims[1].outcome, model::judgement::ClaimOutcome::Undecided);
-    assert!(judgement.claims[1].reason.starts_with("needy took no part: needs unobtainium"), "{}", judgement.claims[1].reason);
+    assert_eq!(judgement.claims[1].outcome, ClaimOutcome::Undecided);
+    assert!(
+        judgement.claims[1].reason.starts_with("needy did not take part: needs unobtainium"),
+        "{}",
+        judgement.claims[1].reason
+    );
 }
 
 #[test]
-fn what_has_not_changed_is_not_built_again() {
+fn unchanged_sources_are_not_rebuilt() {
     let folder = Folder::new();
     folder.system("a", &[]);
     let path = folder.path().join("systems/a/system.toml");
     let build = "[build]\nrun = [[\"sh\", \"-c\", \"echo x >> made\"]]\ninputs = [\"src/**\"]\noutputs = [\"made\"]\n";
     std::fs::write(&path, std::fs::read_to_string(&path).unwrap() + build).unwrap();
     folder.write("systems/a/src/deep/file", "1");
-    let made = || std::fs::read_to_string(folder.path().join("systems/a/made")).unwrap().lines().count();
+    let made =
+        || std::fs::read_to_string(folder.path().join("systems/a/made")).unwrap().lines().count();
     folder.run(&["build"]).expect(0).says("built a");
     folder.run(&["build"]).expect(0);
     assert_eq!(made(), 1);
@@ -94,7 +115,7 @@ fn what_has_not_changed_is_not_built_again() {
 }
 
 #[test]
-fn dying_in_the_middle_of_a_trial_is_that_contenders_result() {
+fn contender_dying_in_a_trial_is_its_result() {
     let folder = Folder::new();
     folder.system("good", &[]);
     folder.system("mortal", &["--exit-after", "60"]);
@@ -103,14 +124,18 @@ fn dying_in_the_middle_of_a_trial_is_that_contenders_result() {
     assert_eq!(ran.code, 1);
     let fallen: Vec<_> = record.trials.iter().filter(|t| t.failure.is_some()).collect();
     assert_eq!(fallen.len(), 2, "{ran:?}");
-    assert!(fallen.iter().all(|t| t.contender.system == "mortal" && t.failure.as_ref().unwrap().cause.contains("exit 3")), "{fallen:?}");
+    assert!(
+        fallen.iter().all(|t| t.contender.system == "mortal"
+            && t.failure.as_ref().unwrap().cause.contains("exit 3")),
+        "{fallen:?}"
+    );
     assert_eq!(judgement.excluded.len(), 2);
     assert!(record.trials.iter().all(|t| t.measurements.iter().all(|m| m.counts.add_up())));
     nothing_is_left(&folder);
 }
 
 #[test]
-fn ignoring_the_stop_signal_and_leaving_processes_behind_are_recorded_and_cleared() {
+fn stubborn_and_leftover_processes_are_recorded_and_ended() {
     let folder = Folder::new();
     folder.system("good", &[]);
     folder.system("stubborn", &["--ignore-term"]);
@@ -121,26 +146,30 @@ fn ignoring_the_stop_signal_and_leaving_processes_behind_are_recorded_and_cleare
 }
 
 #[test]
-fn whoever_breaks_off_requests_wins_nothing_and_they_are_counted() {
+fn aborted_requests_are_counted_and_win_nothing() {
     let folder = Folder::new();
     folder.system("slow", &["--cpu", "500us"]);
     folder.system("fast", &["--reset-every", "20"]);
     folder.experiment(&["slow", "fast"], "");
     folder.run(&["run", "x", "--out", "r"]);
     let judgement = judge::judge(&folder.record("r"));
-    let won: Vec<_> = judgement.verdicts.iter().filter(|v| v.cell.is_some() && v.outcome == Outcome::Better).collect();
+    let won: Vec<_> = judgement
+        .verdicts
+        .iter()
+        .filter(|v| v.cell.is_some() && v.outcome == Outcome::Better)
+        .collect();
     assert!(won.is_empty(), "{won:#?}");
-    // That it is barred from winning: `crates/judge/tests/judge/replayed.rs`.
+    // `crates/judge/tests/judge/replayed.rs` tests that it cannot win.
     let row = judgement.rows.iter().find(|r| r.contender.system == "fast").unwrap();
     assert!(row.errors.iter().any(|(kind, n)| kind == "broken" && *n > 0), "{row:?}");
 }
 
 #[test]
-fn an_upstream_that_dies_is_a_fault_and_is_started_again() {
+fn dying_upstream_is_a_fault_and_restarts() {
     let folder = Folder::new();
     folder.system("good", &[]);
     folder.system("other", &[]);
-    // Warmed with thousands of requests, it dies on its own a little later.
+    // After a warm-up with thousands of requests, it dies a little later.
     folder.write(
         "systems/mayfly/system.toml",
         &format!(
@@ -158,28 +187,41 @@ fn an_upstream_that_dies_is_a_fault_and_is_started_again() {
     nothing_is_left(&folder);
 }
 
-/// A limit of file size stands for the full disk: the write fails in the middle of a line.
+/// A file size limit simulates a full disk: the write fails in the middle of a line.
 #[test]
-fn a_full_disk_ends_the_run_with_what_was_measured() {
+fn full_disk_ends_run_and_keeps_measurements() {
     let folder = Folder::new();
     folder.system("a", &[]);
     folder.system("b", &[]);
     folder.experiment(&["a", "b"], "");
-    let script = format!("ulimit -f 64; trap '' XFSZ; exec {} run x --out r", env!("CARGO_BIN_EXE_faceoff"));
-    let output =
-        std::process::Command::new("sh").args(["-c", &script]).current_dir(folder.path()).env("TMPDIR", folder.path()).output().unwrap();
-    let ran = crate::folder::Ran::from(output).expect(1).says("cannot be written").says("hint: what was measured before is there");
+    let script =
+        format!("ulimit -f 64; trap '' XFSZ; exec {} run x --out r", env!("CARGO_BIN_EXE_faceoff"));
+    let output = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(folder.path())
+        .env("TMPDIR", folder.path())
+        .output()
+        .unwrap();
+    let ran = Ran::from(output)
+        .expect(1)
+        .says("cannot be written")
+        .says("hint: earlier measurements are kept");
     nothing_is_left(&folder);
     let record = folder.record("r");
-    assert!(!record.trials.is_empty() && record.trials.len() < 12, "{} trials\n{}", record.trials.len(), ran.err);
-    folder.run(&["judge", "r"]).expect(1).says("a crash cut short, and that are left out: 1");
+    assert!(
+        !record.trials.is_empty() && record.trials.len() < 12,
+        "{} trials\n{}",
+        record.trials.len(),
+        ran.err
+    );
+    folder.run(&["judge", "r"]).expect(1).says("a crash cut short, which were ignored: 1");
     let resumed = folder.run(&["run", "--resume", "r"]);
     assert!([0, 4].contains(&resumed.code), "{}", resumed.err);
     assert_eq!(folder.record("r").trials.len(), 12);
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_said() {
+fn unwritable_folder_is_reported() {
     let folder = Folder::new();
     folder.system("a", &[]);
     folder.system("b", &[]);

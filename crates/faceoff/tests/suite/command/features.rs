@@ -1,8 +1,8 @@
-//! A build without a feature answers with the feature's name and how to get it.
+//! A build without a feature names the feature and how to get it.
 
 use crate::folder::Folder;
 
-/// Runs a command that lacks a feature, and checks what it answers.
+/// Runs a command that lacks a feature, and checks its error.
 #[track_caller]
 fn names(feature: &str, arguments: &[&str], ability: &str) {
     let folder = Folder::new();
@@ -19,31 +19,35 @@ fn names(feature: &str, arguments: &[&str], ability: &str) {
 
 #[test]
 #[cfg_attr(feature = "parquet", ignore = "needs a build without parquet")]
-fn parquet_is_named() {
-    names("parquet", &["export", "r", "--to", "parquet", "--out", "t.parquet"], "cannot write Parquet");
+fn build_without_parquet_names_the_feature() {
+    names(
+        "parquet",
+        &["export", "r", "--to", "parquet", "--out", "t.parquet"],
+        "cannot write Parquet",
+    );
 }
 
 #[test]
 #[cfg_attr(feature = "serve", ignore = "needs a build without serve")]
-fn serve_is_named() {
+fn build_without_serve_names_the_feature() {
     names("serve", &["serve", "."], "cannot serve records");
 }
 
 #[test]
 #[cfg_attr(feature = "agent", ignore = "needs a build without agent")]
-fn agent_is_named() {
-    names("agent", &["agent"], "cannot make loads for other machines");
+fn build_without_agent_names_the_feature() {
+    names("agent", &["agent"], "cannot generate load for other machines");
 }
 
 #[test]
 #[cfg_attr(feature = "generate", ignore = "needs a build without generate")]
-fn generate_is_named() {
+fn build_without_generate_names_the_feature() {
     names("generate", &["generate", "."], "cannot write completions and manual pages");
 }
 
 #[test]
 #[cfg_attr(feature = "openapi-yaml", ignore = "needs a build without openapi-yaml")]
-fn yaml_is_named_where_it_is_a_description_and_nowhere_else() {
+fn build_without_yaml_names_the_feature_for_openapi_only() {
     names("openapi-yaml", &["import", "api.yaml"], "cannot read YAML");
     let folder = Folder::new();
     folder.write("other.yaml", "title: nothing that is known\n");

@@ -1,4 +1,4 @@
-//! Several systems built and checked at a time.
+//! Builds and checks of several systems at a time.
 
 use crate::folder::{Folder, alive_in, control, nothing_is_left};
 use serde_json::Value;
@@ -13,7 +13,8 @@ fn change(folder: &Folder, name: &str, of: &str, to: &str) {
     folder.write(&path, &manifest.replacen(of, to, 1));
 }
 
-/// Gives a system a build that is a shell script. It runs in the system's folder, or in `runs_in` next to `systems`.
+/// Gives a system a build that is a shell script. It runs in the system's folder, or in `runs_in`
+/// next to `systems`.
 fn build(folder: &Folder, name: &str, runs_in: Option<&str>, script: &str, output: &str) {
     let input = if runs_in.is_some() { "input" } else { "system.toml" };
     let shell = format!(
@@ -28,18 +29,27 @@ fn build(folder: &Folder, name: &str, runs_in: Option<&str>, script: &str, outpu
 
 /// Reads outcomes, and removes the times, which differ from run to run.
 fn outcomes(text: &str) -> Vec<Value> {
-    let mut outcomes: Vec<Value> = serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"));
-    outcomes.iter_mut().filter_map(Value::as_object_mut).for_each(|outcome| drop(outcome.remove("ready_after_ns")));
+    let mut outcomes: Vec<Value> =
+        serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"));
+    outcomes
+        .iter_mut()
+        .filter_map(Value::as_object_mut)
+        .for_each(|outcome| drop(outcome.remove("ready_after_ns")));
     outcomes
 }
 
 #[test]
-fn several_jobs_come_to_what_one_comes_to() {
+fn several_jobs_give_the_results_of_one() {
     let check = |jobs: &str| {
         let folder = Folder::new();
-        folder.system_with_variants("a", &[("slow", &["--delay", "20ms"]), ("wrong", &["--no-such-flag"])]);
+        folder.system_with_variants(
+            "a",
+            &[("slow", &["--delay", "20ms"]), ("wrong", &["--no-such-flag"])],
+        );
         folder.system("b", &["--no-such-flag"]);
-        for (name, script) in [("c", "echo cannot; exit 3"), ("d", "echo d > made"), ("behind", "echo built >> made")] {
+        for (name, script) in
+            [("c", "echo cannot; exit 3"), ("d", "echo d > made"), ("behind", "echo built >> made")]
+        {
             folder.system(name, &[]);
             build(&folder, name, None, script, "made");
         }
@@ -47,25 +57,44 @@ fn several_jobs_come_to_what_one_comes_to() {
             folder.system(proxy, &[]);
             change(&folder, proxy, "kind = \"service\"", "kind = \"proxy\"");
         }
-        let json = folder.run(&["check", "--all", "--upstream", "behind", "--jobs", jobs, "--format", "json"]).expect(1);
-        let text = folder.run(&["check", "--all", "--upstream", "behind", "--jobs", jobs]).expect(1).says("6 right, 0 skipped, 3 failed");
-        let is_outcome = |line: &&str| ["right ", "skipped ", "FAILED "].iter().any(|word| line.starts_with(word));
+        let json = folder
+            .run(&["check", "--all", "--upstream", "behind", "--jobs", jobs, "--format", "json"])
+            .expect(1);
+        let text = folder
+            .run(&["check", "--all", "--upstream", "behind", "--jobs", jobs])
+            .expect(1)
+            .says("6 correct, 0 skipped, 3 failed");
+        let is_outcome = |line: &&str| {
+            ["correct ", "skipped ", "FAILED "].iter().any(|word| line.starts_with(word))
+        };
         let lines: Vec<String> = text
             .err
             .lines()
             .filter(is_outcome)
-            .map(|line| line.split([',', ' ']).filter(|w| !w.is_empty()).take(2).collect::<Vec<_>>().join(" "))
+            .map(|line| {
+                line.split([',', ' '])
+                    .filter(|w| !w.is_empty())
+                    .take(2)
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            })
             .collect();
         let built = std::fs::read_to_string(folder.path().join("systems/behind/made")).unwrap();
         assert_eq!(built, "built\n", "by one job, and not again");
-        assert_eq!(std::fs::read_dir(folder.path().join(".faceoff/check")).into_iter().flatten().count(), 0);
+        assert_eq!(
+            std::fs::read_dir(folder.path().join(".faceoff/check")).into_iter().flatten().count(),
+            0
+        );
         nothing_is_left(&folder);
         let root = folder.path().display().to_string();
         (outcomes(&json.out.replace(&root, "")), lines)
     };
     let (one, lines) = check("1");
     let names = ["a", "a:slow", "a:wrong", "b", "behind", "c", "d", "front", "gate"];
-    assert_eq!(one.iter().map(|outcome| outcome["system"].as_str().unwrap()).collect::<Vec<_>>(), names);
+    assert_eq!(
+        one.iter().map(|outcome| outcome["system"].as_str().unwrap()).collect::<Vec<_>>(),
+        names
+    );
     assert_eq!(one.iter().filter(|outcome| outcome["outcome"] == "failed").count(), 3, "{one:#?}");
     assert_eq!(lines.iter().filter_map(|line| line.split(' ').nth(1)).collect::<Vec<_>>(), names);
     let (four, lines_of_four) = check("4");
@@ -73,15 +102,15 @@ fn several_jobs_come_to_what_one_comes_to() {
 }
 
 #[test]
-fn systems_are_built_at_the_same_time_but_not_in_one_folder() {
+fn builds_run_in_parallel_except_in_one_folder() {
     let folder = Folder::new();
-    // Each waits for the other: one after the other they would fail.
+    // Each waits for the other, so a sequential build would fail.
     let meets = |own: &str, other: &str| {
         format!(
             "touch ../../{own}.here; for i in $(seq 200); do test -e ../../{other}.here && break; sleep 0.05; done; test -e ../../{other}.here && touch made"
         )
     };
-    // Each fails where the other is under way.
+    // Each fails while the other runs.
     let alone = |made: &str| format!("mkdir busy || exit 7; sleep 0.3; rmdir busy; touch {made}");
     for (name, other) in [("p", "q"), ("q", "p")] {
         folder.system(name, &[]);
@@ -94,22 +123,26 @@ fn systems_are_built_at_the_same_time_but_not_in_one_folder() {
     }
     folder.system("v", &[]);
     build(&folder, "v", None, &alone("v"), "v");
-    let own = format!("[variants.w.build]\nrun = [[\"sh\", \"-c\", {:?}]]\ninputs = [\"system.toml\"]\noutputs = [\"w\"]\n", alone("w"));
+    let own = format!(
+        "[variants.w.build]\nrun = [[\"sh\", \"-c\", {:?}]]\ninputs = [\"system.toml\"]\noutputs = [\"w\"]\n",
+        alone("w")
+    );
     change(&folder, "v", "[start]", &format!("{own}[start]"));
     folder.run(&["build", "--jobs", "5"]).expect(0).says("6 ready, 0 skipped, 0 failed");
     for name in ["p", "q"] {
         std::fs::remove_file(folder.path().join(format!("{name}.here"))).unwrap();
         std::fs::remove_file(folder.path().join(format!("systems/{name}/made"))).unwrap();
     }
-    folder.run(&["check", "--all", "--jobs", "2"]).expect(0).says("6 right, 0 skipped, 0 failed");
+    folder.run(&["check", "--all", "--jobs", "2"]).expect(0).says("6 correct, 0 skipped, 0 failed");
     nothing_is_left(&folder);
 }
 
 #[test]
-fn an_interrupt_ends_whatever_several_jobs_have_started() {
+fn interrupt_ends_everything_that_jobs_started() {
     for (name, code) in [("INT", 130), ("TERM", 143)] {
         let folder = Folder::new();
-        // A build that does not end, a start that is never ready, and an upstream that a proxy is never ready before.
+        // A build that does not end, a start that is never ready, and a proxy whose upstream is
+        // never ready.
         for system in ["a", "b", "behind", "front"] {
             folder.system(system, &[]);
         }
@@ -128,32 +161,53 @@ fn an_interrupt_ends_whatever_several_jobs_have_started() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let running = || alive_in(&folder).iter().filter(|line| line.starts_with(control().to_str().unwrap())).count();
+        let running = || {
+            alive_in(&folder)
+                .iter()
+                .filter(|line| line.starts_with(control().to_str().unwrap()))
+                .count()
+        };
         let begun = folder.path().join("systems/a/begun");
         let all_run = (0..1_500).any(|_| {
             std::thread::sleep(Duration::from_millis(20));
             begun.exists() && running() == 3
         });
         assert!(all_run, "{:#?}", alive_in(&folder));
-        assert!(Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([&format!("-{name}"), &child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
         assert_eq!(child.wait().unwrap().code(), Some(code));
         nothing_is_left(&folder);
-        assert_eq!(std::fs::read_dir(folder.path().join(".faceoff/check")).into_iter().flatten().count(), 0);
+        assert_eq!(
+            std::fs::read_dir(folder.path().join(".faceoff/check")).into_iter().flatten().count(),
+            0
+        );
     }
 }
 
 #[test]
-fn problems_in_files_are_reported_before_the_first_build() {
+fn file_problems_are_reported_before_first_build() {
     let folder = Folder::new();
     folder.system("a", &[]);
     build(&folder, "a", None, "touch made", "made");
     folder.system("front", &[]);
     change(&folder, "front", "kind = \"service\"", "kind = \"proxy\"");
     for jobs in ["1", "4"] {
-        folder.run(&["check", "--all", "--jobs", jobs]).expect(2).says("front is a proxy, and no experiment here says");
+        folder
+            .run(&["check", "--all", "--jobs", jobs])
+            .expect(2)
+            .says("front is a proxy, and no experiment here names");
     }
     assert!(!folder.path().join("systems/a/made").exists());
-    folder.run(&["check", "a", "--jobs", "2", "--runner", "docker"]).expect(2).says("one at a time").says("leave --jobs out");
+    folder
+        .run(&["check", "a", "--jobs", "2", "--runner", "docker"])
+        .expect(2)
+        .says("one at a time")
+        .says("leave out --jobs");
     folder.run(&["check", "a", "a:in-docker", "--jobs", "2"]).expect(2).says("one at a time");
     folder.run(&["check", "a", "--jobs", "0"]).expect(2).says("0 is not in 1..=64");
 }

@@ -1,9 +1,9 @@
-//! A kernel without what measuring needs, made by a filter of system calls.
+//! A kernel that cannot measure, simulated by a system call filter.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 
-/// Runs faceoff with `epoll_pwait2` failing with an error.
+/// Runs faceoff with `epoll_pwait2` failing.
 fn without_epoll_pwait2(error: i32, arguments: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
@@ -13,14 +13,14 @@ fn without_epoll_pwait2(error: i32, arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// Lets a system call of this process and its children fail from now on.
+/// Makes a system call of this process and its children fail from now on.
 fn refuse(call: libc::c_long, error: i32) -> std::io::Result<()> {
     let instruction = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
     let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
     let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
     let give = libc::BPF_RET | libc::BPF_K;
     let mut program = [
-        // The number of the system call is the first of the data that a filter gets.
+        // The number of the system call comes first in the data of a filter.
         instruction(load, 0, 0, 0),
         instruction(equal, 0, 1, call as u32),
         instruction(give, 0, 0, libc::SECCOMP_RET_ERRNO | error as u32),
@@ -36,7 +36,7 @@ fn refuse(call: libc::c_long, error: i32) -> std::io::Result<()> {
 }
 
 #[test]
-fn a_kernel_that_cannot_measure_is_named() {
+fn unsuitable_kernel_is_named() {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     for (error, cause) in [(libc::ENOSYS, "os error 38"), (libc::EPERM, "os error 1")] {
         let ran = without_epoll_pwait2(error, &["vs", "http://[::1]:1/", "http://[::1]:2/"]);
@@ -71,7 +71,7 @@ fn every_command_that_sends_requests_is_refused() {
 }
 
 #[test]
-fn a_kernel_that_cannot_measure_still_judges_and_helps() {
+fn unsuitable_kernel_still_allows_judge_and_help() {
     assert!(without_epoll_pwait2(libc::ENOSYS, &["--help"]).status.success());
     let ran = without_epoll_pwait2(libc::ENOSYS, &["judge", "absent"]);
     let message = String::from_utf8(ran.stderr).unwrap();

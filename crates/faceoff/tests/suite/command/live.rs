@@ -1,4 +1,5 @@
-//! What a run says on a terminal, on one that is drawn on without being changed, elsewhere, and in the file beside the record.
+//! What a run shows: a live view that leaves the terminal unchanged, plain lines elsewhere, and the
+//! status file next to the record.
 
 use crate::by_schema::keeps_to;
 use crate::folder::{Folder, nothing_is_left};
@@ -16,10 +17,10 @@ use std::time::{Duration, Instant};
 const COLUMNS: NonZero<u16> = NonZero::new(120).unwrap();
 const ROWS: NonZero<u16> = NonZero::new(30).unwrap();
 
-/// A terminal with the command on it.
+/// A terminal that runs the command.
 struct Terminal {
     keyboard: File,
-    /// Kept, so that its settings can be asked for in the end.
+    /// Kept open, so that its settings can be read at the end.
     line: OwnedFd,
     child: Child,
     written: Receiver<Vec<u8>>,
@@ -29,7 +30,7 @@ struct Terminal {
     all: String,
 }
 
-/// What settings a terminal has, in words.
+/// Describes the settings of a terminal.
 fn settings(line: &OwnedFd) -> String {
     format!("{:?}", rustix::termios::tcgetattr(line).unwrap())
 }
@@ -37,22 +38,36 @@ fn settings(line: &OwnedFd) -> String {
 impl Terminal {
     fn start(folder: &Folder, arguments: &[&str], environment: &[(&str, &str)]) -> Terminal {
         let (mut master, mut slave) = (-1, -1);
-        let size = libc::winsize { ws_row: ROWS.get(), ws_col: COLUMNS.get(), ws_xpixel: 0, ws_ypixel: 0 };
-        // SAFETY: the two numbers are written to, neither name nor settings are given, and the size outlives the call.
-        let opened = unsafe { libc::openpty(&mut master, &mut slave, std::ptr::null_mut(), std::ptr::null(), &size) };
+        let size =
+            libc::winsize { ws_row: ROWS.get(), ws_col: COLUMNS.get(), ws_xpixel: 0, ws_ypixel: 0 };
+        // SAFETY: the two numbers are written to, neither name nor settings are given, and the size
+        // outlives the call.
+        let opened = unsafe {
+            libc::openpty(&mut master, &mut slave, std::ptr::null_mut(), std::ptr::null(), &size)
+        };
         assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
-        // SAFETY: opened right above, and nobody else has them.
+        // SAFETY: opened right above, and used nowhere else.
         let (keyboard, line) = unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
         let stream = || Stdio::from(line.try_clone().unwrap());
         let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
-        command.current_dir(folder.path()).env("TMPDIR", folder.path()).env("XDG_CACHE_HOME", folder.path().join("cache"));
+        command
+            .current_dir(folder.path())
+            .env("TMPDIR", folder.path())
+            .env("XDG_CACHE_HOME", folder.path().join("cache"));
         command.env("TERM", "xterm").env_remove("NO_COLOR");
-        command.args(arguments).envs(environment.iter().copied()).stdin(stream()).stdout(stream()).stderr(stream());
+        command
+            .args(arguments)
+            .envs(environment.iter().copied())
+            .stdin(stream())
+            .stdout(stream())
+            .stderr(stream());
         // SAFETY: between fork and exec, two calls that take no memory and no lock.
         unsafe {
-            command.pre_exec(|| match libc::setsid() >= 0 && libc::ioctl(0, libc::TIOCSCTTY, 0) >= 0 {
-                true => Ok(()),
-                false => Err(std::io::Error::last_os_error()),
+            command.pre_exec(|| {
+                match libc::setsid() >= 0 && libc::ioctl(0, libc::TIOCSCTTY, 0) >= 0 {
+                    true => Ok(()),
+                    false => Err(std::io::Error::last_os_error()),
+                }
             })
         };
         let child = command.spawn().unwrap();
@@ -67,10 +82,18 @@ impl Terminal {
             }
         });
         let screen = vt100::Parser::new(ROWS, COLUMNS, 0);
-        Terminal { keyboard, line, child, written, began: Instant::now(), screen, all: String::new() }
+        Terminal {
+            keyboard,
+            line,
+            child,
+            written,
+            began: Instant::now(),
+            screen,
+            all: String::new(),
+        }
     }
 
-    /// Takes what is written within so long; gives what stands on the screen then.
+    /// Processes the output of a time span, and returns the screen.
     fn look(&mut self, within: Duration) -> String {
         if let Ok(bytes) = self.written.recv_timeout(within) {
             self.screen.process(&bytes);
@@ -79,7 +102,7 @@ impl Terminal {
         self.screen.screen().contents()
     }
 
-    /// Until what stands on the screen matches.
+    /// Waits until the screen matches a pattern.
     #[track_caller]
     fn wait_for(&mut self, pattern: &str) -> String {
         let expected = Regex::new(pattern).unwrap();
@@ -92,7 +115,7 @@ impl Terminal {
         panic!("never on the screen: {pattern}\n{}", self.screen.screen().contents());
     }
 
-    /// Until the command has ended; its exit code and what stands there then.
+    /// Waits until the command has ended, and returns its exit code and the screen.
     fn end(&mut self) -> (Option<i32>, String) {
         loop {
             self.look(Duration::from_millis(20));
@@ -103,7 +126,11 @@ impl Terminal {
                 }
                 return (status.code(), self.screen.screen().contents());
             }
-            assert!(self.began.elapsed() < Duration::from_secs(300), "it does not end\n{}", self.screen.screen().contents());
+            assert!(
+                self.began.elapsed() < Duration::from_secs(300),
+                "it does not end\n{}",
+                self.screen.screen().contents()
+            );
         }
     }
 }
@@ -116,7 +143,7 @@ fn folder() -> Folder {
     folder
 }
 
-/// The same, with measurements of which whole seconds are told.
+/// As [`folder`], with measurements that last whole seconds.
 fn folder_of_seconds() -> Folder {
     let folder = folder();
     let path = folder.path().join("experiments/x.toml");
@@ -125,27 +152,32 @@ fn folder_of_seconds() -> Folder {
     folder
 }
 
-/// Waits until the file beside the record `r` tells seconds of a measurement; whenever it is there it is whole and by its schema.
+/// Waits until the status file of the record `r` has seconds of a measurement. Whenever it exists,
+/// it must be complete and match its schema.
 #[track_caller]
-fn under_way(folder: &Folder) -> Value {
+fn status_with_seconds(folder: &Folder) -> Value {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(120) {
-        if let Ok(text) = std::fs::read_to_string(folder.path().join("r/under-way.json")) {
-            let told: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-            keeps_to("under-way", &told);
-            if told["seconds"].as_array().is_some_and(|seconds| !seconds.is_empty()) {
-                return told;
+        if let Ok(text) = std::fs::read_to_string(folder.path().join("r/run-status.json")) {
+            let status: Value =
+                serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            keeps_to("run-status", &status);
+            if status["seconds"].as_array().is_some_and(|seconds| !seconds.is_empty()) {
+                return status;
             }
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    panic!("no second of a measurement is told");
+    panic!("no second of a measurement is reported");
 }
 
-/// What stands in the record `r` that tells of a trial under way.
+/// Returns the files of the record `r` that describe a running trial.
 fn told_of(folder: &Folder) -> Vec<String> {
     let entries = std::fs::read_dir(folder.path().join("r")).unwrap().flatten();
-    entries.map(|entry| entry.file_name().into_string().unwrap()).filter(|name| name.starts_with("under-way")).collect()
+    entries
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("run-status"))
+        .collect()
 }
 
 fn in_colour(text: &str) -> bool {
@@ -153,12 +185,15 @@ fn in_colour(text: &str) -> bool {
 }
 
 #[test]
-fn a_run_on_a_terminal_is_drawn_and_the_terminal_is_as_before() {
+fn run_is_drawn_and_terminal_is_restored() {
     let folder = folder();
     let mut terminal = Terminal::start(&folder, &["run", "x", "--out", "r"], &[]);
     let before = settings(&terminal.line);
-    let early = terminal.wait_for("block 2 of 6, trial 3 of 12");
-    for text in ["answers rightly: b", "▣", "against a, after 1 of 6 blocks"] {
+    // A trial is shorter than the time between two drawings, so any trial of these blocks may be
+    // drawn.
+    let early = terminal
+        .wait_for(r"block [23] of 6, trial [3-6] of 12(?s:.*)against a, after [12] of 6 blocks");
+    for text in ["responds correctly: b", "▣"] {
         assert!(early.contains(text), "not there: {text}\n{early}");
     }
     let later = terminal.wait_for("after [3-5] of 6 blocks");
@@ -179,25 +214,28 @@ fn a_run_on_a_terminal_is_drawn_and_the_terminal_is_as_before() {
 }
 
 #[test]
-fn rate_and_latency_are_shown_and_an_interrupt_leaves_the_terminal_as_it_was() {
+fn interrupt_restores_terminal_of_live_view() {
     let folder = folder_of_seconds();
     let mut terminal = Terminal::start(&folder, &["run", "x", "--out", "r"], &[("NO_COLOR", "1")]);
     let before = settings(&terminal.line);
-    let screen = terminal.wait_for(r"\d/s right, \d+ not, p50 \d");
+    let screen = terminal.wait_for(r"\d/s ok, \d+ failed, p50 \d");
     assert!(screen.contains("of 4.0 s"), "{screen}");
-    under_way(&folder);
+    status_with_seconds(&folder);
     terminal.keyboard.write_all(b"\x03").unwrap();
     let (code, last) = terminal.end();
     assert_eq!(code, Some(130), "{last}");
-    assert!(last.contains("`faceoff run --resume r` goes on") && !last.contains('▣'), "{last}");
-    assert_eq!((settings(&terminal.line), terminal.screen.screen().cursor_position().1), (before, 0));
+    assert!(last.contains("`faceoff run --resume r` continues") && !last.contains('▣'), "{last}");
+    assert_eq!(
+        (settings(&terminal.line), terminal.screen.screen().cursor_position().1),
+        (before, 0)
+    );
     assert!(!terminal.all.contains("\u{1b}[?") && !in_colour(&terminal.all), "{:?}", terminal.all);
     assert_eq!(told_of(&folder), Vec::<String>::new());
     nothing_is_left(&folder);
 }
 
 #[test]
-fn without_a_terminal_too_what_is_under_way_stands_beside_the_record_until_the_run_ends() {
+fn status_file_exists_until_run_ends_without_terminal() {
     let folder = folder_of_seconds();
     let start = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
@@ -205,51 +243,89 @@ fn without_a_terminal_too_what_is_under_way_stands_beside_the_record_until_the_r
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
     let mut killed = start(&["run", "x", "--out", "r", "--progress", "none"]);
-    let told = under_way(&folder);
-    assert_eq!((&told["process"]["id"], &told["run"]), (&killed.id().into(), &folder.record("r").header.id.into()));
-    assert!(["a", "b"].contains(&told["contender"].as_str().unwrap()) && told["block"] == 1, "{told}");
-    assert!(["open", "closed"].contains(&told["cell"].as_str().unwrap()), "{told}");
-    assert!(told["seconds"][0]["correct"].as_u64().unwrap() > 0 && told["seconds"][0]["p50_ns"].as_u64().unwrap() > 0, "{told}");
+    let status = status_with_seconds(&folder);
+    assert_eq!(
+        (&status["process"]["id"], &status["run"]),
+        (&killed.id().into(), &folder.record("r").header.id.into())
+    );
+    assert!(
+        ["a", "b"].contains(&status["contender"].as_str().unwrap()) && status["block"] == 1,
+        "{status}"
+    );
+    assert!(["open", "closed"].contains(&status["cell"].as_str().unwrap()), "{status}");
+    assert!(
+        status["seconds"][0]["correct"].as_u64().unwrap() > 0
+            && status["seconds"][0]["p50_ns"].as_u64().unwrap() > 0,
+        "{status}"
+    );
     killed.kill().and_then(|()| killed.wait()).unwrap();
-    assert!(told_of(&folder).contains(&"under-way.json".into()), "nobody could take it away");
+    assert!(
+        told_of(&folder).contains(&"run-status.json".into()),
+        "it cannot be removed after SIGKILL"
+    );
     nothing_is_left(&folder);
 
     let mut again = start(&["run", "--resume", "r"]);
     let begun = Instant::now();
-    while under_way(&folder)["process"]["id"] != again.id() {
-        assert!(begun.elapsed() < Duration::from_secs(120), "the file is still that of the run that was killed");
+    while status_with_seconds(&folder)["process"]["id"] != again.id() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(120),
+            "the file is still that of the run that was killed"
+        );
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert!(Command::new("kill").args(["-INT", &again.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill").args(["-INT", &again.id().to_string()]).status().unwrap().success()
+    );
     assert_eq!(again.wait().unwrap().code(), Some(130));
     assert_eq!(told_of(&folder), Vec::<String>::new());
     nothing_is_left(&folder);
 }
 
-/// What does not depend on how long anything took, or on who else used the CPUs.
+/// Removes what depends on times and on other programs.
 fn lines(text: &str) -> Vec<String> {
     let ended = Regex::new(r"^(trial \S+ · block \d+ · \S+) · .*$").unwrap();
     let time = Regex::new(r"\d+(\.\d+)? (µs|ms|s|min)( \d+ s)?").unwrap();
-    text.lines().map(|line| time.replace_all(&ended.replace(line, "$1 ended"), "TIME").into_owned()).collect()
+    text.lines()
+        .map(|line| time.replace_all(&ended.replace(line, "$1 ended"), "TIME").into_owned())
+        .collect()
 }
 
 #[test]
-fn without_a_terminal_and_where_it_is_asked_plain_lines_are_said() {
+fn plain_lines_are_printed_without_terminal() {
     let folder = folder();
     let plain = folder.run(&["run", "x", "--blocks", "2", "--out", "plain"]);
     let said = lines(&plain.err);
     let of = |from: &str| said.iter().filter(|line| line.starts_with(from)).count();
-    assert_eq!((of("trial "), of("answers rightly: "), of("record: plain")), (4, 2, 1), "{}", plain.err);
-    assert!(said.contains(&"trial 4/4 · block 2 · a ended".into()) || said.contains(&"trial 4/4 · block 2 · b ended".into()));
+    assert_eq!(
+        (of("trial "), of("responds correctly: "), of("record: plain")),
+        (4, 2, 1),
+        "{}",
+        plain.err
+    );
+    assert!(
+        said.contains(&"trial 4/4 · block 2 · a ended".into())
+            || said.contains(&"trial 4/4 · block 2 · b ended".into())
+    );
     assert!(!plain.err.contains('\u{1b}') && !plain.err.contains('\r'), "{:?}", plain.err);
-    let mut terminal = Terminal::start(&folder, &["run", "x", "--blocks", "2", "--out", "plain2", "--progress", "plain"], &[]);
+    let mut terminal = Terminal::start(
+        &folder,
+        &["run", "x", "--blocks", "2", "--out", "plain2", "--progress", "plain"],
+        &[],
+    );
     terminal.end();
-    // A terminal ends lines in its own way, and what comes after them is the result.
+    // A terminal uses its own line ends, and the result follows.
     let on_terminal = lines(&terminal.all.replace("\r\n", "\n").replace("plain2", "plain"));
     assert_eq!(on_terminal[..said.len()], said, "\n{}", terminal.all);
     let quiet = folder.run(&["run", "x", "--blocks", "1", "--out", "quiet", "--progress", "none"]);
-    assert!(!quiet.err.contains("answers rightly") && !quiet.err.contains(" · done"), "{}", quiet.err);
+    assert!(
+        !quiet.err.contains("responds correctly") && !quiet.err.contains(" · done"),
+        "{}",
+        quiet.err
+    );
     let refused = folder.run(&["run", "x", "--progress", "live"]).expect(2);
-    refused.says("the live view needs a terminal").says("hint: leave --progress out, or write plain");
+    refused
+        .says("the live view needs a terminal")
+        .says("hint: leave out --progress, or use --progress plain");
     nothing_is_left(&folder);
 }

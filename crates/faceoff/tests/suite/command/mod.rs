@@ -1,6 +1,5 @@
-//! The command from outside: real processes, real sockets, systems that misbehave.
+//! Tests of each subcommand from outside: real processes, sockets and misbehaving systems.
 
-mod against;
 mod agents;
 mod articles;
 mod audit;
@@ -9,6 +8,7 @@ mod builds;
 mod capacity;
 mod docs;
 mod export;
+mod external_generators;
 mod faults;
 mod features;
 mod hostile;
@@ -18,14 +18,17 @@ mod init;
 mod interrupted;
 mod jobs;
 mod kernel;
-mod left;
+mod layout;
+mod leftovers;
 mod live;
 mod load;
 mod native;
 mod newcomer;
-mod page;
 mod plans;
+mod protocol;
+mod report_page;
 mod resets;
+mod revision;
 mod run;
 mod schemas;
 mod secrets;
@@ -36,4 +39,3 @@ mod sweeps;
 mod tutorial;
 mod variables;
 mod vs;
-mod witness;

@@ -1,4 +1,4 @@
-//! What is asked, in which ways, and what a server cannot do.
+//! The requests, the ways of sending them, and what servers do not support.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,33 +18,53 @@ pub enum Endpoint {
     H2c,
 }
 
-/// A way to make requests.
+/// A way of sending requests.
 pub struct Mode {
     pub name: &'static str,
     pub endpoint: Endpoint,
     pub arguments: &'static [&'static str],
-    /// Whether connections are kept as long as the server keeps them.
+    /// Whether connections stay open as long as the server allows.
     pub keeps: bool,
 }
 
-/// The ways.
+/// All ways of sending requests.
 pub const MODES: &[Mode] = &[
     Mode { name: "keep-alive", endpoint: Endpoint::Clear, arguments: &[], keeps: true },
     Mode { name: "close", endpoint: Endpoint::Clear, arguments: &["--close"], keeps: false },
-    Mode { name: "pipeline", endpoint: Endpoint::Clear, arguments: &["--pipeline", "8"], keeps: true },
+    Mode {
+        name: "pipeline",
+        endpoint: Endpoint::Clear,
+        arguments: &["--pipeline", "8"],
+        keeps: true,
+    },
     Mode { name: "tls", endpoint: Endpoint::Tls, arguments: &[], keeps: true },
     Mode { name: "tls-close", endpoint: Endpoint::Tls, arguments: &["--close"], keeps: false },
-    Mode { name: "tls-pipeline", endpoint: Endpoint::Tls, arguments: &["--pipeline", "8"], keeps: true },
+    Mode {
+        name: "tls-pipeline",
+        endpoint: Endpoint::Tls,
+        arguments: &["--pipeline", "8"],
+        keeps: true,
+    },
     Mode { name: "h2", endpoint: Endpoint::Tls, arguments: &["--http2"], keeps: true },
-    Mode { name: "h2-streams", endpoint: Endpoint::Tls, arguments: &["--http2", "--streams", "8"], keeps: true },
+    Mode {
+        name: "h2-streams",
+        endpoint: Endpoint::Tls,
+        arguments: &["--http2", "--streams", "8"],
+        keeps: true,
+    },
     Mode { name: "h2c", endpoint: Endpoint::H2c, arguments: &["--http2"], keeps: true },
-    Mode { name: "h2c-streams", endpoint: Endpoint::H2c, arguments: &["--http2", "--streams", "8"], keeps: true },
+    Mode {
+        name: "h2c-streams",
+        endpoint: Endpoint::H2c,
+        arguments: &["--http2", "--streams", "8"],
+        keeps: true,
+    },
 ];
 
-/// In [`UNSUPPORTED`], instead of a mode: how the answer looks over HTTP/1.1.
+/// In [`UNSUPPORTED`], instead of a mode: the form of the response over HTTP/1.1.
 pub const WIRE: &str = "wire";
 
-/// What a server cannot do.
+/// Something that a server does not support.
 pub struct Unsupported {
     pub server: &'static str,
     pub case: &'static str,
@@ -52,15 +72,25 @@ pub struct Unsupported {
     pub reason: &'static str,
 }
 
-const fn no(server: &'static str, case: &'static str, mode: &'static str, reason: &'static str) -> Unsupported {
+const fn no(
+    server: &'static str,
+    case: &'static str,
+    mode: &'static str,
+    reason: &'static str,
+) -> Unsupported {
     Unsupported { server, case, mode, reason }
 }
 
-/// What servers cannot do; `*` at the end of a name is anything.
+/// What servers do not support; `*` at the end of a name matches anything.
 pub const UNSUPPORTED: &[Unsupported] = &[
     no("*", "close-*", "pipeline", NOTHING_BEHIND),
     no("*", "close-*", "tls-pipeline", NOTHING_BEHIND),
-    no("nginx", "trailers", WIRE, "nginx does not pass trailers on; the body is checked all the same"),
+    no(
+        "nginx",
+        "trailers",
+        WIRE,
+        "nginx does not pass trailers on; the body is checked all the same",
+    ),
     no("nginx", "early", "*", "nginx passes 103 on from 1.29 only"),
     no("node", "early", "pipeline", EARLY_OUT_OF_TURN),
     no("node", "early", "tls-pipeline", EARLY_OUT_OF_TURN),
@@ -80,14 +110,15 @@ pub const UNSUPPORTED: &[Unsupported] = &[
     no("undertow", "keep-alive-off", "tls-pipeline", DROPPED),
 ];
 
-const DROPPED: &str = "with further requests behind it, Undertow closes without the last answer, too";
-const NOTHING_BEHIND: &str =
-    "requests behind an answer that ends with the connection are unread when it closes: TCP may reset it before the end is seen";
-const EARLY_OUT_OF_TURN: &str = "of a pipelined request, Node writes the 103 between the head and the body of another answer";
+const DROPPED: &str =
+    "with further requests behind it, Undertow closes without the last answer, too";
+const NOTHING_BEHIND: &str = "requests behind an answer that ends with the connection are unread when it closes: TCP may reset it before the end is seen";
+const EARLY_OUT_OF_TURN: &str =
+    "of a pipelined request, Node writes the 103 between the head and the body of another answer";
 const PAUSED: &str = "with much to send, Node pauses its parser, and ends the connection (HPE_PAUSED) when TLS hands it the next requests";
 
 impl Unsupported {
-    /// Whether it is about this.
+    /// Whether the entry applies.
     pub fn fits(&self, server: &str, case: &str, mode: &str) -> bool {
         matches(self.server, server) && matches(self.case, case) && matches(self.mode, mode)
     }
@@ -100,12 +131,12 @@ fn matches(pattern: &str, name: &str) -> bool {
 /// The lengths of bodies.
 pub const LENGTHS: &[usize] = &[0, 1, 1_000, 100_000];
 
-/// The body of that many bytes which all servers send.
+/// Returns the body of a length, which all servers send.
 pub fn pattern(length: usize) -> String {
     ('a'..='z').cycle().take(length).collect()
 }
 
-/// A request and its right answer.
+/// A request and its correct response.
 struct Step {
     method: &'static str,
     path: &'static str,
@@ -114,7 +145,7 @@ struct Step {
     status: u16,
     /// Bytes that come back.
     body: usize,
-    /// What Content-Length must say, where it must be there.
+    /// The required Content-Length, if there is one.
     length: Option<&'static str>,
 }
 
@@ -131,16 +162,23 @@ const fn status(path: &'static str, status: u16) -> Step {
 }
 
 const fn echo(bytes: usize) -> Step {
-    Step { method: "POST", path: "/echo", sent: Some(bytes), status: 200, body: bytes, length: None }
+    Step {
+        method: "POST",
+        path: "/echo",
+        sent: Some(bytes),
+        status: 200,
+        body: bytes,
+        length: None,
+    }
 }
 
-/// Requests made in turn, all on the same connections.
+/// Requests that are sent one after another on the same connections.
 pub struct Case {
     pub name: &'static str,
     steps: &'static [Step],
-    /// What the answer to the first step holds over HTTP/1.1, in small letters.
+    /// What the response to the first step contains over HTTP/1.1, in lower case.
     signs: &'static [&'static str],
-    /// What its head does not hold.
+    /// What its head must not contain.
     lacks: &'static [&'static str],
     /// Whether the server keeps the connection.
     pub keeps: bool,
@@ -151,15 +189,37 @@ const fn case(name: &'static str, steps: &'static [Step], signs: &'static [&'sta
 }
 
 const fn closing(name: &'static str, steps: &'static [Step]) -> Case {
-    Case { name, steps, signs: &[], lacks: &["content-length:", "transfer-encoding:"], keeps: false }
+    Case {
+        name,
+        steps,
+        signs: &[],
+        lacks: &["content-length:", "transfer-encoding:"],
+        keeps: false,
+    }
 }
 
 /// The cases.
 pub const CASES: &[Case] = &[
-    case("length-0", &[Step { length: Some("0"), ..get("/length/0", 0) }], &["content-length: 0\r\n"]),
-    case("length-1", &[Step { length: Some("1"), ..get("/length/1", 1) }], &["content-length: 1\r\n"]),
-    case("length-1000", &[Step { length: Some("1000"), ..get("/length/1000", 1_000) }], &["content-length: 1000\r\n"]),
-    case("length-100000", &[Step { length: Some("100000"), ..get("/length/100000", 100_000) }], &["content-length: 100000\r\n"]),
+    case(
+        "length-0",
+        &[Step { length: Some("0"), ..get("/length/0", 0) }],
+        &["content-length: 0\r\n"],
+    ),
+    case(
+        "length-1",
+        &[Step { length: Some("1"), ..get("/length/1", 1) }],
+        &["content-length: 1\r\n"],
+    ),
+    case(
+        "length-1000",
+        &[Step { length: Some("1000"), ..get("/length/1000", 1_000) }],
+        &["content-length: 1000\r\n"],
+    ),
+    case(
+        "length-100000",
+        &[Step { length: Some("100000"), ..get("/length/100000", 100_000) }],
+        &["content-length: 100000\r\n"],
+    ),
     case("chunked-0", &[get("/chunked/0", 0)], CHUNKED),
     case("chunked-1", &[get("/chunked/1", 1)], CHUNKED),
     case("chunked-1000", &[get("/chunked/1000", 1_000)], CHUNKED),
@@ -175,9 +235,16 @@ pub const CASES: &[Case] = &[
     case("echo-0", &[echo(0)], &["http/1.1 200 "]),
     case("echo-1000", &[echo(1_000)], &["http/1.1 200 "]),
     case("echo-100000", &[echo(100_000)], &["http/1.1 200 "]),
-    case("trailers", &[get("/trailers", 1_000)], &["transfer-encoding: chunked\r\n", "\r\n0\r\nchecksum: abc\r\n\r\n"]),
+    case(
+        "trailers",
+        &[get("/trailers", 1_000)],
+        &["transfer-encoding: chunked\r\n", "\r\n0\r\nchecksum: abc\r\n\r\n"],
+    ),
     case("early", &[get("/early", 1_000)], &["http/1.1 103 ", "http/1.1 200 "]),
-    Case { keeps: false, ..case("keep-alive-off", &[get("/keep-alive-off", 1_000)], &["connection: close\r\n"]) },
+    Case {
+        keeps: false,
+        ..case("keep-alive-off", &[get("/keep-alive-off", 1_000)], &["connection: close\r\n"])
+    },
     case(
         "in-turn",
         &[
@@ -198,7 +265,7 @@ pub const CASES: &[Case] = &[
 const CHUNKED: &[&str] = &["transfer-encoding: chunked\r\n"];
 
 impl Case {
-    /// Writes the workload, and the bodies that it names.
+    /// Writes the workload and its bodies.
     pub fn write(&self, place: &Path) {
         let mut text = format!("name = \"{0}\"\nsummary = \"{0}\"\n", self.name);
         for Step { method, path, sent, status, body, length } in self.steps {
@@ -216,22 +283,35 @@ impl Case {
         fs::write(place.join(format!("{}.toml", self.name)), text).unwrap();
     }
 
-    /// Whether the server answers the first step in the form that the case is about: else nothing is proved.
+    /// Whether the server responds to the first step in the form of the case. Otherwise the case
+    /// tests nothing.
     pub fn check_wire(&self, port: u16) -> Result<(), String> {
         let Step { method, path, sent, .. } = &self.steps[0];
         let body = pattern(sent.unwrap_or_default());
         let length = sent.map(|sent| format!("Content-Length: {sent}\r\n")).unwrap_or_default();
-        let request = format!("{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{length}\r\n{body}");
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map_err(|e| e.to_string())?;
+        let request =
+            format!("{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{length}\r\n{body}");
+        let mut stream =
+            TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map_err(|e| e.to_string())?;
         stream.set_read_timeout(Some(Duration::from_secs(30))).map_err(|e| e.to_string())?;
         stream.write_all(request.as_bytes()).map_err(|e| e.to_string())?;
         let mut answer = String::new();
         let mut buffer = [0; 16 << 10];
-        let has_all = |answer: &str| answer.contains("\r\n\r\n") && self.signs.iter().all(|sign| answer.contains(sign));
+        let has_all = |answer: &str| {
+            answer.contains("\r\n\r\n") && self.signs.iter().all(|sign| answer.contains(sign))
+        };
         while !has_all(&answer) {
             match stream.read(&mut buffer) {
-                Ok(length @ 1..) => answer += &String::from_utf8_lossy(&buffer[..length]).to_lowercase(),
-                _ => return Err(format!("no {:?} in\n{}", self.signs, answer.chars().take(1_000).collect::<String>())),
+                Ok(length @ 1..) => {
+                    answer += &String::from_utf8_lossy(&buffer[..length]).to_lowercase()
+                }
+                _ => {
+                    return Err(format!(
+                        "no {:?} in\n{}",
+                        self.signs,
+                        answer.chars().take(1_000).collect::<String>()
+                    ));
+                }
             }
         }
         let head = answer.split("\r\n\r\n").next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The servers: built, started, stopped.
+//! Builds, starts and stops the servers.
 
 use super::cases::{Endpoint, LENGTHS, pattern};
 use super::tool;
@@ -9,18 +9,19 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-/// All there are.
-pub const NAMES: &[&str] = &["nginx", "haproxy", "caddy", "go", "tomcat", "netty", "undertow", "node"];
+/// All servers.
+pub const NAMES: &[&str] =
+    &["nginx", "haproxy", "caddy", "go", "tomcat", "netty", "undertow", "node"];
 
 const CADDY: &str = "github.com/caddyserver/caddy/v2/cmd/caddy@v2.11.9";
 
-/// Earlier ones write another framing than some cases ask for: 2.6 in four of them.
+/// Earlier versions use another framing in some cases: 2.6 in four of them.
 const LEAST_CADDY: &[u32] = &[2, 11];
 
-/// A server may be slow to start, but not for ever.
+/// Time limit for the start of a server.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 
-/// What one test writes: certificates, files to serve, workloads, logs.
+/// The files of one test: certificates, files to serve, workloads, logs.
 pub struct Place(tempfile::TempDir);
 
 impl Place {
@@ -28,7 +29,8 @@ impl Place {
         let place = Place(tempfile::tempdir().unwrap());
         fs::create_dir_all(place.path().join("files/length")).unwrap();
         for length in LENGTHS {
-            fs::write(place.path().join(format!("files/length/{length}")), pattern(*length)).unwrap();
+            fs::write(place.path().join(format!("files/length/{length}")), pattern(*length))
+                .unwrap();
         }
         place.certify();
         place
@@ -38,20 +40,31 @@ impl Place {
         self.0.path()
     }
 
-    /// An authority of this test alone, and a certificate of it for 127.0.0.1.
+    /// Creates an authority for this test, and its certificate for 127.0.0.1.
     fn certify(&self) {
-        let openssl = |arguments: &str| tool(Command::new("openssl").current_dir(self.path()).args(arguments.split(' ')));
+        let openssl = |arguments: &str| {
+            tool(Command::new("openssl").current_dir(self.path()).args(arguments.split(' ')))
+        };
         let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
-        fs::write(self.path().join("extensions"), "subjectAltName=IP:127.0.0.1\nbasicConstraints=CA:FALSE\n").unwrap();
-        openssl(&format!("req -x509 {key} -days 2 -subj /CN=conformance -keyout ca-key.pem -out ca.pem"));
+        fs::write(
+            self.path().join("extensions"),
+            "subjectAltName=IP:127.0.0.1\nbasicConstraints=CA:FALSE\n",
+        )
+        .unwrap();
+        openssl(&format!(
+            "req -x509 {key} -days 2 -subj /CN=conformance -keyout ca-key.pem -out ca.pem"
+        ));
         openssl(&format!("req {key} -subj /CN=127.0.0.1 -keyout key.pem -out request.pem"));
-        openssl("x509 -req -in request.pem -CA ca.pem -CAkey ca-key.pem -CAcreateserial -days 2 -extfile extensions -out cert.pem");
+        openssl(
+            "x509 -req -in request.pem -CA ca.pem -CAkey ca-key.pem -CAcreateserial -days 2 -extfile extensions -out cert.pem",
+        );
         let read = |name: &str| fs::read(self.path().join(name)).unwrap();
-        fs::write(self.path().join("both.pem"), [read("cert.pem"), read("key.pem")].concat()).unwrap();
+        fs::write(self.path().join("both.pem"), [read("cert.pem"), read("key.pem")].concat())
+            .unwrap();
     }
 }
 
-/// A server that runs, and the one behind it, if it is a proxy.
+/// A running server, and the one behind it if it is a proxy.
 pub struct Server {
     running: Running,
     ports: [u16; 3],
@@ -68,7 +81,10 @@ impl Server {
         let render = |file: &str| {
             let mut text = fs::read_to_string(folder(name).join(file)).unwrap();
             let upstream = upstream.as_ref().map_or(0, |server| server.ports[0]);
-            for (word, port) in ["{port}", "{tls_port}", "{h2c_port}", "{upstream}"].into_iter().zip(ports.into_iter().chain([upstream])) {
+            for (word, port) in ["{port}", "{tls_port}", "{h2c_port}", "{upstream}"]
+                .into_iter()
+                .zip(ports.into_iter().chain([upstream]))
+            {
                 text = text.replace(word, &port.to_string());
             }
             let rendered = place.path().join(file);
@@ -77,11 +93,26 @@ impl Server {
         };
         let mut command: Vec<String> = match name {
             "nginx" => {
-                vec!["nginx".into(), "-e".into(), "stderr".into(), "-p".into(), format!("{work}/"), "-c".into(), render("nginx.conf")]
+                vec![
+                    "nginx".into(),
+                    "-e".into(),
+                    "stderr".into(),
+                    "-p".into(),
+                    format!("{work}/"),
+                    "-c".into(),
+                    render("nginx.conf"),
+                ]
             }
             "haproxy" => vec!["haproxy".into(), "-db".into(), "-f".into(), render("haproxy.cfg")],
             "caddy" => {
-                vec![build_caddy(), "run".into(), "--adapter".into(), "caddyfile".into(), "--config".into(), render("Caddyfile")]
+                vec![
+                    build_caddy(),
+                    "run".into(),
+                    "--adapter".into(),
+                    "caddyfile".into(),
+                    "--config".into(),
+                    render("Caddyfile"),
+                ]
             }
             "go" => vec![build_go()],
             "node" => vec!["node".into(), folder("node").join("server.js").display().to_string()],
@@ -94,21 +125,28 @@ impl Server {
             for (flag, port) in ["--port", "--tls-port", "--h2c-port"].into_iter().zip(ports) {
                 command.extend([flag.into(), port.to_string()]);
             }
-            command.extend(["--cert".into(), format!("{work}/cert.pem"), "--key".into(), format!("{work}/key.pem")]);
+            command.extend([
+                "--cert".into(),
+                format!("{work}/cert.pem"),
+                "--key".into(),
+                format!("{work}/key.pem"),
+            ]);
         }
-        let mut server = Server { running: Running::start(name, &command, place.path()), ports, upstream };
+        let mut server =
+            Server { running: Running::start(name, &command, place.path()), ports, upstream };
         server.await_ready(name);
         server
     }
 
-    /// Where it listens.
+    /// Returns its address.
     pub fn port(&self, endpoint: Endpoint) -> u16 {
         self.ports[endpoint as usize]
     }
 
-    /// What it and the one behind it logged last.
+    /// Returns the last log lines of it and of the one behind it.
     pub fn last_words(&self) -> String {
-        let behind = self.upstream.as_ref().map(|upstream| upstream.last_words()).unwrap_or_default();
+        let behind =
+            self.upstream.as_ref().map(|upstream| upstream.last_words()).unwrap_or_default();
         runner::process::last_lines(&self.running.log, 20).join("\n") + &behind
     }
 
@@ -117,14 +155,18 @@ impl Server {
         for port in self.ports {
             while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
                 let ended = self.running.guard.try_wait().unwrap().is_some();
-                assert!(!ended && begun.elapsed() < READY_WITHIN, "{name} does not listen on {port}:\n{}", self.last_words());
+                assert!(
+                    !ended && begun.elapsed() < READY_WITHIN,
+                    "{name} does not listen on {port}:\n{}",
+                    self.last_words()
+                );
                 std::thread::sleep(Duration::from_millis(20));
             }
         }
     }
 }
 
-/// A process under faceoff's guard, which ends it when this is dropped, and also when the test is killed.
+/// A process under faceoff's guard, which ends it when this is dropped or the test is killed.
 struct Running {
     guard: Child,
     log: PathBuf,
@@ -153,7 +195,7 @@ impl Drop for Running {
     }
 }
 
-/// Three at once, so that they differ.
+/// Picks three ports at once, so that they differ.
 fn free_ports() -> [u16; 3] {
     let listeners = [(); 3].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
     listeners.map(|listener| listener.local_addr().unwrap().port())
@@ -163,7 +205,7 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance").join(name)
 }
 
-/// Where programs are built, kept from one run to the next.
+/// The folder for builds, which is kept between runs.
 fn built() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("conformance")
 }
@@ -171,14 +213,30 @@ fn built() -> PathBuf {
 fn build_go() -> String {
     let program = built().join("go-server");
     static BUILT: Once = Once::new();
-    BUILT.call_once(|| tool(Command::new("go").args(["build", "-o"]).arg(&program).arg(".").current_dir(folder("go"))));
+    BUILT.call_once(|| {
+        tool(
+            Command::new("go")
+                .args(["build", "-o"])
+                .arg(&program)
+                .arg(".")
+                .current_dir(folder("go")),
+        )
+    });
     program.display().to_string()
 }
 
-/// The one on PATH where it is new enough, or else one that is built once, which takes minutes.
+/// Returns the one on PATH if it is new enough, else builds one once, which takes minutes.
 fn build_caddy() -> String {
-    let said = Command::new("caddy").arg("version").output().map(|output| output.stdout).unwrap_or_default();
-    let version: Vec<u32> = String::from_utf8_lossy(&said).trim_start_matches('v').split('.').map_while(|part| part.parse().ok()).collect();
+    let said = Command::new("caddy")
+        .arg("version")
+        .output()
+        .map(|output| output.stdout)
+        .unwrap_or_default();
+    let version: Vec<u32> = String::from_utf8_lossy(&said)
+        .trim_start_matches('v')
+        .split('.')
+        .map_while(|part| part.parse().ok())
+        .collect();
     if version[..] >= *LEAST_CADDY {
         return "caddy".into();
     }
@@ -192,7 +250,8 @@ fn build_caddy() -> String {
 fn java(main: &str) -> Vec<String> {
     let folder = folder("java");
     static BUILT: Once = Once::new();
-    BUILT.call_once(|| tool(Command::new("mvn").args(["-q", "-B", "package"]).current_dir(&folder)));
+    BUILT
+        .call_once(|| tool(Command::new("mvn").args(["-q", "-B", "package"]).current_dir(&folder)));
     let classes = folder.join("target/classes").display().to_string();
     let libraries = folder.join("target/lib/*").display().to_string();
     ["java", "-Xmx256m", "-cp", &format!("{classes}:{libraries}"), main].map(Into::into).into()

@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// liar is a bank that answers rightly and does not always do what it says: the tests put it before the store of bank-go.
+// liar is a bank that responds correctly and does not always do what it says: the tests put it before
+// the store of bank-go.
 type liar struct {
 	store
 	lie   string

@@ -1,17 +1,18 @@
-//! Systems in containers of a real engine: the one that DOCKER_HOST names.
+//! Systems in containers of a real engine, which DOCKER_HOST names.
 
 mod lost;
+mod ready_made;
 
 use crate::engines::kills::{self, Victim};
 use crate::engines::limits;
 use crate::folder::{Folder, Ran, nothing_is_left};
 use crate::machine::{Alone, alone};
 use crate::needs::need;
-use model::experiment::RunnerKind;
+use spec::experiment::RunnerKind;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A folder whose systems run in an engine, and that engine to itself.
+/// A folder whose systems run in an engine that no other test uses.
 struct Engine {
     folder: Folder,
     _alone: Alone,
@@ -24,10 +25,13 @@ impl Engine {
         Engine { folder: Folder::new(), _alone: alone }
     }
 
-    /// Nothing of ours is left in it but images, and after `faceoff clean` none of those.
+    /// Checks that only images of ours remain, and none of them after `faceoff clean`.
     #[track_caller]
     fn is_clean(&self) {
-        assert_eq!(docker(&["ps", "--all", "--quiet", "--filter", "label=faceoff.run"]).unwrap(), "");
+        assert_eq!(
+            docker(&["ps", "--all", "--quiet", "--filter", "label=faceoff.run"]).unwrap(),
+            ""
+        );
         self.folder.run(&["clean"]).expect(0);
         assert_eq!(docker(&["images", "--quiet", "--filter", "label=faceoff.system"]).unwrap(), "");
         assert_eq!(self.folder.notes(), Vec::<std::path::PathBuf>::new());
@@ -43,27 +47,36 @@ fn docker(arguments: &[&str]) -> Result<String, String> {
 
 #[test]
 #[ignore = "needs docker"]
-fn a_system_answers_in_a_container_and_leaves_nothing() {
+fn system_responds_in_container_and_leaves_nothing() {
     let engine = Engine::named();
     engine.folder.system("a", &["--children", "1"]);
-    engine.folder.run(&["check", "a", "--runner", "docker"]).expect(0).says("1 right");
+    engine.folder.run(&["check", "a", "--runner", "docker"]).expect(0).says("1 correct");
     engine.is_clean();
 }
 
 #[test]
 #[ignore = "needs docker"]
-fn what_does_not_start_says_why() {
+fn container_that_does_not_start_says_why() {
     let engine = Engine::named();
     engine.folder.system("b", &["--no-such-flag"]);
-    engine.folder.run(&["check", "b", "--runner", "docker"]).expect(1).says("exit 2").says("--no-such-flag");
+    engine
+        .folder
+        .run(&["check", "b", "--runner", "docker"])
+        .expect(1)
+        .says("exit 2")
+        .says("--no-such-flag");
     engine.folder.system("c", &["--ignore-term"]);
-    engine.folder.run(&["check", "c", "--runner", "docker"]).expect(1).says("did not end within 500 ms and was killed");
+    engine
+        .folder
+        .run(&["check", "c", "--runner", "docker"])
+        .expect(1)
+        .says("did not end within 500 ms and was killed");
     engine.is_clean();
 }
 
 #[test]
 #[ignore = "needs docker"]
-fn a_run_in_containers_is_judged_as_any_other_and_says_what_it_was() {
+fn run_in_containers_is_judged_and_described() {
     let engine = Engine::named();
     let folder = &engine.folder;
     folder.system("a", &[]);
@@ -73,28 +86,55 @@ fn a_run_in_containers_is_judged_as_any_other_and_says_what_it_was() {
     ran.says("in Docker containers on the machine's own network");
     let record = folder.record("r");
     assert_eq!(record.header.experiment.place.runner, RunnerKind::Docker);
-    let digests: Vec<&str> = record.header.contenders.iter().map(|c| c.image.as_ref().unwrap().digest.as_str()).collect();
-    assert!(digests.iter().all(|digest| digest.len() == 71 && digest.starts_with("sha256:")) && digests[0] != digests[1], "{digests:?}");
+    let digests: Vec<&str> = record
+        .header
+        .contenders
+        .iter()
+        .map(|c| c.image.as_ref().unwrap().digest.as_str())
+        .collect();
+    assert!(
+        digests.iter().all(|digest| digest.len() == 71 && digest.starts_with("sha256:"))
+            && digests[0] != digests[1],
+        "{digests:?}"
+    );
     assert_eq!(record.trials.len(), 4);
     let logged = "b".parse().unwrap();
     for trial in &record.trials {
         assert!(trial.failure.is_none(), "{:?}", trial.failure);
-        assert!(trial.ready_after_ns.is_some() && trial.stop.as_ref().is_some_and(|stop| stop.clean), "{:?}", trial.stop);
+        assert!(
+            trial.ready_after_ns.is_some() && trial.stop.as_ref().is_some_and(|stop| stop.clean),
+            "{:?}",
+            trial.stop
+        );
         for measured in &trial.measurements {
             let usage = &measured.usage;
-            assert!(measured.counts.correct > 0 && usage.cpu_ns > 0 && usage.rss_max_bytes > 0, "{usage:?}");
+            assert!(
+                measured.counts.correct > 0 && usage.cpu_ns > 0 && usage.rss_max_bytes > 0,
+                "{usage:?}"
+            );
             assert_eq!(usage.allowed_cpus, record.header.cpus.contender);
-            // Both count the same processes; the group's figure lags by a tick of the kernel at most, at either end.
+            // Both count the same processes; the group's figure lags by at most one kernel tick
+            // at either end.
             let group = usage.signs.group.expect("a container has a group of its own");
-            assert!(group.cpu_ns.abs_diff(usage.cpu_ns) < usage.cpu_ns / 4 + 40_000_000, "{group:?} {}", usage.cpu_ns);
-            assert!(group.memory_max_bytes.is_some_and(|most| most > 0) && group.memory_kills == 0, "{group:?}");
+            assert!(
+                group.cpu_ns.abs_diff(usage.cpu_ns) < usage.cpu_ns / 4 + 40_000_000,
+                "{group:?} {}",
+                usage.cpu_ns
+            );
+            assert!(
+                group.memory_max_bytes.is_some_and(|most| most > 0) && group.memory_kills == 0,
+                "{group:?}"
+            );
             if trial.contender == logged {
                 let per_request = usage.cpu_ns as f64 / measured.counts.correct as f64;
                 assert!(per_request > 300_000.0, "{per_request} ns of CPU time a request");
             }
         }
     }
-    let logs = std::fs::read_dir(folder.path().join("r/starts")).unwrap().flatten().map(|start| start.path().join("output.log"));
+    let logs = std::fs::read_dir(folder.path().join("r/starts"))
+        .unwrap()
+        .flatten()
+        .map(|start| start.path().join("output.log"));
     assert!(logs.filter(|log| log.exists()).count() >= 2, "what b wrote is kept");
     folder.run(&["judge", "r"]);
     crate::by_schema::is_by_schema(folder, "r");
@@ -103,35 +143,47 @@ fn a_run_in_containers_is_judged_as_any_other_and_says_what_it_was() {
 
 #[test]
 #[ignore = "needs docker"]
-fn one_system_is_compared_as_a_process_and_in_containers() {
+fn system_is_compared_as_process_and_container() {
     let engine = Engine::named();
     let folder = &engine.folder;
     folder.system("a", &["--listen", "{listen}"]);
     folder.system("b", &[]);
-    folder.run(&["check", "a:in-docker", "a:in-docker-bridge", "a"]).expect(0).says("3 right");
-    folder.run(&["check", "b:in-docker-bridge"]).expect(1).says("no right answer within 9.0 s");
+    folder.run(&["check", "a:in-docker", "a:in-docker-bridge", "a"]).expect(0).says("3 correct");
+    folder.run(&["check", "b:in-docker-bridge"]).expect(1).says("no correct response within 9.0 s");
     folder.experiment(&["a", "a:in-docker", "a:in-docker-bridge"], "");
     folder.run(&["run", "x", "--blocks", "1", "--out", "r"]);
     let record = folder.record("r");
-    let has_image: Vec<bool> = record.header.contenders.iter().map(|contender| contender.image.is_some()).collect();
+    let has_image: Vec<bool> =
+        record.header.contenders.iter().map(|contender| contender.image.is_some()).collect();
     assert_eq!(has_image, [false, true, true]);
     assert_eq!(record.trials.len(), 3);
     for trial in &record.trials {
         assert!(trial.failure.is_none(), "{}: {:?}", trial.contender, trial.failure);
         let words = trial.command.join(" ");
-        assert_eq!(words.contains("--listen 0.0.0.0"), trial.contender.to_string() == "a:in-docker-bridge", "{words}");
+        assert_eq!(
+            words.contains("--listen 0.0.0.0"),
+            trial.contender.to_string() == "a:in-docker-bridge",
+            "{words}"
+        );
         let is_in_container = trial.contender.place().is_some();
         assert!(
             trial
                 .measurements
                 .iter()
-                .all(|measured| measured.usage.signs.group.is_some() == is_in_container && measured.counts.correct > 0)
+                .all(|measured| measured.usage.signs.group.is_some() == is_in_container
+                    && measured.counts.correct > 0)
         );
-        // What passes the packets of a published port on is no process of the group, and yet its contender's.
+        // The proxy of a published port is not in the container's group, but counts for the
+        // contender.
         let closed = trial.measurements.iter().find(|measured| measured.cell == "closed").unwrap();
         if let Some(group) = closed.usage.signs.group {
             let share = closed.usage.cpu_ns as f64 / group.cpu_ns as f64;
-            assert_eq!(share > 1.3, words.contains("--listen 0.0.0.0"), "{}: {share}", trial.contender);
+            assert_eq!(
+                share > 1.3,
+                words.contains("--listen 0.0.0.0"),
+                "{}: {share}",
+                trial.contender
+            );
         }
     }
     crate::by_schema::is_by_schema(folder, "r");
@@ -140,7 +192,7 @@ fn one_system_is_compared_as_a_process_and_in_containers() {
 
 #[test]
 #[ignore = "needs docker"]
-fn limits_hold_and_what_they_cost_is_seen() {
+fn limits_hold_and_their_cost_is_measured() {
     let engine = Engine::named();
     limits::hold(&engine.folder, "docker", |name, flags| engine.folder.system(name, flags));
     engine.is_clean();
@@ -148,7 +200,7 @@ fn limits_hold_and_what_they_cost_is_seen() {
 
 #[test]
 #[ignore = "needs docker"]
-fn each_contender_has_the_limits_that_its_name_says() {
+fn each_contender_has_the_limits_in_its_name() {
     let engine = Engine::named();
     let folder = &engine.folder;
     folder.system("a", &["--cpu", "2ms"]);
@@ -158,33 +210,54 @@ fn each_contender_has_the_limits_that_its_name_says() {
     folder.run(&["run", "x", "--blocks", "1", "--out", "r"]);
     let record = folder.record("r");
     let used = |name: &str| {
-        let trial = record.trials.iter().find(|trial| trial.contender == name.parse().unwrap()).unwrap();
+        let trial =
+            record.trials.iter().find(|trial| trial.contender == name.parse().unwrap()).unwrap();
         let closed = trial.measurements.iter().find(|measured| measured.cell == "closed").unwrap();
-        assert!(closed.usage.signs.quota.is_some_and(|quota| quota.throttled_periods > 0), "{:?}", closed.usage.signs.quota);
+        assert!(
+            closed.usage.signs.quota.is_some_and(|quota| quota.throttled_periods > 0),
+            "{:?}",
+            closed.usage.signs.quota
+        );
         closed.usage.cpu_ns as f64 / closed.usage.wall_ns as f64
     };
     let (more, less) = (used("a:cpus-0.4"), used("a:cpus-0.2+memory-64M"));
-    assert!((0.3..0.5).contains(&more) && (0.1..0.3).contains(&less), "{more} and {less} were used");
+    assert!(
+        (0.3..0.5).contains(&more) && (0.1..0.3).contains(&less),
+        "{more} and {less} were used"
+    );
     engine.is_clean();
 }
 
 #[test]
 #[ignore = "needs docker"]
-fn what_a_killed_run_leaves_is_removed() {
+fn containers_of_killed_run_are_removed() {
     let engine = Engine::named();
     let folder = &engine.folder;
     folder.system("a", &[]);
     folder.system("b", &[]);
     folder.experiment(&["a", "b"], "[place]\nrunner = \"docker\"\n");
     let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
-    command.current_dir(folder.path()).env("TMPDIR", folder.path()).args(["run", "x", "--out", "r"]);
+    command
+        .current_dir(folder.path())
+        .env("TMPDIR", folder.path())
+        .args(["run", "x", "--out", "r"]);
     command.env("XDG_STATE_HOME", folder.path().join("state"));
     let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
-    let has_trial = kills::await_trial(folder, Duration::from_secs(120), || running.try_wait().unwrap().is_some());
+    let has_trial = kills::await_trial(folder, Duration::from_secs(120), || {
+        running.try_wait().unwrap().is_some()
+    });
     assert!(has_trial, "it ended before it could be killed");
-    // Held still, so that it cannot remove what was seen.
-    let signal = |name: &str| assert!(Command::new("kill").args([name, &running.id().to_string()]).status().unwrap().success());
+    // Stopped, so that it cannot remove the container.
+    let signal = |name: &str| {
+        assert!(
+            Command::new("kill")
+                .args([name, &running.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        )
+    };
     loop {
         signal("-STOP");
         if !docker(&["ps", "--quiet", "--filter", "label=faceoff.run"]).unwrap().is_empty() {
@@ -196,10 +269,18 @@ fn what_a_killed_run_leaves_is_removed() {
     }
     running.kill().unwrap();
     running.wait().unwrap();
-    assert_ne!(docker(&["ps", "--all", "--quiet", "--filter", "label=faceoff.run"]).unwrap(), "", "nobody was left to remove it");
-    // Also by whoever is told of another engine.
-    let built = folder.faceoff(&["build", "a"]).env("DOCKER_HOST", "unix:///nowhere/engine.sock").output().unwrap();
-    Ran::from(built).expect(0).says("removed 1 containers that a killed run had left");
+    assert_ne!(
+        docker(&["ps", "--all", "--quiet", "--filter", "label=faceoff.run"]).unwrap(),
+        "",
+        "it was not removed"
+    );
+    // Also if the environment names another engine.
+    let built = folder
+        .faceoff(&["build", "a"])
+        .env("DOCKER_HOST", "unix:///nowhere/engine.sock")
+        .output()
+        .unwrap();
+    Ran::from(built).expect(0).says("removed 1 containers that a killed run left behind");
     let ran = folder.run(&["run", "--resume", "r"]);
     assert!([0, 4].contains(&ran.code), "{}\n{}", ran.out, ran.err);
     assert!(folder.record("r").missing().is_empty());
@@ -216,61 +297,95 @@ fn killed(victims: &[Victim]) {
 
 #[test]
 #[ignore = "long, needs docker: twenty rounds of half a minute; FACEOFF_KILLS sets how many"]
-fn whoever_is_killed_when_nothing_is_left_and_all_is_judged() {
+fn kills_at_any_time_leave_nothing_and_a_valid_record() {
     killed(&[Victim::Faceoff, Victim::Contender]);
 }
 
 #[test]
 #[ignore = "long, needs docker and engine control: twenty rounds of half a minute; FACEOFF_KILLS sets how many"]
-fn an_engine_that_is_killed_at_any_moment_costs_no_contender_its_place() {
+fn engine_killed_at_any_time_excludes_no_contender() {
     need("engine control");
     killed(&[Victim::Engine]);
 }
 
 #[test]
 #[ignore = "needs docker"]
-fn an_archive_is_loaded_and_a_dockerfile_is_built() {
+fn archive_is_loaded_and_dockerfile_is_built() {
     let engine = Engine::named();
     let folder = &engine.folder;
     folder.system("a", &[]);
     folder.run(&["build", "a", "--images", "--save", "saved"]).expect(0);
     let archive = folder.path().join("saved/a.tar");
-    assert!(docker(&["load", "--input", &archive.to_string_lossy()]).unwrap().contains("faceoff/a:latest"));
+    assert!(
+        docker(&["load", "--input", &archive.to_string_lossy()])
+            .unwrap()
+            .contains("faceoff/a:latest")
+    );
 
-    // Its own Dockerfile, on what was derived: no base image is fetched.
+    // Its own Dockerfile on the derived image, so that no base image is fetched.
     let own = folder.path().join("systems/a/system.toml");
     let text = std::fs::read_to_string(&own).unwrap();
     std::fs::write(&own, format!("{text}[image]\ndockerfile = \"Dockerfile\"\n")).unwrap();
-    folder.write("systems/a/Dockerfile", "FROM faceoff/a:latest\nLABEL mine=1\nENTRYPOINT [\"/nothing\"]\n");
-    let ran = folder.run(&["build", "a", "--images", "--save", "saved", "--format", "json"]).expect(0);
+    folder.write(
+        "systems/a/Dockerfile",
+        "FROM faceoff/a:latest\nLABEL mine=1\nENTRYPOINT [\"/nothing\"]\n",
+    );
+    let ran =
+        folder.run(&["build", "a", "--images", "--save", "saved", "--format", "json"]).expect(0);
     let made: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
-    let (image, known) =
-        (&made[0]["image"], docker(&["image", "inspect", "--format", "{{.Id}} {{.Config.Labels.mine}}", "faceoff/a:latest"]).unwrap());
+    let (image, known) = (
+        &made[0]["image"],
+        docker(&[
+            "image",
+            "inspect",
+            "--format",
+            "{{.Id}} {{.Config.Labels.mine}}",
+            "faceoff/a:latest",
+        ])
+        .unwrap(),
+    );
     assert_eq!(known, format!("{} 1", image["digest"].as_str().unwrap()));
-    assert!(archive.is_file() && image["layers"].as_array().is_some_and(|layers| !layers.is_empty()));
-    folder.run(&["check", "a", "--runner", "docker"]).expect(0).says("1 right");
+    assert!(
+        archive.is_file() && image["layers"].as_array().is_some_and(|layers| !layers.is_empty())
+    );
+    folder.run(&["check", "a", "--runner", "docker"]).expect(0).says("1 correct");
     folder.write("systems/a/Dockerfile", "FROM scratch\nCOPY nothing /\n");
     folder.run(&["build", "a", "--images"]).expect(1).says("`docker build` ended with exit 1");
     engine.is_clean();
 }
 
 #[test]
-fn without_an_engine_the_hint_says_what_to_do() {
+fn missing_engine_gives_a_hint() {
     let folder = Folder::new();
     folder.system("a", &[]);
     let at = |host: &str| {
         let mut command = folder.faceoff(&["check", "a", "--runner", "docker"]);
         Ran::from(command.env("DOCKER_HOST", host).output().unwrap())
     };
-    at("unix:///no/such/socket").expect(2).says("no Docker engine at /no/such/socket").says("hint: start Docker");
+    at("unix:///no/such/socket")
+        .expect(2)
+        .says("no Docker engine at /no/such/socket")
+        .says("hint: start Docker");
     let mut named = folder.faceoff(&["check", "a:in-docker"]);
     let ran = Ran::from(named.env("DOCKER_HOST", "unix:///no/such/socket").output().unwrap());
     ran.expect(1).says("no container can be made of it: no Docker engine at /no/such/socket");
-    folder.run(&["check", "a:cpus-0.5"]).expect(2).says("`a:cpus-0.5` is limited").says("in-docker");
+    let mut images = folder.faceoff(&["vs", "image=a:1", "image=b:1", "--out", "v"]);
+    let ran = Ran::from(images.env("DOCKER_HOST", "unix:///no/such/socket").output().unwrap());
+    ran.expect(1).says("a-1 cannot start").says("no Docker engine at /no/such/socket");
+    assert!(!folder.path().join("v").exists(), "a record was left behind");
+    folder
+        .run(&["check", "a:cpus-0.5"])
+        .expect(2)
+        .says("`a:cpus-0.5` has limits")
+        .says("in-docker");
     folder.run(&["check", "a:in-docker+replicas-2"]).expect(2).says("runs outside of any cluster");
-    at("tcp://elsewhere:2375").expect(2).says("only an engine of this machine is measured");
+    at("tcp://elsewhere:2375").expect(2).says("the engine must be on this machine");
     folder.run(&["check", "a", "--runner", "dockre"]).expect(2).says("did you mean `docker`?");
     folder.experiment(&["a", "b"], "[place]\ncpu_limit = 0.5\n");
-    folder.run(&["run", "x", "--plan"]).expect(2).says("`cpu_limit` of [place] is for containers").says("runner = \"docker\"");
+    folder
+        .run(&["run", "x", "--plan"])
+        .expect(2)
+        .says("`cpu_limit` of [place] is for containers")
+        .says("runner = \"docker\"");
     nothing_is_left(&folder);
 }

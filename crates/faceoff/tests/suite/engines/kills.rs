@@ -1,6 +1,7 @@
-//! Killed at random moments, in a way that nobody can hear: faceoff, a contender, an agent, the engine. Whoever it was, every finished trial can be
-//! judged, an engine's end is no contender's failure, and nothing is left after `faceoff clean`. A proof that was stopped goes on where it
-//! stopped.
+//! Kills faceoff, a contender, an agent or the engine with SIGKILL at random moments.
+//!
+//! Afterwards every finished trial can be judged, the end of an engine is no contender's failure,
+//! and nothing remains after `faceoff clean`. An interrupted test continues where it stopped.
 
 use crate::folder::{Folder, nothing_is_left};
 use std::fs::File;
@@ -9,13 +10,13 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How long a run may take to come to its end, whomever it lost.
+/// Time limit for a run, whatever was killed.
 const ENDS_WITHIN: Duration = Duration::from_secs(400);
-/// The last moment at which somebody is killed.
+/// The latest moment of a kill.
 const LATEST_MS: u64 = 15_000;
-/// Names the command of a shell that kills the engine.
+/// The variable with the shell command that kills the engine.
 const KILL: &str = "FACEOFF_ENGINE_KILL";
-/// Names the one that brings it up again.
+/// The variable with the shell command that restarts the engine.
 const UP: &str = "FACEOFF_ENGINE_UP";
 
 /// What is killed.
@@ -27,17 +28,21 @@ pub enum Victim {
     Engine,
 }
 
-/// Kills these alternately in runs of the experiment `x` of a folder, as often as FACEOFF_KILLS says, whose loads agents in pods may
-/// make; `is_clean` fails where something is left in the engine. It continues where it was stopped.
+/// Kills the victims alternately in runs of the experiment `x`, FACEOFF_KILLS times.
+///
+/// Agents in pods may generate the loads. `is_clean` fails if something remains in the engine. An
+/// interrupted test continues where it stopped.
 pub fn at_random_moments(folder: &Folder, runner: &str, victims: &[Victim], is_clean: &dyn Fn()) {
     let rounds = std::env::var("FACEOFF_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(20);
-    let done = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kills-{runner}-{:?}.txt", victims[0]));
+    let done =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kills-{runner}-{:?}.txt", victims[0]));
     let before = std::fs::read_to_string(&done).unwrap_or_default().lines().count();
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos();
-    println!("seed {seed}; {before} of {rounds} rounds are done, which stand in {}", done.display());
+    println!("seed {seed}; {before} of {rounds} rounds are done, recorded in {}", done.display());
     let mut random = u64::from(seed);
     for round in before..rounds {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let after = Duration::from_millis((random >> 33) % LATEST_MS);
         let victim = victims[round % victims.len()];
         one(folder, runner, victim, after, &format!("r{round}"));
@@ -54,9 +59,15 @@ fn one(folder: &Folder, runner: &str, victim: Victim, after: Duration, out: &str
     let case = format!("{victim:?} after {after:?}");
     let log = folder.path().join(format!("{out}.err"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));
-    command.current_dir(folder.path()).env("TMPDIR", folder.path()).env("XDG_CACHE_HOME", folder.path().join("cache"));
+    command
+        .current_dir(folder.path())
+        .env("TMPDIR", folder.path())
+        .env("XDG_CACHE_HOME", folder.path().join("cache"));
     command.env("XDG_STATE_HOME", folder.path().join("state"));
-    command.args(["run", "x", "--runner", runner, "--out", out]).stdout(Stdio::null()).stderr(File::create(&log).unwrap());
+    command
+        .args(["run", "x", "--runner", runner, "--out", out])
+        .stdout(Stdio::null())
+        .stderr(File::create(&log).unwrap());
     let mut run = command.spawn().unwrap();
     std::thread::sleep(after);
     match victim {
@@ -73,7 +84,10 @@ fn one(folder: &Folder, runner: &str, victim: Victim, after: Duration, out: &str
     while run.try_wait().unwrap().is_none() {
         if begun.elapsed() > ENDS_WITHIN {
             let _ = run.kill();
-            panic!("{case}: it does not end\n{}", std::fs::read_to_string(&log).unwrap_or_default());
+            panic!(
+                "{case}: it does not end\n{}",
+                std::fs::read_to_string(&log).unwrap_or_default()
+            );
         }
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -90,7 +104,7 @@ fn one(folder: &Folder, runner: &str, victim: Victim, after: Duration, out: &str
     }
 }
 
-/// The record is read and judged, and whoever lost its engine has not failed.
+/// Checks that the record can be judged, and that losing an engine is no failure.
 fn is_judged(folder: &Folder, victim: Victim, out: &str, case: &str) {
     let record = folder.record(out);
     let mut measured = record.trials.iter().flat_map(|trial| &trial.measurements);
@@ -105,10 +119,11 @@ fn is_judged(folder: &Folder, victim: Victim, out: &str, case: &str) {
 
 /// Whether the record `r` has a trial.
 pub fn has_trial(folder: &Folder) -> bool {
-    std::fs::read_to_string(folder.path().join("r/record.jsonl")).is_ok_and(|record| record.contains("{\"trial\""))
+    std::fs::read_to_string(folder.path().join("r/record.jsonl"))
+        .is_ok_and(|record| record.contains("{\"trial\""))
 }
 
-/// Waits until the record `r` has a trial; `false` where its run ended before.
+/// Waits until the record `r` has a trial. Returns `false` if its run ended before.
 #[track_caller]
 pub fn await_trial(folder: &Folder, within: Duration, mut has_ended: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
@@ -122,7 +137,7 @@ pub fn await_trial(folder: &Folder, within: Duration, mut has_ended: impl FnMut(
     true
 }
 
-/// Kills a process of a program in a control group of its own, as soon as there is one.
+/// Kills a process of a program in its own control group, once there is one.
 fn kill_in_a_container(run: &mut Child, program: &str) {
     let begun = Instant::now();
     while run.try_wait().unwrap().is_none() && begun.elapsed() < Duration::from_secs(120) {
@@ -136,12 +151,20 @@ fn kill_in_a_container(run: &mut Child, program: &str) {
 
 /// The process id of a program in a container.
 fn in_a_container(program: &str) -> Option<String> {
-    let read = |pid: &str, file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let read = |pid: &str, file: &str| {
+        std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default()
+    };
     let ours = read("self", "cgroup");
-    let mut pids = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut pids = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned());
     let is_it = |pid: &String| {
         let group = read(pid, "cgroup");
-        pid.bytes().all(|b| b.is_ascii_digit()) && read(pid, "comm").trim() == program && !group.is_empty() && group != ours
+        pid.bytes().all(|b| b.is_ascii_digit())
+            && read(pid, "comm").trim() == program
+            && !group.is_empty()
+            && group != ours
     };
     pids.find(is_it)
 }

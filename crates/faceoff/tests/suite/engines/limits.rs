@@ -5,10 +5,15 @@ use crate::folder::Folder;
 pub fn hold(folder: &Folder, runner: &str, system: impl Fn(&str, &[&str])) {
     system("a", &["--cpu", "2ms"]);
     system("b", &[]);
-    folder.experiment(&["a", "b"], &format!("[place]\nrunner = \"{runner}\"\ncpu_limit = 0.2\nmemory_limit = \"64M\"\n"));
+    folder.experiment(
+        &["a", "b"],
+        &format!("[place]\nrunner = \"{runner}\"\ncpu_limit = 0.2\nmemory_limit = \"64M\"\n"),
+    );
     let written = std::fs::read_to_string(folder.path().join("experiments/x.toml")).unwrap();
     folder.write("experiments/x.toml", &written.replace("measure = \"150ms\"", "measure = \"1s\""));
-    folder.run(&["run", "x", "--blocks", "1", "--out", "r"]).says("at most 0.200 s of CPU time a second and 64.0 MiB of memory");
+    folder
+        .run(&["run", "x", "--blocks", "1", "--out", "r"])
+        .says("at most 0.200 s of CPU time a second and 64.0 MiB of memory");
     let record = folder.record("r");
     let trial = record.trials.iter().find(|trial| trial.contender == "a".parse().unwrap()).unwrap();
     let closed = trial.measurements.iter().find(|measured| measured.cell == "closed").unwrap();
@@ -17,7 +22,8 @@ pub fn hold(folder: &Folder, runner: &str, system: impl Fn(&str, &[&str])) {
     let used = closed.usage.cpu_ns as f64 / closed.usage.wall_ns as f64;
     assert!(used < 0.3, "a fifth of a CPU was allowed, {used} was used");
 
-    // With all the CPU time that there is: on a fifth of it, who fills its memory beside others is late before it is full.
+    // With all CPU time: on a fifth of it, a program that fills its memory next to others is
+    // late before it is full.
     let written = std::fs::read_to_string(folder.path().join("experiments/x.toml")).unwrap();
     folder.write("experiments/x.toml", &written.replace("cpu_limit = 0.2\n", ""));
     system("c", &["--memory", "200M"]);

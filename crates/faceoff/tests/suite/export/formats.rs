@@ -3,17 +3,18 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use made_up::{MS, histogram, name, trial};
-use model::judgement::Outcome;
-use model::metric::Metric;
-use model::record::{Failure, Measurement};
+use made_up::{name, trial};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::{Field as Read, Row};
+use record::Failure;
+use record::judgement::Outcome;
 use report::export::{self, Chart, Field, Kind, Of, Source};
+use spec::experiment::Load;
+use spec::metric::Metric;
 use std::time::Duration;
 
 #[test]
-fn hdr_histogram_reads_the_interval_log() {
+fn hdrhistogram_reads_interval_log() {
     let record = record("c", "b is slower");
     let judgement = judge::judge(&record);
     let log = export::hdr(&Source::whole(&record, &judgement)).unwrap();
@@ -21,15 +22,24 @@ fn hdr_histogram_reads_the_interval_log() {
     let mut tags = Vec::new();
     for entry in IntervalLogIterator::new(log.as_bytes()) {
         match entry.unwrap() {
-            LogEntry::StartTime(at) => assert_eq!(at, Duration::from_millis(1_767_225_661_500), "when the first measurement began"),
+            LogEntry::StartTime(at) => assert_eq!(
+                at,
+                Duration::from_millis(1_767_225_661_500),
+                "when the first measurement began"
+            ),
             LogEntry::BaseTime(at) => base = Some(at),
             LogEntry::Interval(interval) => {
                 let bytes = BASE64.decode(interval.encoded_histogram()).unwrap();
-                let read: hdrhistogram::Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+                let read: hdrhistogram::Histogram<u64> =
+                    Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
                 let tag = interval.tag().unwrap().as_str().to_owned();
                 let parts: Vec<&str> = tag.split('/').collect();
                 let block: u32 = parts[2].parse().unwrap();
-                let trial = record.trials.iter().find(|t| t.contender == name(parts[0]) && t.block == block).unwrap();
+                let trial = record
+                    .trials
+                    .iter()
+                    .find(|t| t.contender == name(parts[0]) && t.block == block)
+                    .unwrap();
                 let m = &trial.measurements[0];
                 let times = match parts[3] {
                     "latency" => m.latency.as_ref(),
@@ -39,7 +49,11 @@ fn hdr_histogram_reads_the_interval_log() {
                 };
                 let times = times.unwrap();
                 assert_eq!((read.len(), parts[1]), (times.len(), "c"));
-                assert!(read.value_at_quantile(0.99).abs_diff(times.quantile_ns(0.99)) <= times.quantile_ns(0.99) / 1000, "{tag}");
+                assert!(
+                    read.value_at_quantile(0.99).abs_diff(times.quantile_ns(0.99))
+                        <= times.quantile_ns(0.99) / 1000,
+                    "{tag}"
+                );
                 assert!((interval.max() - times.max_ns() as f64 / 1e6).abs() < 0.001);
                 assert_eq!(interval.duration(), Duration::from_secs(2));
                 let behind = u64::from(block - 1) * 60 + if parts[0] == "b" { 30 } else { 0 };
@@ -49,29 +63,40 @@ fn hdr_histogram_reads_the_interval_log() {
         }
     }
     assert_eq!(base, Some(Duration::from_millis(1_767_225_661_500)));
-    assert_eq!((tags.len(), tags[0].as_str(), tags[35].as_str()), (36, "a/c/1/latency", "b/c/6/lag"));
+    assert_eq!(
+        (tags.len(), tags[0].as_str(), tags[35].as_str()),
+        (36, "a/c/1/latency", "b/c/6/lag")
+    );
 }
 
 #[test]
 fn percentile_distributions_end_with_every_sample() {
     let record = record("c", "b is slower");
     let judgement = judge::judge(&record);
-    let files: Vec<export::File> = export::hgrm(&Source::whole(&record, &judgement)).unwrap().collect();
+    let files: Vec<export::File> =
+        export::hgrm(&Source::whole(&record, &judgement)).unwrap().collect();
     assert_eq!((files.len(), files[0].name.as_str()), (36, "c.a.block-1.latency.hgrm"));
     for file in &files {
         let rows = file.text.lines().skip(2).take_while(|line| !line.starts_with('#'));
-        let rows: Vec<Vec<f64>> = rows.map(|line| line.split_whitespace().map(|n| n.parse().unwrap()).collect()).collect();
+        let rows: Vec<Vec<f64>> = rows
+            .map(|line| line.split_whitespace().map(|n| n.parse().unwrap()).collect())
+            .collect();
         assert!(
-            rows.iter().all(|row| row.len() == 4) && rows.windows(2).all(|w| w[0][0] <= w[1][0] && w[0][2] <= w[1][2]),
+            rows.iter().all(|row| row.len() == 4)
+                && rows.windows(2).all(|w| w[0][0] <= w[1][0] && w[0][2] <= w[1][2]),
             "{}",
             file.text
         );
         let last = rows.last().unwrap();
         assert_eq!((last[1], last[2]), (1.0, 1_400.0), "{}", file.text);
-        // In milliseconds, as the record has it in nanoseconds.
+        // Milliseconds here, nanoseconds in the record.
         let parts: Vec<&str> = file.name.split('.').collect();
         let block: u32 = parts[2].trim_start_matches("block-").parse().unwrap();
-        let trial = record.trials.iter().find(|t| t.contender == name(parts[1]) && t.block == block).unwrap();
+        let trial = record
+            .trials
+            .iter()
+            .find(|t| t.contender == name(parts[1]) && t.block == block)
+            .unwrap();
         let m = &trial.measurements[0];
         let times = match parts[3] {
             "latency" => m.latency.as_ref(),
@@ -80,98 +105,51 @@ fn percentile_distributions_end_with_every_sample() {
         };
         let times = times.unwrap();
         let median = rows.iter().find(|row| row[1] >= 0.5).unwrap()[0];
-        assert!((median / (times.quantile_ns(0.5) as f64 / 1e6) - 1.0).abs() < 0.002, "{median}: {}", file.text);
+        assert!(
+            (median / (times.quantile_ns(0.5) as f64 / 1e6) - 1.0).abs() < 0.002,
+            "{median}: {}",
+            file.text
+        );
         assert!((last[0] - times.max_ns() as f64 / 1e6).abs() < 0.001, "{}", file.text);
-        assert!(file.text.contains(&format!("#[Mean    = {:>12.3},", times.mean_ns() / 1e6)), "{}", file.text);
+        assert!(
+            file.text.contains(&format!("#[Mean    = {:>12.3},", times.mean_ns() / 1e6)),
+            "{}",
+            file.text
+        );
         let end: Vec<&str> = file.text.lines().rev().take(2).collect();
-        assert_eq!(end[0], "#[Buckets =           32, SubBuckets     =         2048]", "{}", file.text);
+        assert_eq!(
+            end[0], "#[Buckets =           32, SubBuckets     =         2048]",
+            "{}",
+            file.text
+        );
         assert!(end[1].ends_with("Total count    =         1400]"), "{}", file.text);
     }
 }
 
-/// Rows of a file of samples, by column.
-fn samples(text: &str) -> Vec<std::collections::HashMap<String, String>> {
-    csv::Reader::from_reader(text.as_bytes()).deserialize().map(Result::unwrap).collect()
-}
-
 #[test]
-fn samples_sum_up_to_what_was_measured() {
-    let record = record("c", "b is slower");
-    let judgement = judge::judge(&record);
-    let files: Vec<_> = export::jtl(&Source::whole(&record, &judgement)).unwrap().map(Result::unwrap).collect();
-    assert_eq!((files.len(), files[1].name.as_str()), (12, "c.b.block-1.jtl"));
-    let m = &record.trials[1].measurements[0];
-    let all = samples(&files[1].text);
-    let number = |row: &std::collections::HashMap<String, String>, column: &str| row[column].parse::<u64>().unwrap();
-    assert_eq!(all.len(), 1_400);
-    assert!(all.iter().all(|row| row["label"] == "b c" && row["success"] == "true" && row["allThreads"] == "17"));
-    assert_eq!(all.iter().map(|row| number(row, "bytes")).sum::<u64>(), m.received_bytes);
-    assert_eq!(all.iter().filter(|row| row["responseCode"] == "201").count(), 400);
-    // The measurement began at 00:01:31.5 and lasts two seconds; each has its own answers, the second ones slower.
-    let began = 1_767_225_691_500;
-    let typical: Vec<u64> = [0, 1]
-        .map(|second| {
-            let whole =
-                |row: &&std::collections::HashMap<_, _>| (number(row, "timeStamp") + number(row, "elapsed") - began) / 1_000 == second;
-            let mut here: Vec<u64> = all.iter().filter(whole).map(|row| number(row, "elapsed")).collect();
-            here.sort_unstable();
-            assert_eq!((here.len(), here[699] - here[349]), (700, 41));
-            here[349]
-        })
-        .into();
-    assert_eq!(typical, [40, 43]);
-    assert!(all.iter().all(|row| number(row, "timeStamp") >= began), "nothing is sent before it begins");
-}
-
-#[test]
-fn samples_are_refused_where_they_would_not_be_true() {
-    let refused = |change: &dyn Fn(&mut Measurement)| {
-        let mut record = record("c", "b is slower");
-        for trial in &mut record.trials {
-            change(&mut trial.measurements[0]);
-        }
-        let judgement = judge::judge(&record);
-        let whole = Source::whole(&record, &judgement);
-        let all: Vec<String> = export::jtl(&whole).unwrap().map(Result::unwrap_err).collect();
-        assert_eq!(all.len(), 12);
-        all[0].clone()
-    };
-    let wrong = refused(&|m| {
-        m.counts.wrong += 3;
-        m.counts.scheduled += 3;
-    });
-    assert!(wrong.starts_with("block 1, a, cell c: 3 requests were not answered rightly"), "{wrong}");
-    let unfinished = refused(&|m| {
-        m.counts.unfinished += 2;
-        m.counts.scheduled += 2;
-    });
-    assert!(unfinished.contains("2 requests had no answer when waiting ended"), "{unfinished}");
-    let quick = refused(&|m| {
-        let quick = arrivals(20).seconds.iter().map(|_| [MS / 4; 700]).collect::<Vec<_>>();
-        m.latency = Some(histogram(quick.iter().flatten().copied()));
-        m.seconds = quick.iter().map(|of| super::second(of)).collect();
-    });
-    assert!(quick.contains("JMeter counts whole milliseconds: it would show a mean of 0 ms that is 0.250 ms"), "{quick}");
-    let no_seconds = refused(&|m| m.seconds.clear());
-    assert!(no_seconds.contains("of 1400 right answers, 1400 have a time and 0 a second"), "{no_seconds}");
-}
-
-#[test]
-fn instants_that_cannot_be_read_are_said() {
+fn unreadable_timestamps_are_reported() {
     let mut record = record("c", "b is slower");
     record.trials[3].started_at = "yesterday".into();
     let judgement = judge::judge(&record);
     let whole = Source::whole(&record, &judgement);
-    assert!(export::hdr(&whole).unwrap_err().to_string().contains("block 2, b: the record has no time of it that can be read"));
-    let refused: Vec<String> = export::jtl(&whole).unwrap().filter_map(Result::err).collect();
-    assert!(refused.len() == 1 && refused[0].contains("yesterday"), "{refused:?}");
-    assert!(export::openmetrics(&whole).lines().any(|line| line.starts_with("faceoff_measurement_threads{") && line.ends_with(" 7")));
+    assert!(
+        export::hdr(&whole)
+            .unwrap_err()
+            .to_string()
+            .contains("block 2, b: the record has \"yesterday\" as its time, which cannot be read")
+    );
+    assert!(
+        export::openmetrics(&whole)
+            .lines()
+            .any(|line| line.starts_with("faceoff_measurement_threads{") && line.ends_with(" 7"))
+    );
 }
 
 #[test]
-fn trials_that_no_verdict_uses_are_left_out_and_said() {
+fn excluded_trials_are_left_out_and_named() {
     let mut record = record("c", "b is slower");
-    record.trials[0].failure = Some(Failure { stage: "measure".into(), cause: "it ended".into(), log: vec![] });
+    record.trials[0].failure =
+        Some(Failure { stage: "measure".into(), cause: "it ended".into(), log: vec![] });
     let judgement = judge::judge(&record);
     let whole = Source::whole(&record, &judgement);
     assert_eq!(whole.left_out().collect::<Vec<_>>(), ["block 1, a: it ended (measure)"]);
@@ -179,28 +157,45 @@ fn trials_that_no_verdict_uses_are_left_out_and_said() {
     let table = export::table(&whole, Of::Measurements);
     let used = table.columns.iter().position(|(name, _)| *name == "used").unwrap();
     assert_eq!(table.rows.iter().filter(|row| row[used] == Field::Flag(false)).count(), 1);
-    // Of nobody but who has none.
+    // Only the contender without values is named.
     record.trials.retain(|t| t.block == 1 && t.contender == name("a"));
     let judgement = judge::judge(&record);
-    assert!(export::hdr(&Source::whole(&record, &judgement)).unwrap_err().to_string().contains("no measurement that verdicts use"));
+    assert!(
+        export::hdr(&Source::whole(&record, &judgement))
+            .unwrap_err()
+            .to_string()
+            .contains("no measurement that verdicts use")
+    );
 }
 
 #[test]
-fn what_was_chosen_alone_is_written() {
+fn only_chosen_cells_and_contenders_are_written() {
     let record = record("c", "b is slower");
     let judgement = judge::judge(&record);
-    let (cells, nobody, only) = (["c".to_owned()], ["d".to_owned()], [name("b")]);
+    let (cells, unknown, only) = (["c".to_owned()], ["d".to_owned()], [name("b")]);
     let chosen = Source { cells: &cells, contenders: &only, ..Source::whole(&record, &judgement) };
     let log = export::hdr(&chosen).unwrap();
     assert!(log.contains("Tag=b/c/1/") && !log.contains("Tag=a/"));
     assert_eq!(export::table(&chosen, Of::Measurements).rows.len(), 6);
-    assert!(export::table(&chosen, Of::Verdicts).rows.iter().all(|row| row[2] == Field::Text("c".into())));
-    let none = Source { cells: &nobody, ..chosen };
+    assert!(
+        export::table(&chosen, Of::Verdicts)
+            .rows
+            .iter()
+            .all(|row| row[2] == Field::Text("c".into()))
+    );
+    let none = Source { cells: &unknown, ..chosen };
     assert!(export::hdr(&none).is_err() && export::table(&none, Of::Verdicts).rows.is_empty());
-    assert!(export::table(&none, Of::Claims).rows.is_empty() && !export::svg(&none, Chart::Verdicts).unwrap().contains("×"));
+    assert!(export::table(&none, Of::Claims).rows.is_empty());
+    let marks = |source: &Source<'_>| {
+        export::svg(source, Chart::Verdicts).unwrap().matches("<path").count()
+    };
+    assert!(
+        marks(&none) < marks(&Source { cells: &cells, ..none }),
+        "nothing is drawn of what was not chosen"
+    );
 }
 
-/// Reads a table again, and compares it value by value.
+/// Reads a CSV table back, and compares it value by value.
 #[track_caller]
 pub fn is_read_again(table: &export::Table) {
     let text = export::csv(table);
@@ -236,7 +231,7 @@ fn parquet(_: &export::Table) -> Vec<u8> {
     Vec::new()
 }
 
-/// The same of Parquet.
+/// Reads a Parquet table back, and compares it value by value.
 #[track_caller]
 pub fn is_read_again_from_columns(table: &export::Table) {
     let reader = SerializedFileReader::new(bytes::Bytes::from(parquet(table))).unwrap();
@@ -245,7 +240,8 @@ pub fn is_read_again_from_columns(table: &export::Table) {
     for (read, row) in rows.iter().zip(&table.rows) {
         let columns: Vec<(&String, &Read)> = read.get_column_iter().collect();
         assert_eq!(columns.len(), row.len());
-        for (((name, read), field), (column, _)) in columns.into_iter().zip(row).zip(&table.columns) {
+        for (((name, read), field), (column, _)) in columns.into_iter().zip(row).zip(&table.columns)
+        {
             let fits = match (read, field) {
                 (Read::Str(read), Field::Text(text)) => read == text,
                 (Read::ULong(read), Field::Whole(n)) => read == n,
@@ -260,7 +256,7 @@ pub fn is_read_again_from_columns(table: &export::Table) {
 }
 
 #[test]
-fn tables_are_read_as_they_were_written() {
+fn csv_tables_survive_a_round_trip() {
     let record = record("c", "b is slower");
     let judgement = judge::judge(&record);
     for of in Of::ALL {
@@ -271,14 +267,15 @@ fn tables_are_read_as_they_were_written() {
     let verdicts = export::table(&Source::whole(&record, &judgement), Of::Verdicts);
     assert_eq!(verdicts.rows.len(), judgement.verdicts.len());
     let measurements = export::table(&Source::whole(&record, &judgement), Of::Measurements);
-    let column = measurements.columns.iter().position(|(name, _)| *name == "latency_p50_ms").unwrap();
+    let column =
+        measurements.columns.iter().position(|(name, _)| *name == "latency_p50_ms").unwrap();
     let p50 = record.trials[0].measurements[0].times().quantile_ns(0.5) as f64 / 1e6;
     assert_eq!(measurements.rows[0][column], Field::Number(p50));
 }
 
 #[test]
 #[cfg_attr(not(feature = "parquet"), ignore = "needs feature parquet")]
-fn columns_are_read_as_they_were_written() {
+fn parquet_columns_survive_a_round_trip() {
     let record = record("c", "b is slower");
     let judgement = judge::judge(&record);
     for of in Of::ALL {
@@ -289,56 +286,88 @@ fn columns_are_read_as_they_were_written() {
 }
 
 #[test]
-fn junit_has_a_test_for_each_claim() {
+fn junit_has_one_test_per_claim() {
     let mut record = record("c", "b is slower");
     let judgement = judge::judge(&record);
     assert!(!judgement.unsound && !judgement.incomplete, "{:?}", judgement.faults);
-    let root = xml::parse(&export::junit(&record, &judgement)).unwrap();
-    assert_eq!(["tests", "failures", "errors", "skipped"].map(|name| root.attribute(name).unwrap()), ["4", "1", "0", "0"]);
+    let root = xml::parse_xml(&export::junit(&record, &judgement)).unwrap();
+    assert_eq!(
+        ["tests", "failures", "errors", "skipped"].map(|name| root.attribute(name).unwrap()),
+        ["4", "1", "0", "0"]
+    );
     let (run, claims) = (&root.children[0], &root.children[1]);
-    assert_eq!((run.attribute("name"), claims.attribute("timestamp")), (Some("x: run"), Some("2026-01-01T00:00:00")));
-    let cases: Vec<&xml::Node> = claims.children.iter().filter(|node| node.tag == "testcase").collect();
-    assert_eq!(cases.iter().map(|case| case.attribute("name").unwrap()).collect::<Vec<_>>(), ["b is slower", "b is as quick"]);
+    assert_eq!(
+        (run.attribute("name"), claims.attribute("timestamp")),
+        (Some("x: run"), Some("2026-01-01T00:00:00"))
+    );
+    let cases: Vec<&xml::Node> =
+        claims.children.iter().filter(|node| node.tag == "testcase").collect();
+    assert_eq!(
+        cases.iter().map(|case| case.attribute("name").unwrap()).collect::<Vec<_>>(),
+        ["b is slower", "b is as quick"]
+    );
     assert!(cases[0].children.is_empty());
     let failure = &cases[1].children[0];
     assert_eq!((failure.tag.as_str(), failure.attribute("type")), ("failure", Some("refuted")));
     assert!(failure.text.contains("c: refuted: "), "{}", failure.text);
-    // Who fails makes the run incomplete; too few blocks are left, and what was claimed is open.
-    record.trials[0].failure = Some(Failure { stage: "measure".into(), cause: "it ended".into(), log: vec![] });
+    // A failed contender makes the run incomplete: too few blocks remain, and the claim is
+    // undecided.
+    record.trials[0].failure =
+        Some(Failure { stage: "measure".into(), cause: "it ended".into(), log: vec![] });
     let judgement = judge::judge(&record);
-    let root = xml::parse(&export::junit(&record, &judgement)).unwrap();
+    let root = xml::parse_xml(&export::junit(&record, &judgement)).unwrap();
     assert_eq!((root.attribute("errors"), root.attribute("skipped")), (Some("1"), Some("2")));
 }
 
 #[test]
-fn markdown_has_a_row_for_each_claim_and_verdict() {
+fn markdown_has_one_row_per_claim_and_verdict() {
     let record = record("c", "b is slower");
     let judgement = judge::judge(&record);
     let text = export::markdown(&record, &judgement);
-    assert!(text.starts_with("### Which?\n\n**b needs the same CPU per request as a"), "{text}");
-    assert!(text.contains("| ✅ confirmed | b is slower |") && text.contains("| ❌ refuted | b is as quick |"), "{text}");
+    assert!(
+        text.starts_with("### Which?\n\n**b is 1.8× slower on average (1.8× to 1.9×) than a."),
+        "{text}"
+    );
+    assert!(
+        text.contains("| ✅ confirmed | b is slower |")
+            && text.contains("| ❌ refuted | b is as quick |"),
+        "{text}"
+    );
     let rows = text.lines().filter(|line| line.starts_with("| ")).count();
-    // Two claims, and a head for each of three tables.
+    // Two claims, and a header for each of three tables.
     assert_eq!(rows, 3 + 2 + judgement.verdicts.len(), "{text}");
     let open = text.matches("<details>").count();
     assert!(open >= 2 && text.matches("</details>").count() == open);
 }
 
 #[test]
-fn the_picture_has_an_interval_for_each_claim() {
+fn chart_has_one_interval_per_claim() {
     let mut record = record("c", "b is slower");
-    let marks = |record: &model::record::Record| {
+    let marks = |record: &record::Record| {
         let judgement = judge::judge(record);
         let drawn = export::svg(&Source::whole(record, &judgement), Chart::Verdicts).unwrap();
-        let root = xml::parse(&drawn).unwrap();
-        assert_eq!((root.tag.as_str(), root.attribute("xmlns")), ("svg", Some("http://www.w3.org/2000/svg")));
-        let texts: Vec<String> = root.children.iter().filter(|node| node.tag == "text").map(|node| node.text.clone()).collect();
-        let ratio = judgement.verdicts.iter().find(|v| v.metric == Metric::LatencyP50).and_then(|v| v.ratio).unwrap();
-        let shown = model::units::show_number(ratio);
+        let root = xml::parse_xml(&drawn).unwrap();
+        assert_eq!(
+            (root.tag.as_str(), root.attribute("xmlns")),
+            ("svg", Some("http://www.w3.org/2000/svg"))
+        );
+        let texts: Vec<String> = root
+            .children
+            .iter()
+            .filter(|node| node.tag == "text")
+            .map(|node| node.text.clone())
+            .collect();
+        let ratio = judgement
+            .verdicts
+            .iter()
+            .find(|v| v.metric == Metric::LatencyP50)
+            .and_then(|v| v.ratio)
+            .unwrap();
+        let shown = spec::units::show_number(ratio);
         assert!(texts.iter().any(|text| text.contains(&shown)), "{shown}: {texts:?}");
         (root.children.iter().filter(|node| node.tag == "path").count(), judgement)
     };
-    // A mark for each claim and for each of their cells.
+    // One mark per claim and per cell of a claim.
     assert_eq!(marks(&record).0, 4);
     record.header.experiment.claims.clear();
     let (drawn, judgement) = marks(&record);
@@ -347,7 +376,7 @@ fn the_picture_has_an_interval_for_each_claim() {
 }
 
 #[test]
-fn a_closed_load_has_service_times_alone() {
+fn closed_load_exports_service_times_only() {
     let trials = (1..=6).flat_map(|block| {
         ["a", "b"].map(|who| {
             let mut trial = trial(who, block, arrivals(20));
@@ -356,11 +385,9 @@ fn a_closed_load_has_service_times_alone() {
             trial
         })
     });
-    let record = made_up::record(&["a", "b"], model::experiment::Load::closed(4), trials.collect());
+    let record = made_up::record(&["a", "b"], Load::closed(4), trials.collect());
     let judgement = judge::judge(&record);
     let whole = Source::whole(&record, &judgement);
     let log = export::hdr(&whole).unwrap();
     assert!(log.contains("/service,") && !log.contains("/latency,"));
-    let files: Vec<_> = export::jtl(&whole).unwrap().map(Result::unwrap).collect();
-    assert!(samples(&files[0].text).iter().all(|row| row["allThreads"] == "4"));
 }

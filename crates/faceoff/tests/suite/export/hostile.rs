@@ -1,13 +1,14 @@
-//! Names and texts that nobody would choose, in a record that somebody else wrote: every format stays what it is, and tells them as they are.
+//! Hostile names and texts in a record of unknown origin: every format stays valid and keeps them
+//! unchanged.
 
 use super::charts::{texts, with_everything};
 use super::formats::{is_read_again, is_read_again_from_columns};
 use super::{record, xml};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use model::name::percent_encoded;
-use model::record::{Failure, Record};
 use proptest::prelude::*;
+use record::{Failure, Record};
 use report::export::{self, Chart, Of, Source};
+use spec::name::percent_encoded;
 
 fn hostile() -> impl Strategy<Value = String> {
     let known = [
@@ -22,10 +23,15 @@ fn hostile() -> impl Strategy<Value = String> {
         "../../etc/passwd",
         "\u{0}\u{1}\u{7f}\u{85}\u{2028}\u{fffe}\u{ffff}\u{202e}\u{1f600}",
     ];
-    prop_oneof![proptest::sample::select(known.map(str::to_owned).to_vec()), any::<String>(), "[ -~]{0,40}", Just("long ".repeat(2_000))]
+    prop_oneof![
+        proptest::sample::select(known.map(str::to_owned).to_vec()),
+        any::<String>(),
+        "[ -~]{0,40}",
+        Just("long ".repeat(2_000))
+    ]
 }
 
-/// As it can stand in XML, on one line.
+/// Returns a text as XML can contain it, on one line.
 fn in_xml(text: &str) -> String {
     text.chars()
         .map(|c| match c {
@@ -37,7 +43,7 @@ fn in_xml(text: &str) -> String {
         .collect()
 }
 
-/// A record in which things have these names.
+/// Returns a record with these names.
 fn called(cell: &str, claim: &str, other: &str) -> Record {
     let mut record = record(cell, claim);
     for text in [
@@ -49,14 +55,15 @@ fn called(cell: &str, claim: &str, other: &str) -> Record {
     ] {
         other.clone_into(text);
     }
-    record.trials[11].failure = Some(Failure { stage: other.to_owned(), cause: other.to_owned(), log: vec![] });
+    record.trials[11].failure =
+        Some(Failure { stage: other.to_owned(), cause: other.to_owned(), log: vec![] });
     record
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
     #[test]
-    fn whatever_things_are_called(cell in hostile(), claim in hostile(), other in hostile()) {
+    fn hostile_names_are_escaped_in_text_formats(cell in hostile(), claim in hostile(), other in hostile()) {
         let _machine = crate::machine::share();
         let record = called(&cell, &claim, &other);
         let judgement = judge::judge(&record);
@@ -74,20 +81,16 @@ proptest! {
         prop_assert_eq!((bases, cells.len()), (1, if other == "stop" { 36 } else { 33 }));
         prop_assert!(cells.iter().all(|part| *part == percent_encoded(&cell)));
 
-        let metrics = super::metrics::is_sent_alike(&whole);
+        let metrics = super::metrics::read(&export::openmetrics(&whole));
         let is_told = |name: &str, value: &str| metrics.iter().any(|(_, _, labels, _)| labels.iter().any(|(n, v)| n == name && v == value));
         prop_assert!(is_told("cell", &cell) && is_told("claim", &claim) && is_told("experiment", &other));
 
         let files = export::hgrm(&whole).unwrap().map(|file| file.name);
-        let samples: Vec<_> = export::jtl(&whole).unwrap().map(Result::unwrap).collect();
-        for name in files.chain(samples.iter().map(|file| file.name.clone())) {
+        for name in files {
             prop_assert!(name.chars().all(|c| c.is_ascii_graphic() && c != '/' && c != '\\'), "{}", name);
         }
-        let mut reader = csv::Reader::from_reader(samples[0].text.as_bytes());
-        let label = format!("a {cell}");
-        prop_assert!(reader.records().all(|row| &row.unwrap()[2] == label.as_str()));
 
-        let root = xml::parse(&export::junit(&record, &judgement)).unwrap();
+        let root = xml::parse_xml(&export::junit(&record, &judgement)).unwrap();
         let cases = root.children.iter().flat_map(|suite| &suite.children).filter(|node| node.tag == "testcase");
         let names: Vec<&str> = cases.map(|case| case.attribute("name").unwrap()).collect();
         let claimed = in_xml(&claim);
@@ -97,8 +100,8 @@ proptest! {
         let everything = with_everything(&mut charted, &cell);
         for chart in Chart::ALL {
             let drawn = export::svg(&Source::whole(&charted, &everything), chart).unwrap();
-            let told = texts(&drawn);
-            prop_assert!(drawn.len() < 200_000 && told.iter().all(|text| text.chars().count() <= 160), "{}: {}", chart.name(), drawn.len());
+            let shown = texts(&drawn);
+            prop_assert!(drawn.len() < 200_000 && shown.iter().all(|text| text.chars().count() <= 160), "{}: {}", chart.name(), drawn.len());
         }
 
         let mut text = export::markdown(&record, &judgement);
@@ -113,7 +116,7 @@ proptest! {
 
     #[test]
     #[cfg_attr(not(feature = "parquet"), ignore = "needs feature parquet")]
-    fn columns_hold_whatever_things_are_called(cell in hostile(), claim in hostile(), other in hostile()) {
+    fn parquet_columns_hold_hostile_names(cell in hostile(), claim in hostile(), other in hostile()) {
         let _machine = crate::machine::share();
         let record = called(&cell, &claim, &other);
         let judgement = judge::judge(&record);
@@ -124,7 +127,7 @@ proptest! {
 }
 
 #[test]
-fn a_page_is_made_of_columns_that_are_cut_short_or_fall_and_its_commands_are_one_each() {
+fn report_survives_inconsistent_columns() {
     let mut record = record("c", "b is slower");
     record.header.id = "r; echo $HOME".into();
     record.header.experiment.name = "x && y".into();
@@ -136,7 +139,11 @@ fn a_page_is_made_of_columns_that_are_cut_short_or_fall_and_its_commands_are_one
     record.trials[0].measurements[0].usage.cpu_ns_at.truncate(1);
     let page = report::html(&record, &judge::judge(&record));
     assert!(page.contains("\"cpu_percent\":[]") && page.contains("\"cpu_percent\":[50.0,0.0]"));
-    for command in ["faceoff run 'x && y'", "faceoff judge 'records/r; echo $HOME'", "faceoff report 'records/r; echo $HOME'"] {
+    for command in [
+        "faceoff run 'x && y'",
+        "faceoff judge 'records/r; echo $HOME'",
+        "faceoff report 'records/r; echo $HOME'",
+    ] {
         assert!(page.contains(&format!("\"{command}\"")), "{command}");
     }
 }

@@ -1,26 +1,27 @@
-//! What `faceoff export` writes, read again by what others wrote.
-
-#[path = "../../../../judge/tests/judge/made_up.rs"]
-mod made_up;
-/// quick-xml, as a tree.
-#[path = "../../../src/commands/import/xml.rs"]
-mod xml;
+//! Reads the output of `faceoff export` with parsers of other projects.
 
 mod charts;
 mod formats;
 mod hostile;
+#[path = "../../../../judge/tests/judge/made_up.rs"]
+mod made_up;
 mod metrics;
 mod text;
 
+use interop::import::xml;
 use made_up::{MS, histogram, measurement, name, trial};
-use model::experiment::{Claim, Expectation, Load};
-use model::metric::Metric;
-use model::record::{Measurement, Record, Second};
+use record::{Measurement, Record, Second};
+use spec::experiment::{Claim, Expectation, Load};
+use spec::metric::Metric;
 use stats::smallest_sample;
 
-/// Answers of each of two seconds, in nanoseconds: the second one is slower, and each has a tail.
+/// Response times of two seconds, in nanoseconds: the second is slower, and both have a tail.
 fn answers(typical_ms: u64) -> [Vec<u64>; 2] {
-    [0, 3].map(|more| (0..700).map(|i| (typical_ms + more) * MS + i * 1_000 + if i > 690 { 40 * MS } else { 0 }).collect())
+    [0, 3].map(|more| {
+        (0..700)
+            .map(|i| (typical_ms + more) * MS + i * 1_000 + if i > 690 { 40 * MS } else { 0 })
+            .collect()
+    })
 }
 
 fn second(of: &[u64]) -> Second {
@@ -36,7 +37,7 @@ fn second(of: &[u64]) -> Second {
     }
 }
 
-/// Two seconds at 700 requests a second, each answered rightly.
+/// Two seconds at 700 requests per second, all with correct responses.
 fn arrivals(typical_ms: u64) -> Measurement {
     let seconds = answers(typical_ms);
     let all = || seconds.iter().flatten().copied();
@@ -50,21 +51,31 @@ fn arrivals(typical_ms: u64) -> Measurement {
     m
 }
 
-/// Six blocks of `a` and of `b`, which takes about twice as long, in a cell of this name, with a claim in these words.
+/// Six blocks of `a`, and of `b`, which takes about twice as long. The cell and the claim have the
+/// given texts.
 fn record(cell: &str, claim: &str) -> Record {
     let trials = (1..=6).flat_map(|block| {
         [("a", 20), ("b", 40)].map(|(who, typical_ms)| {
             let mut trial = trial(who, block, arrivals(typical_ms + u64::from(block) / 2));
             trial.measurements[0].cell = cell.to_owned();
-            trial.started_at = format!("2026-01-01T00:{block:02}:{:02}Z", if who == "a" { 0 } else { 30 });
+            trial.started_at =
+                format!("2026-01-01T00:{block:02}:{:02}Z", if who == "a" { 0 } else { 30 });
             trial
         })
     });
     let mut record = made_up::record(&["a", "b"], Load::arrivals(700.0, 1024), trials.collect());
     record.header.experiment.cells[0].name = cell.to_owned();
     record.header.experiment.claims = vec![
-        Claim { text: claim.to_owned(), metric: Metric::LatencyP50, ..made_up::claim(Expectation::Higher) },
-        Claim { text: "b is as quick".to_owned(), metric: Metric::LatencyMean, ..made_up::claim(Expectation::Same) },
+        Claim {
+            text: claim.to_owned(),
+            metric: Metric::LatencyP50,
+            ..made_up::claim(Expectation::Higher)
+        },
+        Claim {
+            text: "b is as quick".to_owned(),
+            metric: Metric::LatencyMean,
+            ..made_up::claim(Expectation::Same)
+        },
     ];
     record
 }

@@ -1,15 +1,15 @@
-//! What the terminal says of a record.
+//! The text that the terminal shows for a record.
 
 use super::arrivals;
 use super::made_up::{self, trial};
 use super::record;
-use model::against::Against;
-use model::experiment::Load;
-use model::judgement::Judgement;
-use model::record::{Event, Session};
+use record::judgement::Judgement;
+use record::{Event, Session};
+use spec::experiment::Load;
+use spec::experiment::against::Against;
 
 #[test]
-fn everybody_who_was_compared_has_a_sentence_with_its_interval() {
+fn every_contender_has_a_sentence_with_interval() {
     let of = |contenders: &[(&str, u64)]| {
         let trials = (1..=6).flat_map(|block| {
             contenders.iter().map(move |(who, cpu)| {
@@ -23,22 +23,39 @@ fn everybody_who_was_compared_has_a_sentence_with_its_interval() {
         report::summary(&record, &judge::judge(&record))
     };
     let three = of(&[("a", 100), ("b", 200), ("c", 400)]);
-    let besides = three.split("\nBesides\n").nth(1).unwrap_or_else(|| panic!("{three}")).lines().next().unwrap();
-    assert!(besides.starts_with("  c needs 4.") && besides.contains(" × a's CPU per request (95 % interval "), "{besides}");
-    assert!(three.contains("\nb needs 2."), "the answer is of b\n{three}");
-    assert!(!of(&[("a", 100), ("b", 200)]).contains("Besides"), "nobody is left");
+    let others = three
+        .split("\nOther contenders\n")
+        .nth(1)
+        .unwrap_or_else(|| panic!("{three}"))
+        .lines()
+        .next()
+        .unwrap();
+    assert!(
+        others.starts_with("  c uses 4.0× more CPU per request (4.0× to 4.0×) than a."),
+        "{others}"
+    );
+    assert!(three.contains("\nb uses 2.0× more CPU per request ("), "the answer is of b\n{three}");
+    assert!(!of(&[("a", 100), ("b", 200)]).contains("Other contenders"), "no contender remains");
 }
 
 #[test]
-fn a_gate_says_what_its_exit_code_says_and_its_summary_calls_nobody() {
+fn gate_text_matches_exit_code_without_mentions() {
     let mut record = record("c|<b> @all", "b is slower");
     let mut judgement = judge::judge(&record);
-    record.header.experiment.against = Some(Against { asked: "main".into(), commit: "0123456789abcdef".into() });
+    record.header.experiment.against =
+        Some(Against { asked: "main".into(), commit: "0123456789abcdef".into() });
     record.header.id = "r`[x](http://e)".into();
     let said = |judgement: &Judgement| report::gate(&record, judgement).unwrap();
     let worse = said(&judgement);
-    assert!(worse.markdown.starts_with("### b is worse than at 0123456789ab by mean latency (") && worse.markdown.contains("**worse**"));
-    assert!(worse.sentence.starts_with("b is worse than at 0123456789ab by mean latency (") && worse.sentence.ends_with(")."), "{worse:?}");
+    assert!(
+        worse.markdown.starts_with("### b is worse than at 0123456789ab by mean latency (")
+            && worse.markdown.contains("**worse**")
+    );
+    assert!(
+        worse.sentence.starts_with("b is worse than at 0123456789ab by mean latency (")
+            && worse.sentence.ends_with(")."),
+        "{worse:?}"
+    );
     for shown in ["| c\\|&lt;b&gt; @<!-- -->all |", "Record: r\\`\\[x\\](http://e)."] {
         assert!(worse.markdown.contains(shown), "{shown}: {worse:?}");
     }
@@ -46,36 +63,49 @@ fn a_gate_says_what_its_exit_code_says_and_its_summary_calls_nobody() {
     judgement.incomplete = true;
     assert!(said(&judgement).sentence.ends_with("; trials failed or are missing as well."));
     judgement.unsound = true;
-    assert!(said(&judgement).sentence.ends_with("cannot be told: the measurement is unsound; trials failed or are missing as well."));
+    assert!(said(&judgement).sentence.ends_with(
+        "is not known: the measurement is unsound; trials failed or are missing as well."
+    ));
     judgement.incomplete = false;
-    assert!(said(&judgement).sentence.ends_with("cannot be told: the measurement is unsound."));
+    assert!(said(&judgement).sentence.ends_with("is not known: the measurement is unsound."));
 }
 
 #[test]
-fn a_crossing_stands_in_the_answer_and_in_a_paragraph_of_its_own() {
+fn crossing_curves_appear_in_answer_and_paragraph() {
     let record = made_up::crossing();
     let said = report::summary(&record, &judge::judge(&record));
-    for text in ["Crossings", "By mean latency, working is better up to about cpu ", "It is better by mean latency up to about cpu "] {
+    for text in [
+        "Crossings",
+        "By mean latency, working is better up to about cpu ",
+        "It is better by mean latency up to about cpu ",
+    ] {
         assert!(said.contains(text), "{text}\n{said}");
     }
 }
 
 #[test]
-fn the_factor_that_adds_most_is_the_answer() {
+fn answer_names_the_largest_factor() {
     let record = made_up::work_and_lines();
     let said = report::summary(&record, &judge::judge(&record));
-    assert!(said.contains("work adds most: ") && said.contains("What each adds to CPU per request in c ("), "{said}");
+    assert!(
+        said.contains("work adds most: ")
+            && said.contains("What each adds to CPU per request in c ("),
+        "{said}"
+    );
 }
 
 #[test]
-fn a_run_that_a_look_has_ended_says_so() {
+fn run_ended_by_a_look_says_so() {
     let mut record = record("c", "b is slower");
     let design = &mut record.header.experiment.design;
     (design.blocks, design.looks) = (12, vec![6, 9, 12]);
     record.sessions = vec![Session { event: Event::Settled, at: String::new() }];
     let judgement = judge::judge(&record);
     let page = report::html(&record, &judgement);
-    assert!(page.contains("a planned look found every claim settled") && !page.contains("trials are missing"));
+    assert!(
+        page.contains("a planned look found every claim settled")
+            && !page.contains("trials are missing")
+    );
     let said = report::summary(&record, &judgement);
     assert!(said.contains("Stopped after 6 of 12 blocks"), "{said}");
 }

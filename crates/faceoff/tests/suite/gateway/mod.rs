@@ -1,20 +1,24 @@
-//! What systems/gateway promises of itself and no experiment can ask: memory with idle clients, reloads under load, servers that die under
-//! load. And `descriptor-limit`, with the gateway in it. Part of `make test-all`; each prints its figures. Rates are part of the promise:
-//! where this machine does not reach one, that is said.
+//! Tests what the gateway promises and no experiment can show: memory with idle clients, reloads
+//! under load, servers that die under load, and `descriptor-limit` with the gateway in it.
+//!
+//! They are part of `make test-all`, and each prints its figures. Rates are part of the promise: a
+//! machine that does not reach one is reported.
 
 mod process;
 
 use crate::machine::alone;
 use crate::needs::{need, need_all};
-use model::record::Record;
-use process::{Counts, Gateway, Load, Server, SlowClients, count, have, release, repository, say, until};
+use process::{
+    Counts, Gateway, Load, Server, SlowClients, count, have, release, repository, say, until,
+};
+use record::Record;
 use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
 const FAILURES: &str = "gateway_answers_total{class=\"5xx\"}";
 
-/// Idle clients, and the megabytes that they may take in all.
+/// Number of idle clients, and the megabytes that they may take in total.
 const CLIENTS: u64 = 10_000;
 const MEMORY_MB: u64 = 150;
 /// Two thirds of them are for clients.
@@ -57,7 +61,7 @@ fn ten_thousand_idle_clients_take_150_mb_at_most() {
 
 #[test]
 #[ignore = "long, needs go and 16384 descriptors: half a minute"]
-fn ten_thousand_slow_clients_fail_no_request_of_an_honest_one() {
+fn ten_thousand_slow_clients_fail_no_request_of_others() {
     let _alone = alone();
     need_all(&["go", "16384 descriptors"]);
     have(DESCRIPTORS);
@@ -71,24 +75,26 @@ fn ten_thousand_slow_clients_fail_no_request_of_an_honest_one() {
     let alone = honest(5);
     let slow = SlowClients::start(&gateway, CLIENTS as usize);
     until("the slow ones are connected", || gateway.counts().of("gateway_connections") >= CLIENTS);
-    let beside = honest(10);
+    let with_slow = honest(10);
     let memory = gateway.memory("VmHWM");
     let served = slow.end();
-    let latency = |result: &serde_json::Value, quantile: &str| result["latency_us"][quantile].as_f64().unwrap();
+    let latency = |result: &serde_json::Value, quantile: &str| {
+        result["latency_us"][quantile].as_f64().unwrap()
+    };
     say(&format!(
         "FIGURES: {CLIENTS} slow clients, of whom {served} were served for all of 10 s: {} requests of an honest one right, {} failed; median {:.0} µs \
          and p99 {:.0} µs, alone {:.0} and {:.0}; {} MB at most",
-        count(&beside, "correct"),
-        failed(&beside),
-        latency(&beside, "p50"),
-        latency(&beside, "p99"),
+        count(&with_slow, "correct"),
+        failed(&with_slow),
+        latency(&with_slow, "p50"),
+        latency(&with_slow, "p99"),
         latency(&alone, "p50"),
         latency(&alone, "p99"),
         memory / 1_000_000
     ));
-    assert_eq!((failed(&alone), failed(&beside)), (0, 0), "{beside}");
-    assert!(count(&beside, "correct") > 0, "{beside}");
-    // All but the bodies beyond half of the places. Or nobody was slow.
+    assert_eq!((failed(&alone), failed(&with_slow)), (0, 0), "{with_slow}");
+    assert!(count(&with_slow, "correct") > 0, "{with_slow}");
+    // All but the bodies beyond half of the places are served. Otherwise no client was slow.
     assert!(served as u64 >= CLIENTS * 9 / 10, "{served} were served");
     assert!(memory <= MEMORY_MB * 1_000_000, "{memory} bytes");
 }
@@ -102,7 +108,7 @@ fn a_hundred_reloads_under_load_fail_no_request() {
     let _alone = alone();
     need("go");
     let server = Server::start(&[]);
-    // Another upstream each time, as far as the gateway can see.
+    // For the gateway, each reload names a different upstream.
     let settings = |n: usize| format!("    queue: {}", 1_000 + n);
     let gateway = Gateway::start(&[server.port], &settings(0), None);
     let rate = RELOAD_RATE.to_string();
@@ -114,12 +120,14 @@ fn a_hundred_reloads_under_load_fail_no_request() {
         until("a new file is in force", || gateway.has_said("the configuration is in force") == n);
         if n % 10 == 0 {
             gateway.reload(&[server.port], "    queue: nonsense");
-            until("a wrong file is refused", || gateway.has_said("the configuration stays as it was") == n / 10);
+            until("a wrong file is refused", || {
+                gateway.has_said("the configuration stays as it was") == n / 10
+            });
         }
         sleep(Duration::from_millis(150));
     }
     let meanwhile = gateway.counts().since(&before, "gateway_requests_total");
-    // Whatever a reload has left hanging is given up by then.
+    // By then, requests that a reload left hanging have timed out.
     sleep(Duration::from_secs(6));
     let after = gateway.counts();
     let result = load.end();
@@ -130,19 +138,24 @@ fn a_hundred_reloads_under_load_fail_no_request() {
         failed(&result)
     ));
     if rate < 0.99 * RELOAD_RATE {
-        say(&format!("FIGURES: this machine offers {rate:.0} of the {RELOAD_RATE} requests/s, of which none may fail either"));
+        say(&format!(
+            "FIGURES: this machine offers {rate:.0} of the {RELOAD_RATE} requests/s, of which none may fail either"
+        ));
     }
     assert_eq!(failed(&result), 0, "{result}");
     assert_eq!(after.of(FAILURES), 0, "the gateway answered for itself");
     assert!(meanwhile > 0 && count(&result, "correct") > 0, "{result}");
 }
 
-/// Requests that did not get a right answer, apart from those under way when the load was ended.
+/// Returns the requests without a correct response, except those in flight when the load ended.
 fn failed(result: &serde_json::Value) -> u64 {
-    ["wrong", "declined", "refused", "broken", "timed_out"].map(|kind| count(result, kind)).iter().sum()
+    ["wrong", "declined", "refused", "broken", "timed_out"]
+        .map(|kind| count(result, kind))
+        .iter()
+        .sum()
 }
 
-/// With both kinds of requests as many as are promised.
+/// Kills as many servers as promised, with both kinds of requests.
 const KILLS: usize = 10;
 
 #[test]
@@ -150,20 +163,24 @@ const KILLS: usize = 10;
 fn only_requests_in_flight_fail_when_a_server_is_killed() {
     let _alone = alone();
     need("go");
-    // Those that may be sent twice, and those that may not.
+    // GET may be retried, POST may not.
     kill_servers("GET", &[]);
     kill_servers("POST", &["-X", "POST", "--body", "order"]);
 }
 
-/// Kills the two servers of an upstream in turn under load, and counts.
+/// Kills the two servers of an upstream alternately under load, and counts failures.
 fn kill_servers(method: &str, arguments: &[&str]) {
-    // In flight for long enough that a kill meets some.
+    // Requests are in flight long enough for a kill to hit some.
     let flags = ["--delay", "20ms", "--no-exact"];
     let mut servers = [Server::start(&flags), Server::start(&flags)];
     let ports = [servers[0].port, servers[1].port];
-    // Nobody is left alone: every second request meets the dead server until it is back, and must come to no harm.
+    // Every second request meets the dead server until it is back, and must not fail.
     let gateway = Gateway::start(&ports, "    retries: 100%\n    eject: {after: 0}", None);
-    let load = Load::start(&gateway.url(), &[&["-R", "500", "--timeout", "5s"][..], arguments].concat(), None);
+    let load = Load::start(
+        &gateway.url(),
+        &[&["-R", "500", "--timeout", "5s"][..], arguments].concat(),
+        None,
+    );
     until("the load begins", || gateway.counts().of("gateway_requests_total") > 500);
     let (mut met, mut away) = (0, 0);
     for n in 0..KILLS {
@@ -171,39 +188,53 @@ fn kill_servers(method: &str, arguments: &[&str]) {
         servers[n % 2].kill();
         sleep(Duration::from_millis(100));
         let dead = gateway.counts();
-        // Those under way, and those that came before the gateway can have heard of it.
-        let most = before.of("gateway_upstream_requests{upstream=\"hello\"}") + dead.since(&before, "gateway_requests_total");
+        // Requests in flight, and those that arrived before the gateway could notice.
+        let most = before.of("gateway_upstream_requests{upstream=\"hello\"}")
+            + dead.since(&before, "gateway_requests_total");
         sleep(Duration::from_millis(700));
         servers[n % 2] = Server::start_at(ports[n % 2], &flags);
         sleep(Duration::from_millis(300));
         let back = gateway.counts();
         let failed = back.since(&before, FAILURES);
-        assert!(failed <= most, "{method}, kill {}: {failed} failed, and {most} at most were in flight", n + 1);
+        assert!(
+            failed <= most,
+            "{method}, kill {}: {failed} failed, and {most} at most were in flight",
+            n + 1
+        );
         met += failed;
         away += back.since(&dead, "gateway_requests_total");
     }
     sleep(Duration::from_secs(1));
     let after = gateway.counts();
     let result = load.end();
-    let causes = ["unreachable", "broke_off"].map(|cause| after.of(&format!("gateway_upstream_failures_total{{cause=\"{cause}\"}}")));
+    let causes = ["unreachable", "broke_off"]
+        .map(|cause| after.of(&format!("gateway_upstream_failures_total{{cause=\"{cause}\"}}")));
     say(&format!(
         "FIGURES: {KILLS} servers killed under {:.0} {method}/s: {met} requests failed, all in flight; {away} came while one was away; \
-         {} sent again, {} connections could not be made, {} requests broke off",
+         {} retried, {} connections could not be opened, {} requests aborted",
         result["rate_per_s"]["achieved"].as_f64().unwrap(),
         after.of("gateway_repeated_total"),
         causes[0],
         causes[1]
     ));
     is_accounted_for(&after, &result);
-    assert!(away > 0 && after.of("gateway_repeated_total") > 0 && causes[1] + causes[0] > 0, "a server was missed");
+    assert!(
+        away > 0 && after.of("gateway_repeated_total") > 0 && causes[1] + causes[0] > 0,
+        "a server was missed"
+    );
 }
 
-/// What clients saw fail is what the gateway says it could not pass on, and nothing else is.
+/// Checks that the failures that clients saw equal those that the gateway counted.
 fn is_accounted_for(counts: &Counts, result: &serde_json::Value) {
     let own = counts.of(FAILURES);
-    assert_eq!(result["statuses"]["502"].as_u64().unwrap_or(0) + result["statuses"]["503"].as_u64().unwrap_or(0), own, "{result}");
+    assert_eq!(
+        result["statuses"]["502"].as_u64().unwrap_or(0)
+            + result["statuses"]["503"].as_u64().unwrap_or(0),
+        own,
+        "{result}"
+    );
     assert_eq!(count(result, "wrong"), own, "{result}");
-    // An answer that was cut is no answer.
+    // A truncated response does not count as one.
     let broke_off = counts.of("gateway_upstream_failures_total{cause=\"broke_off\"}");
     assert!(count(result, "broken") <= broke_off, "{broke_off} broke off: {result}");
     assert_eq!(count(result, "refused") + count(result, "timed_out"), 0, "{result}");
@@ -218,7 +249,8 @@ fn short_of_descriptors_every_request_is_answered_or_shed() {
     let out = temporary.path().join("r");
     let mut run = Command::new(release().join("faceoff"));
     run.current_dir(repository()).env("TMPDIR", temporary.path());
-    run.args(["run", "descriptor-limit", "--quick", "--blocks", "1", "--add", "gateway", "--out"]).arg(&out);
+    run.args(["run", "descriptor-limit", "--quick", "--blocks", "1", "--add", "gateway", "--out"])
+        .arg(&out);
     let ran = run.output().unwrap();
     let said = String::from_utf8_lossy(&ran.stderr);
     let record = Record::read(&out).unwrap_or_else(|e| panic!("{e:?}\n{said}"));
@@ -240,11 +272,18 @@ fn short_of_descriptors_every_request_is_answered_or_shed() {
         unbounded.wrong + unbounded.refused + unbounded.broken + unbounded.timed_out
     ));
     assert_eq!((own.wrong, own.refused, own.broken, own.timed_out), (0, 0, 0, 0), "{own:?}");
-    // Those of each client that waits when the time is over.
+    // One request of each client that waits when the time is over.
     assert!(own.correct > 0 && own.unfinished + own.unsent <= 2_000, "{own:?}");
-    // Or nothing was proved.
+    // Otherwise nothing was tested.
     assert!(unbounded.wrong > 0, "{unbounded:?}");
-    let log = |name: &str| std::fs::read_to_string(out.join(format!("starts/block-001-{name}/output.log"))).unwrap_or_default();
-    assert!(log("proxy-gin_unbounded").contains("too many open files"), "{}", log("proxy-gin_unbounded"));
+    let log = |name: &str| {
+        std::fs::read_to_string(out.join(format!("starts/block-001-{name}/output.log")))
+            .unwrap_or_default()
+    };
+    assert!(
+        log("proxy-gin_unbounded").contains("too many open files"),
+        "{}",
+        log("proxy-gin_unbounded")
+    );
     assert!(!log("gateway").contains("too many open files"), "{}", log("gateway"));
 }

@@ -1,9 +1,9 @@
-//! Tests whose outcome depends on who else uses the CPUs: each has the machine alone.
+//! Tests whose outcome depends on other programs on the CPUs: each has the machine to itself.
 
+mod false_alarms;
 mod soundness;
 mod sweeps;
 mod symptoms;
 mod warmup;
-mod wolf;
 
 pub use symptoms::Quota;

@@ -18,10 +18,10 @@ with = { cpu = [100, 300, 1000, 3000] }
 load = { kind = "closed", connections = 1 }
 "#;
 
-/// One takes 2 ms however long it works, the other four times what it is asked to. That they cross is judged of such figures in
-/// `crates/judge/tests/judge/sweeps.rs`, and said in `export/text.rs`.
+/// One system always takes 2 ms, the other four times the requested time. The tests of `judge`
+/// check that such curves cross (`sweeps.rs`), and `export/text.rs` checks the sentence.
 #[test]
-fn a_sweep_has_the_times_that_are_known() {
+fn sweep_measures_known_times() {
     let _alone = alone();
     let folder = Folder::new();
     folder.system("waiting", &["--delay", "2ms"]);
@@ -36,11 +36,16 @@ fn a_sweep_has_the_times_that_are_known() {
     let judgement = judge::judge(&record);
     assert_eq!(ran.code, code_of(&judgement, false), "{}\n{}", ran.out, ran.err);
     assert_eq!(record.trials.len(), 12);
-    for (contender, least_us) in [("waiting", [2_000, 2_000, 2_000, 3_000]), ("working", [400, 1_200, 4_000, 12_000])] {
+    for (contender, least_us) in
+        [("waiting", [2_000, 2_000, 2_000, 3_000]), ("working", [400, 1_200, 4_000, 12_000])]
+    {
         let all = measured(&record, contender);
         assert_eq!(all.len(), 24);
-        for (cell, least_us) in ["burn-cpu-100", "burn-cpu-300", "burn-cpu-1000", "burn-cpu-3000"].iter().zip(least_us) {
-            let of_cell: Vec<_> = all.iter().filter(|m| m.cell == *cell && m.counts.correct > 0).collect();
+        for (cell, least_us) in
+            ["burn-cpu-100", "burn-cpu-300", "burn-cpu-1000", "burn-cpu-3000"].iter().zip(least_us)
+        {
+            let of_cell: Vec<_> =
+                all.iter().filter(|m| m.cell == *cell && m.counts.correct > 0).collect();
             assert!(!of_cell.is_empty(), "{contender} answered nothing in {cell}");
             let least_ns = of_cell.iter().map(|m| m.service.min_ns()).min().unwrap();
             assert!(least_ns >= least_us * 1_000, "{contender}, {cell}: {least_ns} ns");

@@ -1,12 +1,14 @@
-//! Each symptom's readings from a real system that has the disease, next to a healthy one. What does not depend on others that use the
-//! CPUs is judged here as well; that these readings show their symptom, and healthy ones none, is checked in
-//! `crates/judge/tests/judge/symptoms.rs`.
+//! Readings of each symptom from a real system that has it, next to a healthy one.
+//!
+//! Symptoms that do not depend on other programs are also judged here.
+//! `crates/judge/tests/judge/symptoms.rs` checks that such readings show their symptom, and healthy
+//! ones none.
 
 use crate::folder::{Folder, code_of, measured, nothing_is_left};
 use crate::machine::alone;
 use crate::needs::need;
-use model::judgement::{Judgement, Symptom};
-use model::record::{Measurement, Record};
+use record::judgement::{Judgement, Symptom};
+use record::{Measurement, Record};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,11 +17,11 @@ fn study(folder: &Folder, load: &str, measure: &str, more: &str) -> (Record, Jud
     folder.write(
         "experiments/x.toml",
         &format!(
-            "name = \"x\"\nquestion = \"What ails it?\"\nbaseline = \"well\"\ncontenders = [\"sick\"]\n[design]\nblocks = 2\nspare_blocks = 0\n\
+            "name = \"x\"\nquestion = \"What ails it?\"\nbaseline = \"well\"\ncontenders = [\"sick\"]\n[design]\nblocks = 2\nalternate = \"trials\"\nspare_blocks = 0\n\
              warmup = \"100ms\"\nmeasure = \"{measure}\"\n{more}\n[[cell]]\nname = \"cell\"\nworkload = \"hello\"\nload = {{ {load} }}\ntimeout = \"5s\"\n"
         ),
     );
-    // A study before this one may have left its record.
+    // An earlier measurement may have left its record.
     let _ = std::fs::remove_dir_all(folder.path().join("r"));
     let ran = folder.run(&["run", "x", "--out", "r"]);
     let record = folder.record("r");
@@ -34,14 +36,14 @@ fn study(folder: &Folder, load: &str, measure: &str, more: &str) -> (Record, Jud
     (record, judgement)
 }
 
-/// The symptom that `sick` must show.
+/// Returns the symptom that `sick` must show.
 #[track_caller]
 fn shown(judgement: &Judgement, kind: &str) -> Symptom {
     let found = judgement.symptoms.iter().find(|s| s.contender.system == "sick" && s.kind == kind);
     found.unwrap_or_else(|| panic!("no {kind} in {:#?}", judgement.symptoms)).clone()
 }
 
-/// Every measurement of `sick` has these readings.
+/// Checks that every measurement of `sick` has these readings.
 #[track_caller]
 fn every(record: &Record, cell: &str, has: impl Fn(&Measurement) -> bool) {
     let all: Vec<_> = measured(record, "sick").into_iter().filter(|m| m.cell == cell).collect();
@@ -52,45 +54,58 @@ fn every(record: &Record, cell: &str, has: impl Fn(&Measurement) -> bool) {
 }
 
 #[test]
-fn two_small_writes_for_an_answer() {
+fn two_small_writes_per_response_are_a_symptom() {
     let _alone = alone();
     let folder = Folder::new();
     folder.system("well", &["--delay", "40ms"]);
     folder.system("sick", &["--split-writes"]);
     let (record, _) = study(&folder, "kind = \"closed\", connections = 4", "1s", "");
-    // The kernel's delay of an acknowledgement.
-    every(&record, "cell", |m| m.service.count_between(38_000_000, u64::MAX) > m.service.len() / 10);
+    // The kernel delays an acknowledgement by this time.
+    every(&record, "cell", |m| {
+        m.service.count_between(38_000_000, u64::MAX) > m.service.len() / 10
+    });
 }
 
 #[test]
-fn a_pool_that_is_too_small_is_named_by_its_size() {
+fn small_pool_is_a_symptom_with_its_size() {
     let _alone = alone();
     let folder = Folder::new();
     folder.system("well", &["--delay", "20ms"]);
     folder.system("sick", &["--delay", "20ms", "--pool", "8"]);
     let alone = "[[cell]]\nname = \"alone\"\nworkload = \"hello\"\nload = { kind = \"closed\", connections = 1 }";
     let (record, _) = study(&folder, "kind = \"closed\", connections = 32", "1500ms", alone);
-    // Of 32 requests, 24 wait until eight others are answered, three times.
-    every(&record, "cell", |m| m.generator.in_flight_max == 32 && m.service.quantile_ns(0.5) >= 70_000_000);
+    // Of 32 requests, 24 wait until eight others have responses, three times.
+    every(&record, "cell", |m| {
+        m.generator.in_flight_max == 32 && m.service.quantile_ns(0.5) >= 70_000_000
+    });
     every(&record, "alone", |m| m.generator.in_flight_max == 1 && m.service.min_ns() >= 20_000_000);
-    let (record, _) = study(&folder, "kind = \"arrivals\", rate = 800, in_flight_max = 64", "1500ms", "");
-    // 800 come in each second, and 8 of 20 ms each are served: 64 wait for each other, and the rest to be sent.
-    every(&record, "cell", |m| m.generator.in_flight_max == 64 && m.service.quantile_ns(0.5) >= 100_000_000);
+    let (record, _) =
+        study(&folder, "kind = \"arrivals\", rate = 800, in_flight_max = 64", "1500ms", "");
+    // 800 requests per second arrive, and 8 of 20 ms each are served: 64 are in flight, and the
+    // rest wait to be sent.
+    every(&record, "cell", |m| {
+        m.generator.in_flight_max == 64 && m.service.quantile_ns(0.5) >= 100_000_000
+    });
 }
 
 #[test]
-fn a_queue_of_connections_that_overflows() {
+fn overflowing_accept_queue_is_a_symptom() {
     let _alone = alone();
     let folder = Folder::new();
     folder.system("well", &[]);
     folder.system("sick", &["--backlog", "1", "--accept-every", "50ms"]);
     let (record, _) = study(&folder, "kind = \"closed\", connections = 12", "2500ms", "");
-    // The kernel's timer of a first segment that was not answered.
-    every(&record, "cell", |m| m.generator.connect.as_ref().is_some_and(|times| times.count_between(900_000_000, u64::MAX) > 0));
+    // The kernel's timer for an unanswered first segment.
+    every(&record, "cell", |m| {
+        m.generator
+            .connect
+            .as_ref()
+            .is_some_and(|times| times.count_between(900_000_000, u64::MAX) > 0)
+    });
 }
 
 #[test]
-fn a_connection_for_each_request() {
+fn connection_per_request_is_a_symptom() {
     let _alone = alone();
     let folder = Folder::new();
     folder.system("well", &[]);
@@ -101,20 +116,22 @@ fn a_connection_for_each_request() {
 }
 
 #[test]
-fn a_line_of_log_for_each_request() {
+fn log_line_per_request_is_a_symptom() {
     let _alone = alone();
     let folder = Folder::new();
     folder.system("well", &[]);
     folder.system("sick", &["--log"]);
     let (record, judgement) = study(&folder, "kind = \"arrivals\", rate = 300", "500ms", "");
-    every(&record, "cell", |m| m.usage.signs.output_bytes.is_some_and(|bytes| bytes > 20 * m.counts.correct));
+    every(&record, "cell", |m| {
+        m.usage.signs.output_bytes.is_some_and(|bytes| bytes > 20 * m.counts.correct)
+    });
     let symptom = shown(&judgement, "log-on-hot-path");
     assert!(symptom.sentence.contains("its output"), "{symptom:?}");
 }
 
 #[test]
 #[ignore = "needs two CPUs"]
-fn one_thread_on_two_cpus() {
+fn one_thread_on_two_cpus_is_a_symptom() {
     let _alone = alone();
     need("two CPUs");
     let folder = Folder::new();
@@ -123,26 +140,31 @@ fn one_thread_on_two_cpus() {
     let place = "[place]\ncpus = { contender = [0, 1], generator = [0], upstream = [0] }";
     let (record, _) = study(&folder, "kind = \"closed\", connections = 64", "1s", place);
     every(&record, "cell", |m| {
-        let wanted = m.usage.signs.busiest_thread_ns.unwrap() + m.usage.signs.busiest_thread_waited_ns.unwrap();
+        let wanted = m.usage.signs.busiest_thread_ns.unwrap()
+            + m.usage.signs.busiest_thread_waited_ns.unwrap();
         wanted > 5 * m.usage.signs.other_threads_wanted_ns.unwrap()
     });
 }
 
-/// A cgroup with half a CPU, gone when the test ends.
+/// A cgroup with half a CPU, removed when the test ends.
 pub struct Quota {
     folder: PathBuf,
 }
 
 impl Quota {
-    /// `None` where none can be made.
+    /// Returns `None` if a cgroup cannot be created.
     pub fn new() -> Option<Quota> {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("faceoff-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let name =
+            format!("faceoff-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let make = |base: &str, files: &[(&str, &str)]| {
             let folder = PathBuf::from(base).join(&name);
             std::fs::create_dir(&folder).ok()?;
             let quota = Quota { folder };
-            files.iter().all(|(file, text)| std::fs::write(quota.folder.join(file), text).is_ok()).then_some(quota)
+            files
+                .iter()
+                .all(|(file, text)| std::fs::write(quota.folder.join(file), text).is_ok())
+                .then_some(quota)
         };
         make("/sys/fs/cgroup/cpu", &[("cpu.cfs_period_us", "20000"), ("cpu.cfs_quota_us", "4000")])
             .or_else(|| make("/sys/fs/cgroup", &[("cpu.max", "4000 20000")]))
@@ -151,7 +173,7 @@ impl Quota {
 
 impl Drop for Quota {
     fn drop(&mut self) {
-        // Its processes have ended; the kernel may still be clearing up after them.
+        // Its processes have ended, but the kernel may still be cleaning up.
         for _ in 0..100 {
             if std::fs::remove_dir(&self.folder).is_ok() {
                 return;
@@ -163,7 +185,7 @@ impl Drop for Quota {
 
 #[test]
 #[ignore = "needs CPU quotas"]
-fn a_quota_that_is_used_up() {
+fn used_up_cpu_quota_is_a_symptom() {
     let _alone = alone();
     need("CPU quotas");
     let quota = Quota::new().unwrap();
@@ -179,16 +201,23 @@ fn a_quota_that_is_used_up() {
         ),
     );
     let (record, _) = study(&folder, "kind = \"closed\", connections = 4", "1s", "");
-    every(&record, "cell", |m| m.usage.signs.quota.is_some_and(|quota| quota.throttled_periods > 0 && quota.throttled_ns > 0));
+    every(&record, "cell", |m| {
+        m.usage
+            .signs
+            .quota
+            .is_some_and(|quota| quota.throttled_periods > 0 && quota.throttled_ns > 0)
+    });
 }
 
-/// Each start of `sick` collected garbage while it was measured, in pauses of these kinds.
+/// Checks that each start of `sick` collected garbage while measured, in pauses of these kinds.
 #[track_caller]
 fn pauses(record: &Record, kinds: &[&str]) {
     for trial in record.trials.iter().filter(|trial| trial.contender.system == "sick") {
         let began_ns = trial.measurements[0].began_after_ns;
         let is_known = |kind: &str| kinds.iter().any(|known| kind.contains(known));
-        let found = trial.pauses.iter().filter(|pause| pause.at_ns >= began_ns && pause.duration_ns > 0 && is_known(&pause.kind));
+        let found = trial.pauses.iter().filter(|pause| {
+            pause.at_ns >= began_ns && pause.duration_ns > 0 && is_known(&pause.kind)
+        });
         assert!(found.count() > 0, "after {began_ns} ns: {:?}", trial.pauses);
     }
     let well = record.trials.iter().filter(|trial| trial.contender.system == "well");
@@ -198,7 +227,7 @@ fn pauses(record: &Record, kinds: &[&str]) {
 /// A heap that is nearly full of small objects, some of them replaced with each request.
 #[test]
 #[ignore = "needs java"]
-fn a_jvm_that_collects_garbage_on_the_hot_path() {
+fn jvm_garbage_collection_is_a_symptom() {
     let _alone = alone();
     need("java");
     let folder = Folder::new();
@@ -249,7 +278,7 @@ public class Server {
 /// A heap of many pointers on one processor, collected with the world stopped.
 #[test]
 #[ignore = "needs go"]
-fn a_go_program_that_collects_garbage_on_the_hot_path() {
+fn go_garbage_collection_is_a_symptom() {
     let _alone = alone();
     need("go");
     let folder = Folder::new();

@@ -1,26 +1,27 @@
-//! Panels of what a judgement tells as curves: levels of a sweep, capacities, quantiles, effects, symptoms.
+//! Panels of curves that a judgement has: levels of a sweep, capacities, quantiles, effects and
+//! symptoms.
 
-use super::over_time::timed;
-use super::panel::{Axis, NAMES, Panel, Series};
-use crate::export::Source;
-use crate::scales::Scale;
-use model::judgement::{CapacityCurves, CapacityLine, Effects, Picture, SweepCurves, Symptom, show_confidence};
-use model::metric::Metric;
+use crate::chart::panel::{Axis, NAMES, Panel, Series};
+use crate::chart::scales::{Scale, is_drawable};
+use crate::export::source::Source;
+use record::judgement::{
+    CapacityCurves, CapacityLine, Effects, Picture, SweepCurves, Symptom, show_confidence,
+};
+use spec::metric::Metric;
 use stats::Interval;
-
-/// Whether a logarithmic axis has a place for it.
-pub fn is_drawable(value: f64) -> bool {
-    value.is_finite() && value > 0.0
-}
 
 fn has_ends(interval: &Interval) -> bool {
     interval.low.is_finite() && interval.high.is_finite()
 }
 
-/// `CPU per request, µs`
+/// The name of a metric with its unit: `CPU per request, µs`.
 fn with_unit(metric: Metric) -> String {
     let about = metric.describe();
-    if about.unit.is_empty() { about.label.to_owned() } else { format!("{}, {}", about.label, about.unit) }
+    if about.unit.is_empty() {
+        about.label.to_owned()
+    } else {
+        format!("{}, {}", about.label, about.unit)
+    }
 }
 
 /// Every point of lines and intervals.
@@ -29,7 +30,7 @@ fn points(series: &[Series]) -> impl Iterator<Item = (f64, f64)> {
 }
 
 /// Metrics over the levels of parameters, with the interval of each level.
-pub fn sweeps(source: &Source<'_>) -> Vec<Panel> {
+pub(super) fn sweeps(source: &Source<'_>) -> Vec<Panel> {
     let chosen = source.judgement.sweeps.iter().filter(|sweep| source.has_metric(sweep.metric));
     chosen.filter_map(|sweep| swept(source, sweep)).collect()
 }
@@ -38,8 +39,13 @@ fn swept(source: &Source<'_>, sweep: &SweepCurves) -> Option<Panel> {
     let mut series: Vec<Series> = Vec::new();
     for line in sweep.lines.iter().filter(|line| source.has_contender(&line.contender)) {
         let mut of = Series { who: line.contender.to_string(), ..Series::default() };
-        let is_told = |level: f64, value: f64| is_drawable(level) && value.is_finite() && value >= 0.0;
-        for point in line.points.iter().filter(|p| source.has_cell(Some(&p.cell)) && is_told(p.level, p.value)) {
+        let is_finite =
+            |level: f64, value: f64| is_drawable(level) && value.is_finite() && value >= 0.0;
+        for point in line
+            .points
+            .iter()
+            .filter(|p| source.has_cell(Some(&p.cell)) && is_finite(p.level, p.value))
+        {
             of.line.push((point.level, point.value));
             let interval = point.interval.filter(has_ends);
             of.reaches.extend(interval.map(|i| [(point.level, i.low), (point.level, i.high)]));
@@ -54,46 +60,76 @@ fn swept(source: &Source<'_>, sweep: &SweepCurves) -> Option<Panel> {
     let y = if is_log { Scale::logarithmic(heights) } else { Scale::with_zero(heights) };
     let label = sweep.metric.describe().label;
     Some(Panel {
-        title: format!("{label} over {}: {}, with {} intervals", sweep.parameter, sweep.of, show_confidence(sweep.confidence)),
+        title: format!(
+            "{label} over {}: {}, with {} intervals",
+            sweep.parameter,
+            sweep.of,
+            show_confidence(sweep.confidence)
+        ),
         x: Axis {
             name: format!("{}, log scale", sweep.parameter),
             scale: Scale::levels(series.iter().flat_map(|s| &s.line).map(|(level, _)| *level)),
         },
-        y: Axis { name: format!("{}{}", with_unit(sweep.metric), if is_log { ", log scale" } else { "" }), scale: y },
+        y: Axis {
+            name: format!("{}{}", with_unit(sweep.metric), if is_log { ", log scale" } else { "" }),
+            scale: y,
+        },
         has_rows: false,
-        pointers: sweep.crossings.iter().filter(|c| is_drawable(c.level)).map(|c| (c.level, "they cross".to_owned())).collect(),
+        pointers: sweep
+            .crossings
+            .iter()
+            .filter(|c| is_drawable(c.level))
+            .map(|c| (c.level, "they cross".to_owned()))
+            .collect(),
         series,
     })
 }
 
-/// How often each level was kept, with the capacity where half of the probes keep it. What was probed stands above the curves where it was kept,
-/// and below them where not, a row for each contender.
-pub fn capacities(source: &Source<'_>) -> Vec<Panel> {
+/// How often the service level was kept at each level; the capacity is where half of the probes
+/// keep it. Probes are drawn above the curves if they kept it, and below if not, in one row for
+/// each contender.
+pub(super) fn capacities(source: &Source<'_>) -> Vec<Panel> {
     let chosen = source.judgement.capacities.iter().filter(|of| source.has_cell(Some(&of.cell)));
     chosen.filter_map(|of| kept(source, of)).collect()
 }
 
-/// Per cent of the axis that a contender's probes take.
+/// Per cent of the axis for the probes of one contender.
 const PROBES: f64 = 4.0;
-/// The search's far levels are drawn no further from the capacities.
+/// The largest factor between a drawn level and the capacities.
 const REACH: f64 = 2.5;
 
 fn kept(source: &Source<'_>, of: &CapacityCurves) -> Option<Panel> {
-    let is_shown = |line: &&CapacityLine| source.has_contender(&line.contender) && line.probes.iter().any(|p| is_drawable(p.level));
+    let is_shown = |line: &&CapacityLine| {
+        source.has_contender(&line.contender) && line.probes.iter().any(|p| is_drawable(p.level))
+    };
     let lines = of.lines.iter().filter(is_shown).take(NAMES);
     let series: Vec<Series> = lines.enumerate().map(|(row, line)| probed(row, line)).collect();
     if series.is_empty() {
         return None;
     }
-    let edges: Vec<f64> = series.iter().flat_map(|s| s.marks.iter().chain(s.reaches.iter().flatten())).map(|(level, _)| *level).collect();
-    let (least, most) = edges.iter().fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), level| (least.min(*level), most.max(*level)));
+    let edges: Vec<f64> = series
+        .iter()
+        .flat_map(|s| s.marks.iter().chain(s.reaches.iter().flatten()))
+        .map(|(level, _)| *level)
+        .collect();
+    let (least, most) =
+        edges.iter().fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), level| {
+            (least.min(*level), most.max(*level))
+        });
     let is_near = |level: &f64| edges.is_empty() || (least / REACH..=most * REACH).contains(level);
-    let levels = series.iter().flat_map(|s| &s.dots).map(|(level, _)| *level).chain(edges.iter().copied());
+    let levels =
+        series.iter().flat_map(|s| &s.dots).map(|(level, _)| *level).chain(edges.iter().copied());
     let room = PROBES * (series.len() as f64 + 1.0);
     Some(Panel {
         title: format!("{}: how often {} holds", of.cell, of.service_level),
-        x: Axis { name: format!("{}, log scale", of.unit), scale: Scale::logarithmic(levels.filter(is_near)) },
-        y: Axis { name: "probes that keep it, %".into(), scale: Scale::between(-room, 100.0 + room, &[0.0, 25.0, 50.0, 75.0, 100.0]) },
+        x: Axis {
+            name: format!("{}, log scale", of.unit),
+            scale: Scale::logarithmic(levels.filter(is_near)),
+        },
+        y: Axis {
+            name: "probes that keep it, %".into(),
+            scale: Scale::between(-room, 100.0 + room, &[0.0, 25.0, 50.0, 75.0, 100.0]),
+        },
         has_rows: false,
         pointers: Vec::new(),
         series,
@@ -105,22 +141,40 @@ fn probed(row: usize, line: &CapacityLine) -> Series {
     let height = |kept: bool| if kept { 100.0 + aside } else { -aside };
     let interval = line.interval.filter(|i| is_drawable(i.low) && is_drawable(i.high));
     let value = line.value.filter(|value| is_drawable(*value));
-    let curve = line.curve.iter().filter(|(level, share)| is_drawable(*level) && (0.0..=1.0).contains(share));
+    let curve = line
+        .curve
+        .iter()
+        .filter(|(level, share)| is_drawable(*level) && (0.0..=1.0).contains(share));
     Series {
         who: line.contender.to_string(),
         line: curve.map(|(level, share)| (*level, 100.0 * share)).collect(),
         marks: value.map(|value| (value, 50.0)).into_iter().collect(),
-        dots: line.probes.iter().filter(|p| is_drawable(p.level)).map(|p| (p.level, height(p.kept))).collect(),
+        dots: line
+            .probes
+            .iter()
+            .filter(|p| is_drawable(p.level))
+            .map(|p| (p.level, height(p.kept)))
+            .collect(),
         reaches: interval.map(|i| [(i.low, 50.0), (i.high, 50.0)]).into_iter().collect(),
-        is_unused: false,
+        ..Series::default()
     }
 }
 
-/// Latency by quantile, a panel for each cell.
-pub fn quantiles(source: &Source<'_>) -> Vec<Panel> {
+/// Latency by quantile, with one panel for each cell.
+pub(super) fn quantiles(source: &Source<'_>) -> Vec<Panel> {
     let mut cells: Vec<(&str, Vec<Series>)> = Vec::new();
-    for curve in source.judgement.curves.iter().filter(|curve| source.has(Some(&curve.cell), &curve.contender)) {
-        let line: Vec<(f64, f64)> = curve.points.iter().copied().filter(|(q, ms)| (0.0..1.0).contains(q) && is_drawable(*ms)).collect();
+    for curve in source
+        .judgement
+        .curves
+        .iter()
+        .filter(|curve| source.has(Some(&curve.cell), &curve.contender))
+    {
+        let line: Vec<(f64, f64)> = curve
+            .points
+            .iter()
+            .copied()
+            .filter(|(q, ms)| (0.0..1.0).contains(q) && is_drawable(*ms))
+            .collect();
         if line.is_empty() {
             continue;
         }
@@ -136,7 +190,10 @@ pub fn quantiles(source: &Source<'_>) -> Vec<Panel> {
             name: "requests that took at most this long, each nine as wide".into(),
             scale: Scale::quantiles(points(&series).map(|(q, _)| q)),
         },
-        y: Axis { name: format!("{}, ms, log scale", timed(source, cell)), scale: Scale::logarithmic(points(&series).map(|(_, ms)| ms)) },
+        y: Axis {
+            name: format!("{}, ms, log scale", source.times_of(cell)),
+            scale: Scale::logarithmic(points(&series).map(|(_, ms)| ms)),
+        },
         has_rows: false,
         pointers: Vec::new(),
         series,
@@ -145,16 +202,22 @@ pub fn quantiles(source: &Source<'_>) -> Vec<Panel> {
 }
 
 /// What each factor adds, apart from the others.
-pub fn effects(source: &Source<'_>) -> Vec<Panel> {
-    let chosen = source.judgement.effects.iter().filter(|of| source.has_cell(of.cell.as_deref()) && source.has_metric(of.metric));
+pub(super) fn effects(source: &Source<'_>) -> Vec<Panel> {
+    let chosen = source
+        .judgement
+        .effects
+        .iter()
+        .filter(|of| source.has_cell(of.cell.as_deref()) && source.has_metric(of.metric));
     chosen.filter_map(added).collect()
 }
 
-fn added(of: &Effects) -> Option<Panel> {
+/// What each factor adds to one metric in one cell.
+pub(super) fn added(of: &Effects) -> Option<Panel> {
     let mut series = Series { who: "effect, with its interval".into(), ..Series::default() };
     let mut names = Vec::new();
-    let told = of.effects.iter().filter(|effect| effect.value.is_finite() && has_ends(&effect.interval));
-    for (row, effect) in told.take(NAMES).enumerate() {
+    let points =
+        of.effects.iter().filter(|effect| effect.value.is_finite() && has_ends(&effect.interval));
+    for (row, effect) in points.take(NAMES).enumerate() {
         let y = Scale::row(row);
         series.marks.push((effect.value, y));
         series.reaches.push([(effect.interval.low, y), (effect.interval.high, y)]);
@@ -164,12 +227,17 @@ fn added(of: &Effects) -> Option<Panel> {
         return None;
     }
     let (label, cell) = (of.metric.describe().label, of.cell.as_deref().unwrap_or("start"));
-    let values = series.marks.iter().chain(series.reaches.iter().flatten()).map(|(value, _)| *value);
+    let values =
+        series.marks.iter().chain(series.reaches.iter().flatten()).map(|(value, _)| *value);
     Some(Panel {
-        title: format!("What each factor adds to {label}: {cell}, with {} intervals", show_confidence(of.confidence)),
+        title: format!(
+            "What each factor adds to {label}: {cell}, with {} intervals",
+            show_confidence(of.confidence)
+        ),
         x: Axis { name: with_unit(of.metric), scale: Scale::with_zero(values) },
         y: Axis {
-            name: "mean with it less mean without it; of a pair, half of how much more the one adds where the other is".into(),
+            name: "change of the mean when the factor is on; for a pair: half of the interaction"
+                .into(),
             scale: Scale::rows(&names),
         },
         has_rows: true,
@@ -178,15 +246,22 @@ fn added(of: &Effects) -> Option<Panel> {
     })
 }
 
-/// What shows the causes that were found.
-pub fn symptoms(source: &Source<'_>) -> Vec<Panel> {
-    let is_chosen = |s: &&Symptom| source.has_contender(&s.contender) && (s.cell.is_none() || source.has_cell(s.cell.as_deref()));
+/// The evidence of symptoms.
+pub(super) fn symptoms(source: &Source<'_>) -> Vec<Panel> {
+    let is_chosen = |s: &&Symptom| {
+        source.has_contender(&s.contender)
+            && (s.cell.is_none() || source.has_cell(s.cell.as_deref()))
+    };
     source.judgement.symptoms.iter().filter(is_chosen).filter_map(shown).collect()
 }
 
 fn shown(symptom: &Symptom) -> Option<Panel> {
     let picture = &symptom.picture;
-    let lines = picture.series.iter().map(|(name, told)| Series { who: name.clone(), line: outline(picture, told), ..Series::default() });
+    let lines = picture.series.iter().map(|(name, points)| Series {
+        who: name.clone(),
+        line: outline(picture, points),
+        ..Series::default()
+    });
     let series: Vec<Series> = lines.filter(|series| !series.line.is_empty()).collect();
     let marked = || picture.marks.iter().filter(|(at, _)| at.is_finite());
     if series.is_empty() {
@@ -196,24 +271,34 @@ fn shown(symptom: &Symptom) -> Option<Panel> {
     Some(Panel {
         title: format!("{}: {}", symptom.contender, picture.title),
         x: Axis { name: picture.x.clone(), scale: Scale::with_zero(across) },
-        y: Axis { name: picture.y.clone(), scale: Scale::with_zero(points(&series).map(|(_, y)| y)) },
+        y: Axis {
+            name: picture.y.clone(),
+            scale: Scale::with_zero(points(&series).map(|(_, y)| y)),
+        },
         has_rows: false,
         pointers: marked().cloned().collect(),
         series,
     })
 }
 
-/// A line through points, or along the tops of bars: each ends where the next begins, the last is as wide as the one before.
+/// A line through points, or along the tops of bars. A bar ends where the next begins, and the last
+/// is as wide as the one before.
 fn outline(picture: &Picture, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let told: Vec<(f64, f64)> = points.iter().copied().filter(|(x, y)| x.is_finite() && y.is_finite()).collect();
+    let finite: Vec<(f64, f64)> =
+        points.iter().copied().filter(|(x, y)| x.is_finite() && y.is_finite()).collect();
     if !picture.bars {
-        return told;
+        return finite;
     }
-    let end = match told[..] {
+    let end = match finite[..] {
         [.., (before, _), (last, height)] => Some((2.0 * last - before, height)),
         _ => None,
     };
-    told.windows(2).flat_map(|two| [two[0], (two[1].0, two[0].1)]).chain(told.last().copied()).chain(end).collect()
+    finite
+        .windows(2)
+        .flat_map(|two| [two[0], (two[1].0, two[0].1)])
+        .chain(finite.last().copied())
+        .chain(end)
+        .collect()
 }
 
 #[cfg(test)]
@@ -222,10 +307,20 @@ mod tests {
 
     #[test]
     fn bars_are_drawn_along_their_tops() {
-        let picture = |bars| Picture { title: String::new(), x: String::new(), y: String::new(), bars, series: vec![], marks: vec![] };
-        let told = [(0.0, 3.0), (f64::NAN, 9.0), (2.0, 1.0)];
-        assert_eq!(outline(&picture(true), &told), [(0.0, 3.0), (2.0, 3.0), (2.0, 1.0), (4.0, 1.0)]);
-        assert_eq!(outline(&picture(false), &told), [(0.0, 3.0), (2.0, 1.0)]);
+        let picture = |bars| Picture {
+            title: String::new(),
+            x: String::new(),
+            y: String::new(),
+            bars,
+            series: vec![],
+            marks: vec![],
+        };
+        let points = [(0.0, 3.0), (f64::NAN, 9.0), (2.0, 1.0)];
+        assert_eq!(
+            outline(&picture(true), &points),
+            [(0.0, 3.0), (2.0, 3.0), (2.0, 1.0), (4.0, 1.0)]
+        );
+        assert_eq!(outline(&picture(false), &points), [(0.0, 3.0), (2.0, 1.0)]);
         assert!(outline(&picture(true), &[]).is_empty());
     }
 }

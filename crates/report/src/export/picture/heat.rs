@@ -1,47 +1,66 @@
-//! Times by second and trial as steps of a ramp from light to dark, which is read without colour as well: what drifts, and which second stands out.
+//! Times by second and trial, from light to dark. The picture shows drift and outliers, and can be
+//! read without colour. Start with [`heat_svg`].
 
-use super::canvas::{Canvas, EDGE, INK, LINE, MUTED, WIDTH, short};
 use super::over_time::{Reading, readings};
-use super::panel::{LETTER, NAME, NAMES, Panel, Series};
-use super::{PANELS, head};
-use crate::export::Source;
-use crate::scales::{round_number, ticks};
-use model::units::show_number;
+use super::sheet::{PANELS, heading};
+use crate::chart::canvas::{Canvas, EDGE, INK, LINE, MUTED, WIDTH, short};
+use crate::chart::panel::{LETTER, NAME, NAMES, Panel, Series};
+use crate::chart::scales::{round_number, ticks};
+use crate::export::source::Source;
+use spec::units::show_number;
 use std::collections::BTreeMap;
 
-/// As on the page.
-const RAMP: [&str; 7] = ["#dbe7fa", "#bcd1f2", "#9bb9e9", "#7a9fdc", "#5880c4", "#365fa3", "#16387a"];
-/// Of one contender's rows together, and of one of them.
+/// The colours, which are those of the report.
+const RAMP: [&str; 7] =
+    ["#dbe7fa", "#bcd1f2", "#9bb9e9", "#7a9fdc", "#5880c4", "#365fa3", "#16387a"];
+/// Height of one contender's rows together, and of one row.
 const HEIGHT: (f64, f64) = (120.0, 14.0);
 /// The most tiles of a picture, and the most rows of a contender.
 const TILES: usize = 60_000;
 const ROWS: usize = 60;
 
-/// Of a long measurement.
-const MANY: &str = "Where seconds are too many, a tile has the highest of several.";
+/// The note on long measurements.
+const MANY: &str = "In long measurements a tile shows the maximum of several seconds.";
 
-/// The picture; `None` where nothing was recorded by the second. It shows what there is most to be seen in: the 99th percentile where seconds have
-/// answers enough for it, else the median.
-pub fn svg(source: &Source<'_>) -> Option<String> {
-    let reading = [Reading::P99, Reading::P50, Reading::Max].into_iter().find(|reading| !readings(source, *reading).is_empty())?;
+/// Draws the picture; `None` if nothing was recorded by the second. It shows the 99th percentile if
+/// seconds have enough responses for it, else the median.
+pub(super) fn heat_svg(source: &Source<'_>) -> Option<String> {
+    let reading = [Reading::P99, Reading::P50, Reading::Max]
+        .into_iter()
+        .find(|reading| !readings(source, *reading).is_empty())?;
     let all = readings(source, reading);
     let panels = &all[..all.len().min(PANELS)];
-    let values = || panels.iter().flat_map(|panel| &panel.series).flat_map(|series| &series.line).map(|(_, value)| *value);
+    let values = || {
+        panels
+            .iter()
+            .flat_map(|panel| &panel.series)
+            .flat_map(|series| &series.line)
+            .map(|(_, value)| *value)
+    };
     let low = values().fold(f64::INFINITY, f64::min);
     let ramp = Ramp { low, high: values().fold(low * 1.5, f64::max) };
     let rows: usize = panels.iter().map(|panel| panel.series.len()).sum();
     let columns = (TILES / rows.max(1)).clamp(4, 600);
-    let mut canvas = head(source, "Latency by second and trial");
+    let mut canvas = heading(source, "Latency by second and trial");
     ramp.key(&mut canvas);
     panels.iter().for_each(|panel| draw(panel, &ramp, columns, &mut canvas));
-    let note = "A row a trial: blank where a second has too few answers, pale where no verdict uses the trial. ";
-    let more = if all.len() > PANELS { format!("{} more cells are not drawn. ", all.len() - PANELS) } else { String::new() };
+    let note = "One row for each trial. Blank: a second with too few responses. Pale: a trial that no verdict uses. ";
+    let more = if all.len() > PANELS {
+        format!("{} more cells are not drawn. ", all.len() - PANELS)
+    } else {
+        String::new()
+    };
     canvas.y += LINE;
-    canvas.paragraph(EDGE, 130, &format!("font-size=\"12\" fill=\"{MUTED}\""), &format!("{note}{more}{MANY}"));
+    canvas.paragraph(
+        EDGE,
+        130,
+        &format!("font-size=\"12\" fill=\"{MUTED}\""),
+        &format!("{note}{more}{MANY}"),
+    );
     Some(canvas.document("Latency by second and trial"))
 }
 
-/// Steps that are even in logarithms.
+/// Steps of equal width in logarithms.
 struct Ramp {
     low: f64,
     high: f64,
@@ -50,7 +69,7 @@ struct Ramp {
 impl Ramp {
     fn step(&self, value: f64) -> usize {
         let share = (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln());
-        // What is no number becomes 0.
+        // A value that is not a number becomes 0.
         ((share * RAMP.len() as f64) as usize).min(RAMP.len() - 1)
     }
 
@@ -63,8 +82,16 @@ impl Ramp {
         for (step, colour) in RAMP.iter().enumerate() {
             let x = EDGE + wide * step as f64;
             let (from, to) = (show_number(self.limit(step)), show_number(self.limit(step + 1)));
-            canvas.add(&format!("<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"14\" height=\"14\" fill=\"{colour}\"/>\n", canvas.y - 12.0));
-            canvas.text(x + 20.0, canvas.y, &format!("font-size=\"12\" fill=\"{INK}\""), &short(&format!("{from} to {to} ms"), 24));
+            canvas.add(&format!(
+                "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"14\" height=\"14\" fill=\"{colour}\"/>\n",
+                canvas.y - 12.0
+            ));
+            canvas.text(
+                x + 20.0,
+                canvas.y,
+                &format!("font-size=\"12\" fill=\"{INK}\""),
+                &short(&format!("{from} to {to} ms"), 24),
+            );
         }
         canvas.y += LINE;
     }
@@ -80,17 +107,36 @@ fn draw(panel: &Panel, ramp: &Ramp, columns: usize, canvas: &mut Canvas) {
     }
     let longest = names.iter().map(|name| name.chars().count().min(NAME)).max().unwrap_or(0);
     let left = EDGE + 16.0 + LETTER * longest as f64;
-    let last = panel.series.iter().flat_map(|series| &series.line).fold(1.0, |last: f64, (t, _)| last.max(*t));
+    let last = panel
+        .series
+        .iter()
+        .flat_map(|series| &series.line)
+        .fold(1.0, |last: f64, (t, _)| last.max(*t));
     canvas.y += LINE;
-    canvas.paragraph(EDGE, 110, &format!("font-size=\"14\" font-weight=\"600\" fill=\"{INK}\""), &panel.title);
+    canvas.paragraph(
+        EDGE,
+        110,
+        &format!("font-size=\"14\" font-weight=\"600\" fill=\"{INK}\""),
+        &panel.title,
+    );
     canvas.text(EDGE, canvas.y, &small, &short(&panel.y.name, 100));
     canvas.y += 10.0;
-    let seconds = Seconds { left, wide: (WIDTH - EDGE - left) / last, stretch: (last / columns as f64).ceil().max(1.0) };
+    let seconds = Seconds {
+        left,
+        wide: (WIDTH - EDGE - left) / last,
+        stretch: (last / columns as f64).ceil().max(1.0),
+    };
     for name in names {
-        let rows: Vec<&Series> = panel.series.iter().filter(|series| series.who == name).take(ROWS).collect();
+        let rows: Vec<&Series> =
+            panel.series.iter().filter(|series| series.who == name).take(ROWS).collect();
         let high = (HEIGHT.0 / rows.len().max(1) as f64).min(HEIGHT.1);
         let middle = canvas.y + high * rows.len() as f64 / 2.0 + 4.0;
-        canvas.text(left - 8.0, middle, &format!("text-anchor=\"end\" {small}"), &short(name, NAME));
+        canvas.text(
+            left - 8.0,
+            middle,
+            &format!("text-anchor=\"end\" {small}"),
+            &short(name, NAME),
+        );
         for row in rows {
             seconds.row(row, ramp, high, canvas);
             canvas.y += high;
@@ -99,24 +145,34 @@ fn draw(panel: &Panel, ramp: &Ramp, columns: usize, canvas: &mut Canvas) {
     }
     for tick in ticks(0.0, last, 8) {
         let x = left + seconds.wide * tick;
-        canvas.text(x, canvas.y + 10.0, &format!("text-anchor=\"middle\" {small}"), &short(&round_number(tick), 12));
+        canvas.text(
+            x,
+            canvas.y + 10.0,
+            &format!("text-anchor=\"middle\" {small}"),
+            &short(&round_number(tick), 12),
+        );
     }
-    canvas.text(WIDTH - EDGE, canvas.y + 28.0, &format!("text-anchor=\"end\" {small}"), &panel.x.name);
+    canvas.text(
+        WIDTH - EDGE,
+        canvas.y + 28.0,
+        &format!("text-anchor=\"end\" {small}"),
+        &panel.x.name,
+    );
     canvas.y += 28.0 + LINE / 2.0;
 }
 
-/// Where seconds stand.
+/// The positions of seconds.
 struct Seconds {
     left: f64,
-    /// Of one.
+    /// Width of one second.
     wide: f64,
-    /// How many a tile has.
+    /// The number of seconds of a tile.
     stretch: f64,
 }
 
 impl Seconds {
     fn row(&self, row: &Series, ramp: &Ramp, high: f64, canvas: &mut Canvas) {
-        // Counted by their ends, from 1.
+        // Seconds are counted by their ends, from 1.
         let mut tiles: BTreeMap<usize, f64> = BTreeMap::new();
         for (t, value) in &row.line {
             let tile = tiles.entry(((t - 1.0) / self.stretch) as usize).or_insert(*value);
@@ -126,7 +182,8 @@ impl Seconds {
         let wide = self.wide * self.stretch;
         for (place, value) in tiles {
             let x = self.left + wide * place as f64;
-            paths[ramp.step(value)] += &format!("M{x:.1},{:.1}h{wide:.2}v{high:.1}h-{wide:.2}z", canvas.y);
+            paths[ramp.step(value)] +=
+                &format!("M{x:.1},{:.1}h{wide:.2}v{high:.1}h-{wide:.2}z", canvas.y);
         }
         let pale = if row.is_unused { " fill-opacity=\"0.35\"" } else { "" };
         for (path, colour) in paths.iter().zip(RAMP).filter(|(path, _)| !path.is_empty()) {
@@ -140,17 +197,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_even_in_logarithms() {
+    fn steps_have_equal_width_in_logarithms() {
         let ramp = Ramp { low: 1.0, high: 128.0 };
-        assert_eq!([1.0, 1.9, 2.1, 60.0, 128.0, 1e9, 0.0, f64::NAN].map(|value| ramp.step(value)), [0, 0, 1, 5, 6, 6, 0, 0]);
+        assert_eq!(
+            [1.0, 1.9, 2.1, 60.0, 128.0, 1e9, 0.0, f64::NAN].map(|value| ramp.step(value)),
+            [0, 0, 1, 5, 6, 6, 0, 0]
+        );
         assert!((ramp.limit(0) - 1.0).abs() < 1e-9 && (ramp.limit(7) - 128.0).abs() < 1e-9);
     }
 
     #[test]
-    fn a_tile_has_the_highest_of_its_seconds() {
+    fn tile_shows_the_maximum_of_its_seconds() {
         let mut canvas = Canvas::new();
         let row = Series { line: vec![(1.0, 1.0), (2.0, 128.0), (3.0, 1.0)], ..Series::default() };
-        Seconds { left: 0.0, wide: 10.0, stretch: 2.0 }.row(&row, &Ramp { low: 1.0, high: 128.0 }, 14.0, &mut canvas);
+        Seconds { left: 0.0, wide: 10.0, stretch: 2.0 }.row(
+            &row,
+            &Ramp { low: 1.0, high: 128.0 },
+            14.0,
+            &mut canvas,
+        );
         let drawn = canvas.document("t");
         let dark = format!("h20.00v14.0h-20.00z\" fill=\"{}\"/>", RAMP[6]);
         assert!(drawn.contains(&dark) && drawn.matches("<path").count() == 2, "{drawn}");

@@ -1,21 +1,20 @@
-//! Panels of what trials went through: starts, warm-up, and readings by second and by sample.
+//! Panels of trials over time: starts, warm-up, and readings by second and by sample.
 
-use super::curves::is_drawable;
-use super::panel::{Axis, NAMES, Panel, Series};
-use crate::export::{Made, Source};
-use crate::scales::Scale;
-use model::record::{Measurement, Second, Trial, WarmUpWindow};
+use crate::chart::panel::{Axis, NAMES, Panel, Series};
+use crate::chart::scales::{Scale, is_drawable};
+use crate::export::source::{Made, Source};
+use record::{Measurement, Second, Trial, WarmUpWindow};
 
-/// What is drawn over the time of a measurement.
+/// A reading over the time of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
-    /// Right answers a second.
+pub(super) enum Reading {
+    /// Correct responses per second.
     Rate,
     /// Median latency of each second.
     P50,
     /// 99th percentile of latency of each second.
     P99,
-    /// Longest latency of each second.
+    /// Maximum latency of each second.
     Max,
     /// CPU time used, as a share of one CPU.
     Cpu,
@@ -27,21 +26,14 @@ pub enum Reading {
     Descriptors,
 }
 
-/// What a cell's times are: a load without a schedule has no latency.
-pub fn timed(source: &Source<'_>, cell: &str) -> &'static str {
-    let cells = &source.record.header.experiment.cells;
-    let is_scheduled = cells.iter().find(|of| of.name == cell).is_some_and(|of| of.load.has_schedule());
-    if is_scheduled { "latency" } else { "service time" }
-}
-
 impl Reading {
-    /// What it is in a cell, with its unit.
+    /// Its name with its unit; `timed` is `latency` or `service time`.
     fn name(self, timed: &str) -> String {
         match self {
-            Reading::Rate => "right answers, /s".into(),
+            Reading::Rate => "correct responses, /s".into(),
             Reading::P50 => format!("median {timed}, ms, log scale"),
             Reading::P99 => format!("99th percentile of {timed}, ms, log scale"),
-            Reading::Max => format!("longest {timed}, ms, log scale"),
+            Reading::Max => format!("maximum {timed}, ms, log scale"),
             Reading::Cpu => "CPU, % of one".into(),
             Reading::Memory => "resident memory, MB".into(),
             Reading::Threads => "threads".into(),
@@ -53,13 +45,22 @@ impl Reading {
         matches!(self, Reading::P50 | Reading::P99 | Reading::Max)
     }
 
-    /// Seconds from the start of a measurement, and values.
-    fn of(self, m: &Measurement) -> Vec<(f64, f64)> {
+    /// Seconds from the start of a measurement, with values.
+    fn of_measurement(self, m: &Measurement) -> Vec<(f64, f64)> {
         let by_second = |value: fn(&Second) -> Option<f64>| -> Vec<(f64, f64)> {
-            (1u32..).zip(&m.seconds).filter_map(|(end, second)| Some((f64::from(end), value(second)?))).collect()
+            (1u32..)
+                .zip(&m.seconds)
+                .filter_map(|(end, second)| Some((f64::from(end), value(second)?)))
+                .collect()
         };
         let of_samples = |column: &[u64], scale: f64| -> Vec<(f64, f64)> {
-            m.usage.t_ns.iter().zip(column).skip(1).map(|(t, value)| (*t as f64 / 1e9, *value as f64 / scale)).collect()
+            m.usage
+                .t_ns
+                .iter()
+                .zip(column)
+                .skip(1)
+                .map(|(t, value)| (*t as f64 / 1e9, *value as f64 / scale))
+                .collect()
         };
         let ms = |ns: u64| ns as f64 / 1e6;
         match self {
@@ -68,9 +69,21 @@ impl Reading {
             Reading::P99 => by_second(|s| s.p99_ns.map(|ns| ns as f64 / 1e6)),
             Reading::Max => by_second(|s| s.max_ns.map(|ns| ns as f64 / 1e6)),
             Reading::Cpu => {
-                let samples: Vec<(f64, f64)> = m.usage.t_ns.iter().zip(&m.usage.cpu_ns_at).map(|(t, cpu)| (ms(*t), ms(*cpu))).collect();
-                let share = |from: (f64, f64), to: (f64, f64)| (to.0 / 1e3, 100.0 * (to.1 - from.1) / (to.0 - from.0));
-                samples.windows(2).filter(|two| two[1].0 > two[0].0).map(|two| share(two[0], two[1])).collect()
+                let samples: Vec<(f64, f64)> = m
+                    .usage
+                    .t_ns
+                    .iter()
+                    .zip(&m.usage.cpu_ns_at)
+                    .map(|(t, cpu)| (ms(*t), ms(*cpu)))
+                    .collect();
+                let share = |from: (f64, f64), to: (f64, f64)| {
+                    (to.0 / 1e3, 100.0 * (to.1 - from.1) / (to.0 - from.0))
+                };
+                samples
+                    .windows(2)
+                    .filter(|two| two[1].0 > two[0].0)
+                    .map(|two| share(two[0], two[1]))
+                    .collect()
             }
             Reading::Memory => of_samples(&m.usage.rss_bytes_at, 1e6),
             Reading::Threads => of_samples(&m.usage.threads_at, 1.0),
@@ -79,26 +92,39 @@ impl Reading {
     }
 }
 
-/// A line a trial, a panel a cell.
-pub fn readings(source: &Source<'_>, reading: Reading) -> Vec<Panel> {
+/// One line for each trial, one panel for each cell.
+pub(super) fn readings(source: &Source<'_>, reading: Reading) -> Vec<Panel> {
     let mut cells: Vec<(&str, Vec<Series>)> = Vec::new();
     for (Made { trial, measurement }, excluded) in source.all_measurements() {
-        let mut line = reading.of(measurement);
-        line.retain(|(_, value)| if reading.is_latency() { is_drawable(*value) } else { value.is_finite() && *value >= 0.0 });
+        let mut line = reading.of_measurement(measurement);
+        line.retain(|(_, value)| {
+            if reading.is_latency() {
+                is_drawable(*value)
+            } else {
+                value.is_finite() && *value >= 0.0
+            }
+        });
         if line.is_empty() {
             continue;
         }
-        let series = Series { who: trial.contender.to_string(), line, is_unused: excluded.is_some(), ..Series::default() };
+        let series = Series {
+            who: trial.contender.to_string(),
+            line,
+            is_unused: excluded.is_some(),
+            ..Series::default()
+        };
         match cells.iter_mut().find(|(cell, _)| *cell == measurement.cell) {
             Some((_, all)) => all.push(series),
             None => cells.push((measurement.cell.as_str(), vec![series])),
         }
     }
-    // They are measured in random order.
-    let place = |name: &str| source.record.header.experiment.cells.iter().position(|cell| cell.name == name);
+    // Cells are measured in random order.
+    let place = |name: &str| {
+        source.record.header.experiment.cells.iter().position(|cell| cell.name == name)
+    };
     cells.sort_by_key(|(cell, _)| place(cell));
     let panel = |(cell, series): (&str, Vec<Series>)| {
-        let y = reading.name(timed(source, cell));
+        let y = reading.name(source.times_of(cell));
         over(cell, "s from the start of the measurement", y, reading.is_latency(), series)
     };
     cells.into_iter().map(panel).collect()
@@ -111,19 +137,25 @@ fn over(title: &str, x: &str, y: String, is_log: bool, series: Vec<Series>) -> P
     Panel {
         title: title.to_owned(),
         x: Axis { name: x.to_owned(), scale: Scale::with_zero(times) },
-        y: Axis { name: y, scale: if is_log { Scale::logarithmic(values) } else { Scale::with_zero(values) } },
+        y: Axis {
+            name: y,
+            scale: if is_log { Scale::logarithmic(values) } else { Scale::with_zero(values) },
+        },
         has_rows: false,
         pointers: Vec::new(),
         series,
     }
 }
 
-/// The windows of each start's warm-up: what an answer costs, and how long the longest takes.
-pub fn warm_ups(source: &Source<'_>) -> Vec<Panel> {
+/// The windows of each start's warm-up: CPU time per response, and maximum service time.
+pub(super) fn warm_ups(source: &Source<'_>) -> Vec<Panel> {
     let lines = |value: fn(&WarmUpWindow) -> Option<f64>| -> Vec<Series> {
         let line = |trial: &Trial| -> Vec<(f64, f64)> {
             let windows = trial.warmup.iter().flat_map(|warmup| &warmup.windows);
-            windows.filter_map(|w| Some((w.at_ns as f64 / 1e9, value(w)?))).filter(|(_, value)| is_drawable(*value)).collect()
+            windows
+                .filter_map(|w| Some((w.at_ns as f64 / 1e9, value(w)?)))
+                .filter(|(_, value)| is_drawable(*value))
+                .collect()
         };
         let all = source.trials().map(|(trial, excluded)| Series {
             who: trial.contender.to_string(),
@@ -135,41 +167,81 @@ pub fn warm_ups(source: &Source<'_>) -> Vec<Panel> {
     };
     let cost = lines(|w| (w.correct > 0).then(|| w.cpu_ns as f64 / 1e3 / w.correct as f64));
     let longest = lines(|w| w.max_ns.map(|ns| ns as f64 / 1e6));
-    let x = "s of load since the first right answer";
+    let x = "s of load since the first correct response";
     let panels = [
-        over("CPU per right answer while it warms up", x, "CPU per right answer, µs, log scale".into(), true, cost),
-        over("Longest service time while it warms up", x, "longest service time, ms, log scale".into(), true, longest),
+        over(
+            "CPU per correct response during warm-up",
+            x,
+            "CPU per correct response, µs, log scale".into(),
+            true,
+            cost,
+        ),
+        over(
+            "Maximum service time during warm-up",
+            x,
+            "maximum service time, ms, log scale".into(),
+            true,
+            longest,
+        ),
     ];
     panels.into_iter().filter(|panel| !panel.series.is_empty()).collect()
 }
 
-/// Each trial on one axis: its warm-up and its cells, and when it first answered rightly and was steady. Older records do not say when a cell began:
-/// there the cells are missing.
-pub fn trials(source: &Source<'_>) -> Vec<Panel> {
-    source.trials().filter_map(|(trial, excluded)| whole(source, trial, excluded.is_some())).collect()
+/// Each trial on one axis: its warm-up, its cells, its first correct response and its steady state.
+/// Older records do not have the beginning of a cell, so they show no cells.
+pub(super) fn trials(source: &Source<'_>) -> Vec<Panel> {
+    source
+        .trials()
+        .filter_map(|(trial, excluded)| whole(source, trial, excluded.is_some()))
+        .collect()
 }
 
 fn whole(source: &Source<'_>, trial: &Trial, is_unused: bool) -> Option<Panel> {
     let ready_s = trial.ready_after_ns? as f64 / 1e9;
     let windows = trial.warmup.iter().flat_map(|warmup| &warmup.windows);
-    let warming = windows.filter_map(|w| Some((ready_s + w.at_ns as f64 / 1e9, w.p50_ns? as f64 / 1e6)));
-    let mut series = vec![Series { who: "warm-up".into(), line: warming.collect(), is_unused, ..Series::default() }];
-    for m in trial.measurements.iter().filter(|m| source.has_cell(Some(&m.cell)) && m.began_after_ns > 0) {
+    let warming =
+        windows.filter_map(|w| Some((ready_s + w.at_ns as f64 / 1e9, w.p50_ns? as f64 / 1e6)));
+    let mut series = vec![Series {
+        who: "warm-up".into(),
+        line: warming.collect(),
+        is_unused,
+        ..Series::default()
+    }];
+    for m in
+        trial.measurements.iter().filter(|m| source.has_cell(Some(&m.cell)) && m.began_after_ns > 0)
+    {
         let began_s = m.began_after_ns as f64 / 1e9;
-        let line = Reading::P50.of(m).into_iter().map(|(t, ms)| (began_s + t, ms)).collect();
+        let line =
+            Reading::P50.of_measurement(m).into_iter().map(|(t, ms)| (began_s + t, ms)).collect();
         series.push(Series { who: m.cell.clone(), line, is_unused, ..Series::default() });
     }
     series.iter_mut().for_each(|s| s.line.retain(|(_, ms)| is_drawable(*ms)));
     series.retain(|s| !s.line.is_empty());
-    let steady = trial.warmup.as_ref().and_then(|warmup| warmup.steady_after_ns).map(|ns| (ready_s + ns as f64 / 1e9, "steady".to_owned()));
-    let title = format!("{}, block {}{}", trial.contender, trial.block, if is_unused { ", which no verdict uses" } else { "" });
-    let panel = over(&title, "s from the start of the process", "median, ms, log scale".into(), true, series);
-    let pointers = std::iter::once((ready_s, "first right answer".to_owned())).chain(steady).collect();
+    let steady = trial
+        .warmup
+        .as_ref()
+        .and_then(|warmup| warmup.steady_after_ns)
+        .map(|ns| (ready_s + ns as f64 / 1e9, "steady".to_owned()));
+    let title = format!(
+        "{}, block {}{}",
+        trial.contender,
+        trial.block,
+        if is_unused { ", which no verdict uses" } else { "" }
+    );
+    let panel = over(
+        &title,
+        "s from the start of the process",
+        "median, ms, log scale".into(),
+        true,
+        series,
+    );
+    let pointers =
+        std::iter::once((ready_s, "first correct response".to_owned())).chain(steady).collect();
     (!panel.series.is_empty()).then_some(Panel { pointers, ..panel })
 }
 
-/// When each start first answered rightly, and, small, when it was steady.
-pub fn starts(source: &Source<'_>) -> Vec<Panel> {
+/// The first correct response of each start and, with a small mark, its steady state.
+pub(super) fn starts(source: &Source<'_>) -> Vec<Panel> {
     let mut names: Vec<String> = Vec::new();
     let mut series: Vec<Series> = Vec::new();
     for (trial, excluded) in source.trials() {
@@ -184,7 +256,11 @@ pub fn starts(source: &Source<'_>) -> Vec<Panel> {
             }
         };
         let at = |ns: u64| (ns as f64 / 1e6, Scale::row(row));
-        let steady = trial.warmup.as_ref().and_then(|warmup| warmup.steady_after_ns).and_then(|ns| ready_ns.checked_add(ns));
+        let steady = trial
+            .warmup
+            .as_ref()
+            .and_then(|warmup| warmup.steady_after_ns)
+            .and_then(|ns| ready_ns.checked_add(ns));
         series.push(Series {
             who,
             marks: vec![at(ready_ns)],
@@ -198,9 +274,11 @@ pub fn starts(source: &Source<'_>) -> Vec<Panel> {
     }
     let values = series.iter().flat_map(|s| s.marks.iter().chain(&s.dots)).map(|(ms, _)| *ms);
     vec![Panel {
-        title: "From the start of the process to the first right answer; small: to the steady state".into(),
+        title:
+            "From the start of the process to the first correct response; small: to the steady state"
+                .into(),
         x: Axis { name: "ms, log scale".into(), scale: Scale::logarithmic(values) },
-        y: Axis { name: "a mark a start".into(), scale: Scale::rows(&names) },
+        y: Axis { name: "one mark for each start".into(), scale: Scale::rows(&names) },
         has_rows: true,
         pointers: Vec::new(),
         series,

@@ -1,0 +1,5 @@
+package faceoff.bank;
+
+/** The balance of a client. */
+record Balance(long balance) {
+}

@@ -1,0 +1,210 @@
+//! Measures a cell in slices: the load passes from contender to contender every few hundredths of a
+//! second, in random order within each round.
+//!
+//! A slice must be long enough for the slowest contender's responses. A pilot finds the first
+//! length, and each measurement the length for the next block. Start with [`measure`].
+
+use super::slice_readings::{SliceReadings, to_slice_time};
+use crate::trial::readings::{Readings, Seen, measurement};
+use crate::trial::setup::Setup;
+use crate::trial_database::TrialDatabase;
+use crate::warmup;
+use load::slices::{LONGEST, Lane, slice_length};
+use load::{LoadError, Measured, Plan};
+use record::Measurement;
+use runner::start::Running;
+use spec::experiment::{Cell, Load};
+use stats::Histogram;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Pause before a cell that is measured in slices.
+const SETTLE: Duration = Duration::from_millis(50);
+/// A contender may use this share of its CPU time while others have the load.
+const SPILL_OVER_MAX: f64 = 0.10;
+/// Duration of the load that finds the first slice length.
+const PILOT: Duration = Duration::from_millis(60);
+/// A measurement is repeated if its slices should have been this many times as long.
+const TOO_SHORT: u32 = 4;
+/// Streams of the seed from here on order the contenders of a round.
+const ROUND_STREAMS: u64 = 1 << 40;
+
+/// A contender that runs, with the setup of its trial.
+pub(super) type Guest<'a, 's> = (&'a Setup<'s>, &'a Running);
+
+/// Measures a cell of these contenders. If slices were far too short for the service times, it
+/// measures once more with longer ones. `lengths` has the slice length of each cell, and receives
+/// that of the next block.
+pub(super) fn measure<'a>(
+    cell: &'a Cell,
+    position: u32,
+    guests: &[Guest<'a, '_>],
+    lengths: &mut BTreeMap<String, Duration>,
+    stop: &'a AtomicBool,
+) -> Vec<Result<Measurement, String>> {
+    let Some((first, _)) = guests.first() else { return Vec::new() };
+    let time = first.experiment.design.measure;
+    std::thread::sleep(SETTLE);
+    let known = lengths.get(&cell.name).copied();
+    let wanted = known.unwrap_or_else(|| pilot(cell, guests, stop).min(time));
+    let (mut made, mut next) = measure_once(cell, position, guests, wanted, stop);
+    // A new connection is often faster than one that is in use, so the pilot may find too short a
+    // length.
+    if next >= TOO_SHORT * wanted && !stop.load(Ordering::Relaxed) {
+        (made, next) = measure_once(cell, position, guests, next, stop);
+    }
+    lengths.insert(cell.name.clone(), next);
+    made
+}
+
+/// Measures a cell once, in slices of about this length. Also returns the length for the next
+/// block.
+fn measure_once<'a>(
+    cell: &'a Cell,
+    position: u32,
+    guests: &[Guest<'a, '_>],
+    wanted: Duration,
+    stop: &'a AtomicBool,
+) -> (Vec<Result<Measurement, String>>, Duration) {
+    let Some((first, _)) = guests.first() else { return (Vec::new(), wanted) };
+    let time = first.experiment.design.measure;
+    // The time is a whole number of rounds, so slices may be a little longer or shorter.
+    let rounds = (time.as_secs_f64() / wanted.as_secs_f64().max(1e-9) - 0.1).ceil().max(1.0) as u32;
+    let length = time / rounds;
+    let none = TrialDatabase::none();
+    let mut slices: Vec<SliceReadings> = guests
+        .iter()
+        .map(|(setup, running)| SliceReadings::begin(setup, running, length))
+        .collect();
+    let mut readings: Vec<(u64, Readings<'_>)> = Vec::new();
+    for (setup, running) in guests {
+        readings.push((load::clock::now_ns(), Readings::begin(setup, running, &none)));
+    }
+    let measured = make_rounds((cell, position), guests, rounds, &mut slices, stop);
+    let ended = readings
+        .into_iter()
+        .zip(guests)
+        .map(|((since_ns, readings), (setup, _))| (since_ns, readings.end(setup, &none)));
+    let seen: Vec<(u64, Seen)> = ended.collect();
+    let all_ns: u64 = slices.iter().map(SliceReadings::cpu_ns).sum();
+    let (mut spilled, mut made) = (false, Vec::new());
+    for (((measured, seen), mut slices), (_, running)) in
+        measured.into_iter().zip(seen).zip(slices).zip(guests)
+    {
+        slices.slices.neighbours_cpu_ns = all_ns - slices.cpu_ns();
+        spilled |= slices.slices.spill_over() > SPILL_OVER_MAX;
+        made.push(
+            measured
+                .map_err(|error| error.to_string())
+                .map(|measured| in_slices((cell, position), running, measured, seen, slices)),
+        );
+    }
+    let times = made.iter().flatten().map(|measurement| &measurement.service);
+    let needed = times.map(|service| length_for(&cell.load, service)).max().unwrap_or(wanted);
+    let next = if spilled { 2 * wanted } else { wanted }.max(needed).min(time);
+    (made, next)
+}
+
+/// Makes the load of a cell in rounds, in each of which every contender gets one slice.
+fn make_rounds<'a>(
+    (cell, position): (&'a Cell, u32),
+    guests: &[Guest<'a, '_>],
+    rounds: u32,
+    slices: &mut [SliceReadings],
+    stop: &'a AtomicBool,
+) -> Vec<Result<Measured, LoadError>> {
+    let Some((first, _)) = guests.first() else { return Vec::new() };
+    let design = &first.experiment.design;
+    let plan = |(setup, running): &Guest<'a, '_>| setup.plan(cell, running, design.measure, stop);
+    let plans: Vec<Plan<'_>> = guests.iter().map(plan).collect();
+    let stream = ROUND_STREAMS + (u64::from(first.block) << 20) + (u64::from(position) << 14);
+    let (count, seed) = (guests.len(), design.seed);
+    let order = |round: u64| {
+        let mut order: Vec<usize> = (0..count).collect();
+        stats::shuffle(&mut order, seed, stream + round);
+        order
+    };
+    on_one_thread(&first.cpus.generator, || {
+        let mut lanes: Vec<Result<Lane<'_>, LoadError>> = plans.iter().map(Lane::open).collect();
+        let began_ns = load::clock::now_ns();
+        for round in 0..rounds {
+            for at in order(u64::from(round)) {
+                if let Ok(lane) = &mut lanes[at]
+                    && !stop.load(Ordering::Relaxed)
+                {
+                    slices[at].take(began_ns, lane);
+                }
+            }
+        }
+        lanes.into_iter().map(|lane| lane.map(Lane::end)).collect()
+    })
+}
+
+/// Combines the load of one contender and the readings during it into a measurement.
+fn in_slices(
+    (cell, position): (&Cell, u32),
+    running: &Running,
+    measured: Measured,
+    (since_ns, mut seen): (u64, Seen),
+    readings: SliceReadings,
+) -> Measurement {
+    seen.backends_ns = readings.backends_ns(measured.duration_ns);
+    let SliceReadings { slices, spans, .. } = readings;
+    if seen.usage.is_known() {
+        to_slice_time(&mut seen.usage, &spans, since_ns, slices.whole_ns);
+    }
+    Measurement { slices: Some(slices), ..measurement(cell, position, running, measured, seen) }
+}
+
+/// The slice length for a contender with these service times; the longest if there are none.
+fn length_for(load: &Load, service: &Histogram) -> Duration {
+    match service.is_empty() {
+        true => LONGEST,
+        false => slice_length(load, Duration::from_nanos(service.quantile_ns(0.5))),
+    }
+}
+
+/// Finds the slice length of a cell: the length that the slowest contender needs.
+fn pilot(cell: &Cell, guests: &[Guest<'_, '_>], stop: &AtomicBool) -> Duration {
+    let length = |(setup, running): &Guest<'_, '_>| {
+        let plan = setup.plan(cell, running, PILOT, stop);
+        warmup::on_cpus(&plan, &setup.cpus.generator)
+            .map_or(LONGEST, |measured| length_for(&cell.load, &measured.service))
+    };
+    guests.iter().map(length).max().unwrap_or(LONGEST)
+}
+
+/// Calls a function on a thread that is pinned to these CPUs.
+fn on_one_thread<T: Send>(
+    cpus: &[usize],
+    does: impl FnOnce() -> Vec<Result<T, LoadError>> + Send,
+) -> Vec<Result<T, LoadError>> {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            // Without permission to pin the thread, it runs on any CPU.
+            let _ = runner::cpus::pin_this_thread(cpus);
+            does()
+        });
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slice_length_follows_the_service_times() {
+        let length = |values: &[u64]| {
+            let mut service = Histogram::new();
+            values.iter().for_each(|ms| service.record(ms * 1_000_000));
+            length_for(&Load::closed(8), &service)
+        };
+        assert_eq!(length(&[]), LONGEST, "no response arrived within a slice");
+        assert!(
+            length(&[10, 10, 10]).abs_diff(Duration::from_millis(200)) < Duration::from_millis(1)
+        );
+        assert_eq!(length(&[43, 44, 43]), LONGEST);
+    }
+}

@@ -1,0 +1,288 @@
+//! Begins a run with a new record, or continues one that stopped.
+//!
+//! [`Lab::open`] checks the files first, then builds, then writes the header of the record, so that
+//! a problem is reported as early as possible. [`Lab::resume`] takes the experiment from the
+//! record.
+
+use super::Lab;
+use crate::agents::Agents;
+use crate::block;
+use crate::clock;
+use crate::error::LabError;
+use crate::external_generator;
+use crate::instrument;
+use crate::participants::{Gathered, Ready, gather_all};
+use crate::place::Place;
+use crate::plan;
+use crate::progress::{Progress, Watcher};
+use crate::writer::Writer;
+use record::{Alternation, Event, Header, Machine, Participant, Record, Skipped};
+use runner::awake::Awake;
+use runner::means::Means;
+use runner::needs::Tools;
+use runner::place::Runner;
+use spec::experiment::{Cell, CpuSets, Experiment};
+use spec::name::ContenderName;
+use spec::problem::Problems;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The parts of a run that are ready before its record is.
+struct Parts {
+    tools: Tools,
+    runner: Box<dyn Runner>,
+    agents: Option<Agents>,
+    gathered: Gathered,
+}
+
+impl<'a> Lab<'a> {
+    /// Resolves and builds everything that takes part, and writes the header of a new record into
+    /// the folder. `changes` lists what the command line changed in the experiment.
+    ///
+    /// # Errors
+    /// A problem of the files; an agent that does not respond; nothing left to compare; a record
+    /// that cannot be written.
+    pub fn open(
+        place: &'a Place<'a>,
+        mut experiment: Experiment,
+        quick: bool,
+        changes: Vec<String>,
+        folder: &Path,
+        watch: &mut Watcher<'_>,
+    ) -> Result<Lab<'a>, LabError> {
+        let skipped_cells = external_generator::remove_missing(&mut experiment);
+        skipped_cells.iter().for_each(|skipped| watch(Progress::SkippedCell(skipped)));
+        if experiment.cells.is_empty() {
+            return Err(LabError::NothingToCompare(
+                "no cell can be measured: none of their drivers is on the PATH".into(),
+            ));
+        }
+        let cpus = runner::cpus::choose(&experiment.place)?;
+        let mut agents = Agents::named_in(&mut experiment.place)?;
+        let lost = agents.iter_mut().flat_map(|agents| agents.find_present(place.stop)).next();
+        if let Some(why) = lost {
+            return Err(LabError::Agents(why));
+        }
+        let id = folder
+            .file_name()
+            .map(|n| n.to_string_lossy().into_owned())
+            .unwrap_or_else(|| experiment.name.clone());
+        // Problems of the article are reported before the first build.
+        let article = experiment.article();
+        let article = article.map(|name| place.catalog.article(name)).transpose()?;
+        let parts = gather_parts(place, &experiment, agents, (&id, &cpus), watch)?;
+        agents_reach_all(&parts)?;
+        let machine = runner::machine::describe();
+        let awake = keep_awake(experiment.place.keep_awake, &machine, &cpus)?;
+        let Gathered { ready, upstream, database, skipped, .. } = &parts.gathered;
+        let header = Header {
+            schema: record::SCHEMA.into(),
+            id,
+            recorded_at: clock::now(),
+            faceoff: place.version.into(),
+            plan: planned_blocks(&experiment, ready),
+            contenders: ready.iter().map(|r| r.participant.clone()).collect(),
+            upstream: upstream.as_ref().map(|r| r.participant.clone()),
+            database: database.as_ref().map(|d| d.participant.clone()),
+            skipped: skipped.clone(),
+            skipped_cells,
+            alternation: alternation(&experiment, &parts, &machine),
+            instrument: instrument::read_recent(place.cache, &machine),
+            checks: checks_of_cells(&experiment, &parts.gathered),
+            machine,
+            cpus,
+            kept_awake: awake.is_some(),
+            article,
+            experiment,
+            quick,
+            changes,
+        };
+        let writer =
+            Writer::create(folder, &header).map_err(|e| LabError::Record(folder.to_owned(), e))?;
+        let record = Record {
+            folder: folder.to_owned(),
+            header,
+            answers: vec![],
+            upstreams: vec![],
+            trials: vec![],
+            sessions: vec![],
+            torn_lines: 0,
+        };
+        Ok(Lab::assemble(place, parts, awake, writer, record))
+    }
+
+    /// Continues a record where it stopped, with the experiment that it contains.
+    ///
+    /// # Errors
+    /// As [`Lab::open`]; and a contender that was built anew since the record began.
+    pub fn resume(
+        place: &'a Place<'a>,
+        record: Record,
+        watch: &mut Watcher<'_>,
+    ) -> Result<Lab<'a>, LabError> {
+        let header = &record.header;
+        let mut experiment = header.experiment.clone();
+        experiment.contenders = header
+            .contenders
+            .iter()
+            .map(|p| p.name.clone())
+            .filter(|n| *n != experiment.baseline)
+            .collect();
+        let agents = Agents::named_in(&mut experiment.place)?;
+        let run = (header.id.as_str(), &header.cpus);
+        let parts = gather_parts(place, &experiment, agents, run, watch)?;
+        takes_part_again(header, &parts.gathered)?;
+        has_same_builds(header, &parts.gathered)?;
+        // A run that was killed could not remove its files.
+        runner::scrub::folder(&record.folder.join("starts"));
+        let awake = keep_awake(Some(header.kept_awake), &header.machine, &header.cpus)?;
+        let writer = Writer::append(&record.folder)
+            .map_err(|e| LabError::Record(record.folder.clone(), e))?;
+        let mut lab = Lab::assemble(place, parts, awake, writer, record);
+        lab.note(Event::Resumed)?;
+        Ok(lab)
+    }
+
+    fn assemble(
+        place: &'a Place<'a>,
+        parts: Parts,
+        awake: Option<Awake>,
+        writer: Writer,
+        record: Record,
+    ) -> Lab<'a> {
+        let Parts { tools, runner, agents, gathered } = parts;
+        let Gathered { workloads, ready, upstream, database, .. } = gathered;
+        Lab {
+            place,
+            tools,
+            runner,
+            agents,
+            workloads,
+            ready,
+            upstream,
+            database,
+            awake,
+            running_upstream: None,
+            upstream_restarts: 0,
+            engine_losses: 0,
+            seconds: None,
+            kept: block::Kept::default(),
+            writer,
+            record,
+        }
+    }
+}
+
+/// Opens the runner, builds everything, and starts agents in pods.
+fn gather_parts(
+    place: &Place<'_>,
+    experiment: &Experiment,
+    agents: Option<Agents>,
+    (run, cpus): (&str, &CpuSets),
+    watch: &mut Watcher<'_>,
+) -> Result<Parts, LabError> {
+    let tools = Tools::default();
+    let names = experiment.all_contenders().chain(&experiment.upstream);
+    let runner = runner::open::open_runner(&experiment.place, names)?;
+    let gathered = gather_all(place, (&tools, &*runner), experiment, run, watch)?;
+    let means = Means { tools: &tools, run, stop: place.stop };
+    let agents =
+        Agents::or_start_pods(agents, experiment, &*runner, &cpus.generator, place.cache, means)?;
+    Ok(Parts { tools, runner, agents, gathered })
+}
+
+/// Fails if agents cannot reach a contender that already runs.
+fn agents_reach_all(parts: &Parts) -> Result<(), Problems> {
+    let Some(agents) = &parts.agents else { return Ok(()) };
+    let problem = parts.gathered.ready.iter().find_map(|r| agents.cannot_reach(&r.contender));
+    problem.map_or(Ok(()), Err)
+}
+
+/// Chooses how contenders alternate: in slices if the experiment asks for them and nothing prevents
+/// it, else trial by trial.
+fn alternation(experiment: &Experiment, parts: &Parts, machine: &Machine) -> Alternation {
+    let obstacle = block::obstacle(
+        experiment,
+        parts.agents.is_some(),
+        parts.gathered.ready.len(),
+        machine.memory_bytes,
+    );
+    match (experiment.design.slices, obstacle) {
+        (true, None) => Alternation::Slices,
+        (true, Some(reason)) => Alternation::Trials { reason },
+        (false, _) => Alternation::default(),
+    }
+}
+
+/// The order of contenders in each block, including spare blocks.
+fn planned_blocks(experiment: &Experiment, ready: &[Ready]) -> Vec<Vec<ContenderName>> {
+    let names: Vec<ContenderName> = ready.iter().map(|r| r.contender.name.clone()).collect();
+    let design = &experiment.design;
+    plan::blocks(&names, design.blocks + design.spare_blocks, design.seed)
+}
+
+/// By workload, a description of how responses are checked.
+fn checks_of_cells(experiment: &Experiment, gathered: &Gathered) -> BTreeMap<String, String> {
+    let of_cell =
+        |cell: &Cell| (cell.workload.clone(), gathered.workloads[&cell.workload_label()].checks());
+    experiment.cells.iter().map(of_cell).collect()
+}
+
+/// Fails if a contender of the record can no longer take part.
+fn takes_part_again(header: &Header, gathered: &Gathered) -> Result<(), LabError> {
+    let is_missing = |p: &&Participant| !gathered.ready.iter().any(|r| r.contender.name == p.name);
+    let Some(lost) = header.contenders.iter().find(is_missing) else { return Ok(()) };
+    let is_it = |skipped: &&Skipped| skipped.contender == lost.name;
+    let why = gathered.skipped.iter().find(is_it).map_or("", |s| s.reason.as_str());
+    Err(LabError::NothingToCompare(format!(
+        "{} is in this record but is not available now: {why}",
+        lost.name
+    )))
+}
+
+/// Fails if a contender differs from the one that the record measured.
+fn has_same_builds(header: &Header, gathered: &Gathered) -> Result<(), Problems> {
+    for ready in gathered.ready.iter().chain(&gathered.upstream) {
+        let before = header
+            .contenders
+            .iter()
+            .chain(&header.upstream)
+            .find(|p| p.name == ready.contender.name);
+        let now = &ready.participant;
+        if before.is_some_and(|p| p.artifacts != now.artifacts || image_of(p) != image_of(now)) {
+            return Err(Problems::plain(
+                format!(
+                    "{} was rebuilt since this record began: its artefacts differ",
+                    ready.contender.name
+                ),
+                "restore its earlier sources, or begin a new record",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The digest of a participant's image, if it has one.
+fn image_of(participant: &Participant) -> Option<&str> {
+    participant.image.as_ref().map(|image| image.digest.as_str())
+}
+
+/// Keeps CPUs from sleeping if the experiment asks for it. If it does not say, does so on a virtual
+/// machine that allows it.
+fn keep_awake(
+    asked: Option<bool>,
+    machine: &Machine,
+    cpus: &CpuSets,
+) -> Result<Option<Awake>, Problems> {
+    match asked {
+        Some(false) => Ok(None),
+        None if !machine.is_virtual => Ok(None),
+        None => Ok(Awake::start(&cpus.all_cpus()).ok()),
+        Some(true) => Awake::start(&cpus.all_cpus()).map(Some).map_err(|error| {
+            Problems::plain(
+                format!("the CPUs cannot be kept awake: {error}"),
+                "remove `keep_awake` from [place], or begin a new record",
+            )
+        }),
+    }
+}

@@ -1,0 +1,93 @@
+//! Makes the load of one cell once, to warm a contender up or to measure it.
+
+use super::readings::{Readings, measurement};
+use super::setup::{SETTLE, Setup};
+use crate::agents::Agents;
+use crate::trial_database::TrialDatabase;
+use crate::warmup;
+use load::Plan;
+use record::Measurement;
+use runner::start::Running;
+use spec::experiment::Cell;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Makes a cell's load for as long as the cell's own warm-up lasts. Returns the number of correct
+/// responses.
+///
+/// # Errors
+/// The reason why the load was not made.
+pub(crate) fn warm_up_for_cell(
+    setup: &Setup<'_>,
+    cell: &Cell,
+    running: &Running,
+    database: &mut TrialDatabase,
+    stop: &AtomicBool,
+) -> Result<u64, String> {
+    let plan = setup.plan(cell, running, cell.warmup, stop);
+    database.begin(&[plan.workload]);
+    std::thread::sleep(SETTLE);
+    let measured = match setup.agents {
+        None => warmup::on_cpus(&plan, &setup.cpus.generator).map_err(|e| e.to_string())?,
+        Some(agents) => agents.make(&plan, |_| ())?.0,
+    };
+    database.record(plan.workload, &measured.steps);
+    database.check("warm-up");
+    Ok(measured.counts.correct)
+}
+
+/// Measures a cell once.
+///
+/// # Errors
+/// The reason why the load was not made.
+pub(crate) fn measure_once(
+    setup: &Setup<'_>,
+    cell: &Cell,
+    position: u32,
+    running: &Running,
+    database: &mut TrialDatabase,
+    stop: &AtomicBool,
+) -> Result<Measurement, String> {
+    if cell.after.is_none() {
+        database.begin(&[setup.workload(cell)]);
+    }
+    std::thread::sleep(SETTLE);
+    let plan = Plan {
+        progress: setup.seconds.cloned(),
+        ..setup.plan(cell, running, setup.experiment.design.measure, stop)
+    };
+    let (readings, made) = match setup.agents {
+        None => {
+            let readings = Readings::begin(setup, running, database);
+            let made = warmup::on_cpus(&plan, &setup.cpus.generator)
+                .map(|measured| (measured, Vec::new()))
+                .map_err(|e| e.to_string());
+            (Some(readings), made)
+        }
+        Some(agents) => {
+            let mut readings = None;
+            let made = agents.make(&plan, |at_ns| {
+                // Readings must cover the same time as the load.
+                let until_then = at_ns.saturating_sub(load::clock::now_ns());
+                std::thread::sleep(Duration::from_nanos(until_then));
+                readings = Some(Readings::begin(setup, running, database));
+            });
+            (readings, made)
+        }
+    };
+    let seen = readings.map(|readings| readings.end(setup, database));
+    let (measured, agents) = made?;
+    let seen = seen.ok_or("the load never began")?;
+    database.record(plan.workload, &measured.steps);
+    database.check(&cell.name);
+    let mut measurement = measurement(cell, position, running, measured, seen);
+    measurement.generator.agents = agents;
+    if setup.agents.is_some_and(Agents::are_in_its_place)
+        && let Some(circumstances) = &mut measurement.circumstances
+    {
+        // Agents on the generator's CPUs belong to faceoff as the generator does.
+        circumstances.faceoff_cpu_ns =
+            circumstances.faceoff_cpu_ns.saturating_add(measurement.generator.cpu_ns);
+    }
+    Ok(measurement)
+}

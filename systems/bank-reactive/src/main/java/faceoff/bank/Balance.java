@@ -1,5 +1,0 @@
-package faceoff.bank;
-
-/** What a client has. */
-record Balance(long balance) {
-}

@@ -1,9 +1,0 @@
-package faceoff.pets;
-
-import java.util.List;
-
-/** One pet. The order of the components is the order of the fields in the answer. */
-public record Pet(long id, String name, String tag) {
-
-    static final List<Pet> ALL = List.of(new Pet(1, "catten", "cat"), new Pet(2, "doggy", "dog"));
-}
