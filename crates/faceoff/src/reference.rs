@@ -119,17 +119,17 @@ fn names(holds: impl Fn(Metric) -> bool) -> String {
 
 #[test]
 fn faults_page_matches_code() {
-    let mut text = "# Faults\n\nThe checks of each record, and the metrics that a fault invalidates. Why each threshold is \
-                    where it is:\n[docs/method/faults.md](../method/faults.md).\n\n\
-                    | fault | without it | found when | invalidates |\n|---|---|---|---|\n"
+    let mut text = "# Faults\n\nThe checks of each record, when each finds a fault, and why its threshold is where it is. What a\nfault does: [faults](../method/faults.md). Measurements behind some thresholds:\n[evidence](../evidence/thresholds.md). TCP counters are those of the whole network namespace, so\nthey include other programs' connections.\n\n\
+                    | fault | without it | found when | invalidates | reason |\n|---|---|---|---|---|\n"
         .to_owned();
     for row in rows() {
         text += &format!(
-            "| `{}` | {} | {} | {} |\n",
+            "| `{}` | {} | {} | {} | {} |\n",
             row.name,
             row.holds,
             row.threshold,
-            names(row.invalidates)
+            names(row.invalidates),
+            row.reason
         );
     }
     check_page("faults.md", &text);
@@ -141,16 +141,11 @@ fn rows() -> impl Iterator<Item = &'static Row> {
 
 #[test]
 fn faults_method_page_matches_code() {
-    let mut table = "| fault | threshold | invalidates | reason |\n|---|---|---|---|\n".to_owned();
+    let mut table = "| fault | what happened | invalidates |\n|---|---|---|\n".to_owned();
     for row in rows() {
         let mark = if row.self_caused { "\\*" } else { "" };
-        table += &format!(
-            "| `{}`{mark} | {} | {} | {} |\n",
-            row.name,
-            row.threshold,
-            names(row.invalidates),
-            row.reason
-        );
+        table +=
+            &format!("| `{}`{mark} | {} | {} |\n", row.name, row.summary, names(row.invalidates));
     }
     check_generated_part("method/faults.md", &table);
 }

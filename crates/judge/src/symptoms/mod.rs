@@ -1,7 +1,7 @@
 //! Causes that the shape of the data shows, such as a full connection pool.
 //!
 //! Each detector is a pure function of what one contender did in one cell (`finding::Seen`).
-//! docs/method/symptoms.md lists thresholds and likely causes. A symptom decides nothing. Start
+//! docs/guide/symptoms.md lists thresholds and likely causes. A symptom decides nothing. Start
 //! with [`find_symptoms`].
 
 mod connect_steps;
