@@ -9,6 +9,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use interop::import::words;
 use judge::soundness::{FaultKind, Row};
+use judge::symptoms::DETECTORS;
 use spec::metric::Metric;
 
 /// Checks a page of `docs/reference`, or writes it on request.
@@ -84,7 +85,7 @@ fn metrics_page_matches_code() {
             },
             if about.unit.is_empty() { "-" } else { about.unit },
             if about.lower_is_better { "less" } else { "more" },
-            match (about.of_trial, metric) {
+            match (metric.is_of_trial(), metric) {
                 (true, _) => "each start",
                 (false, Metric::Capacity) => "each cell that searches for a capacity",
                 (false, _) => "each cell",
@@ -148,6 +149,18 @@ fn faults_method_page_matches_code() {
             &format!("| `{}`{mark} | {} | {} |\n", row.name, row.summary, names(row.invalidates));
     }
     check_generated_part("method/faults.md", &table);
+}
+
+#[test]
+fn symptoms_page_matches_code() {
+    let mut table = "| symptom | sign | likely cause | threshold |\n|---|---|---|---|\n".to_owned();
+    for symptom in DETECTORS {
+        table += &format!(
+            "| `{}` | {} | {} | {} |\n",
+            symptom.kind, symptom.sign, symptom.cause, symptom.threshold
+        );
+    }
+    check_generated_part("guide/symptoms.md", &table);
 }
 
 /// Returns an example for a placeholder in capitals, or the word itself.

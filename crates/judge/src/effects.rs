@@ -28,7 +28,7 @@ pub(crate) fn all_effects(record: &Record) -> Vec<Effects> {
         let metrics = metrics().filter(|m| m.is_of(cell));
         metrics.map(move |m| (Some(cell.name.as_str()), m))
     });
-    let of_trial = metrics().filter(|m| m.describe().of_trial).map(|m| (None, m));
+    let of_trial = metrics().filter(|m| m.is_of_trial()).map(|m| (None, m));
     of_cells
         .chain(of_trial)
         .filter_map(|(cell, metric)| effects(record, &combinations, metric, cell))

@@ -25,7 +25,7 @@ mod self_comparison;
 pub mod soundness;
 mod summary;
 mod sweeps;
-mod symptoms;
+pub mod symptoms;
 mod verdict;
 
 pub use readings::value;

@@ -17,7 +17,7 @@ use stats::{Interval, mean_interval};
 
 /// Draws every metric of a cell over every parameter that was swept.
 pub(crate) fn all_sweeps(judge: &Judge<'_>, verdicts: &[Judged]) -> Vec<SweepCurves> {
-    let of_cells = || Metric::ALL.into_iter().filter(|metric| !metric.describe().of_trial);
+    let of_cells = || Metric::ALL.into_iter().filter(|metric| !metric.is_of_trial());
     let slices = slices(&judge.record.header.experiment.cells);
     slices
         .iter()

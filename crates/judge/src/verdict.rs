@@ -83,7 +83,7 @@ impl<'r> Judge<'r> {
         let others: Vec<&ContenderName> =
             self.record.header.contenders.iter().map(|p| &p.name).filter(is_compared).collect();
         let mut verdicts = Vec::new();
-        let of_trial = Metric::ALL.into_iter().filter(|m| m.describe().of_trial);
+        let of_trial = Metric::ALL.into_iter().filter(|m| m.is_of_trial());
         let places = experiment
             .cells
             .iter()

@@ -1,46 +1,11 @@
 //! The metrics by which contenders are compared.
 //!
-//! [`Metric::describe`] has one row for each metric: its name in files, its label, its unit, and
-//! how it is compared. Start there to add one.
+//! The table has one row for each metric: its names, its unit, what it belongs to, how it is
+//! compared, and the words for its ratios. To add one, add a row, and say in `judge`'s `readings.rs`
+//! which value a trial gives.
 
 use crate::units::show_number;
 use serde::{Deserialize, Serialize};
-
-/// A quantity of a measurement, or of a trial's start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Metric {
-    /// Correct responses per second.
-    Throughput,
-    /// The most users, or the highest rate, at which the cell's service level holds.
-    Capacity,
-    /// Mean latency.
-    LatencyMean,
-    /// Population standard deviation of latency.
-    LatencyDeviation,
-    /// Median latency.
-    LatencyP50,
-    /// 95th percentile of latency.
-    LatencyP95,
-    /// 99th percentile of latency.
-    LatencyP99,
-    /// Maximum latency.
-    LatencyMax,
-    /// CPU time of the whole process tree per correct response.
-    CpuPerRequest,
-    /// Maximum resident memory of the process tree during the measurement.
-    Memory,
-    /// Maximum number of threads of the process tree during the measurement.
-    Threads,
-    /// Time from the start of the process to its first correct response.
-    StartUp,
-    /// Time from the request for several replicas, when one responds, until all have given a
-    /// correct response.
-    ScaleOut,
-    /// Share of the requests that got no correct response and were not declined.
-    FailedShare,
-}
 
 /// How a metric is shown and compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,14 +14,240 @@ pub struct Description {
     pub name: &'static str,
     /// Its name for people.
     pub label: &'static str,
+    /// Its name for a narrow table.
+    pub short_label: &'static str,
     /// The unit of shown values.
     pub unit: &'static str,
     /// Whether less is better.
     pub lower_is_better: bool,
-    /// Whether it belongs to the whole trial, not to a cell.
-    pub of_trial: bool,
+    /// What it belongs to.
+    pub of: Subject,
     /// Whether it is compared by difference instead of ratio, because it can be zero.
     pub by_difference: bool,
+    /// The words for its ratios.
+    pub words: Words,
+}
+
+/// What a metric belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The requests of a cell, as the load generator sees them.
+    Requests,
+    /// The latencies of a cell, which a lagging generator would invalidate.
+    Latency,
+    /// The contender's processes during a cell. Unknown for one that was already running.
+    Process,
+    /// The start of the contender's processes. Unknown for one that was already running.
+    Start,
+}
+
+/// The words for a ratio, as in `uses 10 % less memory`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Words {
+    /// What the contender does.
+    pub verb: &'static str,
+    /// For a ratio below 1.
+    pub lower: &'static str,
+    /// For a ratio above 1.
+    pub higher: &'static str,
+    /// What follows either.
+    pub where_: &'static str,
+    /// For a ratio that is shown as 1.
+    pub same: &'static str,
+}
+
+const fn words(
+    verb: &'static str,
+    [lower, higher]: [&'static str; 2],
+    where_: &'static str,
+    same: &'static str,
+) -> Words {
+    Words { verb, lower, higher, where_, same }
+}
+
+/// Makes the enum, the list of all metrics and the row of each from the same lines.
+macro_rules! table {
+    ($($(#[$doc:meta])* $metric:ident { $($field:ident: $value:expr,)* })*) => {
+        /// A quantity of a measurement, or of a trial's start.
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(rename_all = "snake_case")]
+        pub enum Metric {
+            $($(#[$doc])* $metric,)*
+        }
+
+        impl Metric {
+            /// All metrics, in reading order.
+            pub const ALL: [Metric; [$(Metric::$metric),*].len()] = [$(Metric::$metric),*];
+
+            /// Returns how it is shown and compared.
+            pub const fn describe(self) -> Description {
+                match self {
+                    $(Metric::$metric => Description { $($field: $value,)* },)*
+                }
+            }
+        }
+    };
+}
+
+table! {
+    /// Correct responses per second.
+    Throughput {
+        name: "throughput",
+        label: "correct responses per second",
+        short_label: "requests/s",
+        unit: "/s",
+        lower_is_better: false,
+        of: Subject::Requests,
+        by_difference: false,
+        words: words("handles", ["fewer requests per second", "more requests per second"], "", "as many requests per second"),
+    }
+    /// The most users, or the highest rate, at which the cell's service level holds.
+    Capacity {
+        name: "capacity",
+        label: "capacity",
+        short_label: "capacity",
+        unit: "",
+        lower_is_better: false,
+        of: Subject::Requests,
+        by_difference: false,
+        words: words("carries", ["less load", "more load"], "", "as much load"),
+    }
+    /// Mean latency.
+    LatencyMean {
+        name: "latency_mean",
+        label: "mean latency",
+        short_label: "mean latency",
+        unit: "ms",
+        lower_is_better: true,
+        of: Subject::Latency,
+        by_difference: false,
+        words: words("is", ["faster", "slower"], " on average", "as fast on average"),
+    }
+    /// Population standard deviation of latency.
+    LatencyDeviation {
+        name: "latency_deviation",
+        label: "standard deviation of latency",
+        short_label: "latency std dev",
+        unit: "ms",
+        lower_is_better: true,
+        of: Subject::Latency,
+        by_difference: false,
+        words: words("has", ["less variation in latency", "more variation in latency"], "", "as much variation in latency"),
+    }
+    /// Median latency.
+    LatencyP50 {
+        name: "latency_p50",
+        label: "median latency",
+        short_label: "p50 latency",
+        unit: "ms",
+        lower_is_better: true,
+        of: Subject::Latency,
+        by_difference: false,
+        words: words("is", ["faster", "slower"], " at the median", "as fast at the median"),
+    }
+    /// 95th percentile of latency.
+    LatencyP95 {
+        name: "latency_p95",
+        label: "95th percentile of latency",
+        short_label: "p95 latency",
+        unit: "ms",
+        lower_is_better: true,
+        of: Subject::Latency,
+        by_difference: false,
+        words: words("is", ["faster", "slower"], " at the 95th percentile", "as fast at the 95th percentile"),
+    }
+    /// 99th percentile of latency.
+    LatencyP99 {
+        name: "latency_p99",
+        label: "99th percentile of latency",
+        short_label: "p99 latency",
+        unit: "ms",
+        lower_is_better: true,
+        of: Subject::Latency,
+        by_difference: false,
+        words: words("is", ["faster", "slower"], " at the 99th percentile", "as fast at the 99th percentile"),
+    }
+    /// Maximum latency.
+    LatencyMax {
+        name: "latency_max",
+        label: "maximum latency",
+        short_label: "max latency",
+        unit: "ms",
+        lower_is_better: true,
+        of: Subject::Latency,
+        by_difference: false,
+        words: words("has a", ["lower maximum latency", "higher maximum latency"], "", "maximum latency as high"),
+    }
+    /// CPU time of the whole process tree per correct response.
+    CpuPerRequest {
+        name: "cpu_per_request",
+        label: "CPU per request",
+        short_label: "CPU per request",
+        unit: "µs",
+        lower_is_better: true,
+        of: Subject::Process,
+        by_difference: false,
+        words: words("uses", ["less CPU per request", "more CPU per request"], "", "as much CPU per request"),
+    }
+    /// Maximum resident memory of the process tree during the measurement.
+    Memory {
+        name: "memory",
+        label: "memory",
+        short_label: "memory",
+        unit: "MB",
+        lower_is_better: true,
+        of: Subject::Process,
+        by_difference: false,
+        words: words("uses", ["less memory", "more memory"], "", "as much memory"),
+    }
+    /// Maximum number of threads of the process tree during the measurement.
+    Threads {
+        name: "threads",
+        label: "OS threads",
+        short_label: "threads",
+        unit: "",
+        lower_is_better: true,
+        of: Subject::Process,
+        by_difference: false,
+        words: words("uses", ["fewer threads", "more threads"], "", "as many threads"),
+    }
+    /// Time from the start of the process to its first correct response.
+    StartUp {
+        name: "start_up",
+        label: "start to first correct response",
+        short_label: "start-up",
+        unit: "ms",
+        lower_is_better: true,
+        of: Subject::Start,
+        by_difference: false,
+        words: words("starts", ["faster", "slower"], "", "as fast"),
+    }
+    /// Time from the request for several replicas, when one responds, until all have given a
+    /// correct response.
+    ScaleOut {
+        name: "scale_out",
+        label: "scale-out until all replicas respond",
+        short_label: "scale-out",
+        unit: "ms",
+        lower_is_better: true,
+        of: Subject::Start,
+        by_difference: false,
+        words: words("scales out", ["faster", "slower"], "", "as fast"),
+    }
+    /// Share of the requests that got no correct response and were not declined.
+    FailedShare {
+        name: "failed_share",
+        label: "failed requests",
+        short_label: "failed",
+        unit: "%",
+        lower_is_better: true,
+        of: Subject::Requests,
+        by_difference: true,
+        words: words("fails", ["fewer requests", "more requests"], "", "as many requests"),
+    }
 }
 
 impl Metric {
@@ -79,72 +270,9 @@ impl Metric {
         format!("{number} {}", self.describe().unit).trim_end().to_owned()
     }
 
-    /// All metrics, in reading order.
-    pub const ALL: [Metric; 14] = [
-        Metric::Throughput,
-        Metric::Capacity,
-        Metric::LatencyMean,
-        Metric::LatencyDeviation,
-        Metric::LatencyP50,
-        Metric::LatencyP95,
-        Metric::LatencyP99,
-        Metric::LatencyMax,
-        Metric::CpuPerRequest,
-        Metric::Memory,
-        Metric::Threads,
-        Metric::StartUp,
-        Metric::ScaleOut,
-        Metric::FailedShare,
-    ];
-
-    /// Returns how it is shown and compared.
-    pub const fn describe(self) -> Description {
-        let (name, label, unit, lower_is_better) = match self {
-            Metric::Throughput => ("throughput", "correct responses per second", "/s", false),
-            Metric::Capacity => ("capacity", "capacity", "", false),
-            Metric::LatencyMean => ("latency_mean", "mean latency", "ms", true),
-            Metric::LatencyDeviation => {
-                ("latency_deviation", "standard deviation of latency", "ms", true)
-            }
-            Metric::LatencyP50 => ("latency_p50", "median latency", "ms", true),
-            Metric::LatencyP95 => ("latency_p95", "95th percentile of latency", "ms", true),
-            Metric::LatencyP99 => ("latency_p99", "99th percentile of latency", "ms", true),
-            Metric::LatencyMax => ("latency_max", "maximum latency", "ms", true),
-            Metric::CpuPerRequest => ("cpu_per_request", "CPU per request", "µs", true),
-            Metric::Memory => ("memory", "memory", "MB", true),
-            Metric::Threads => ("threads", "OS threads", "", true),
-            Metric::StartUp => ("start_up", "start to first correct response", "ms", true),
-            Metric::ScaleOut => ("scale_out", "scale-out until all replicas respond", "ms", true),
-            Metric::FailedShare => ("failed_share", "failed requests", "%", true),
-        };
-        Description {
-            name,
-            label,
-            unit,
-            lower_is_better,
-            of_trial: matches!(self, Metric::StartUp | Metric::ScaleOut),
-            by_difference: matches!(self, Metric::FailedShare),
-        }
-    }
-
     /// Returns its name for a narrow table.
     pub fn short_label(self) -> &'static str {
-        match self {
-            Metric::Throughput => "requests/s",
-            Metric::Capacity => "capacity",
-            Metric::LatencyMean => "mean latency",
-            Metric::LatencyDeviation => "latency std dev",
-            Metric::LatencyP50 => "p50 latency",
-            Metric::LatencyP95 => "p95 latency",
-            Metric::LatencyP99 => "p99 latency",
-            Metric::LatencyMax => "max latency",
-            Metric::CpuPerRequest => "CPU per request",
-            Metric::Memory => "memory",
-            Metric::Threads => "threads",
-            Metric::StartUp => "start-up",
-            Metric::ScaleOut => "scale-out",
-            Metric::FailedShare => "failed",
-        }
+        self.describe().short_label
     }
 
     /// Returns the metric with a name.
@@ -155,26 +283,16 @@ impl Metric {
     /// Returns whether it is about the contender's process. It is then unknown for a contender that
     /// was already running and is not started by faceoff.
     pub fn is_of_process(self) -> bool {
-        matches!(
-            self,
-            Metric::CpuPerRequest
-                | Metric::Memory
-                | Metric::Threads
-                | Metric::StartUp
-                | Metric::ScaleOut
-        )
+        matches!(self.describe().of, Subject::Process | Subject::Start)
+    }
+
+    /// Returns whether it belongs to the whole trial, not to a cell.
+    pub fn is_of_trial(self) -> bool {
+        self.describe().of == Subject::Start
     }
 
     /// Returns whether it is a latency, which a lagging generator would invalidate.
     pub fn is_latency(self) -> bool {
-        matches!(
-            self,
-            Metric::LatencyMean
-                | Metric::LatencyDeviation
-                | Metric::LatencyP50
-                | Metric::LatencyP95
-                | Metric::LatencyP99
-                | Metric::LatencyMax
-        )
+        self.describe().of == Subject::Latency
     }
 }

@@ -3,7 +3,7 @@
 //! The second of two small writes waits for an acknowledgement that the receiver delays by 40 ms on
 //! Linux. Then a group of service times is just above 40 ms, and hardly any are just below.
 
-use super::finding::{Finding, REQUESTS_MIN, Seen, bars, typical};
+use super::finding::{Detector, Finding, REQUESTS_MIN, Seen, bars, typical};
 use record::judgement::Picture;
 use spec::units::show_share;
 use stats::Histogram;
@@ -19,7 +19,18 @@ const SHARE_MIN: f64 = 0.10;
 /// The largest number of samples in the gap, per sample at the floor.
 const GAP_MAX: f64 = 0.25;
 
-pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
+pub(super) static DETECTOR: Detector = Detector {
+    kind: "delayed-ack",
+    sign: "a floor of 40 ms on persistent connections",
+    threshold: "at least 10 % of service times are from 38 to 48 ms. From 20 to 36 ms there is at \
+        most a quarter of that, and some are below 20 ms. At most one connection was opened per \
+        two requests",
+    cause: "Nagle with delayed acknowledgements: two small writes without TCP_NODELAY",
+    hint: "send head and body in one write, or set TCP_NODELAY",
+    find,
+};
+
+fn find(seen: &Seen<'_>) -> Option<Finding> {
     let showing = seen.in_half(|(_, m)| {
         let (times, all) = (&m.service, m.service.len());
         let at_floor = times.count_between(FLOOR.0, FLOOR.1);
@@ -36,13 +47,11 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
     let mut times = Histogram::new();
     showing.iter().for_each(|((_, m), _)| times.merge(&m.service));
     Some(Finding {
-        kind: "delayed-ack",
         sentence: format!(
             "{} of the service times lie between 38 and 48 ms and hardly any from 20 to 36 ms, on connections that are kept: \
              the second of two small writes waits (Nagle) for an acknowledgement that the other side delays by 40 ms",
             show_share(typical(&showing, |share| *share))
         ),
-        hint: "send head and body in one write, or set TCP_NODELAY",
         picture: Picture {
             title: "Service times".into(),
             x: "service time, ms".into(),

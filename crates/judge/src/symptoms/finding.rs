@@ -12,11 +12,25 @@ use std::time::Duration;
 /// With fewer requests than this, a share of them means nothing.
 pub(super) const REQUESTS_MIN: u64 = 50;
 
-/// A symptom without its place.
-pub(super) struct Finding {
+/// A kind of symptom, and how it is found.
+pub struct Detector {
+    /// Its name in judgements.
     pub kind: &'static str,
-    pub sentence: String,
+    /// What is seen.
+    pub sign: &'static str,
+    /// From where on it is reported.
+    pub threshold: &'static str,
+    /// What likely causes it.
+    pub cause: &'static str,
+    /// What to do about it.
     pub hint: &'static str,
+    /// Looks for it in what one contender did in one cell.
+    pub(super) find: fn(&Seen<'_>) -> Option<Finding>,
+}
+
+/// A symptom that was found, without its kind and place.
+pub(super) struct Finding {
+    pub sentence: String,
     pub picture: Picture,
 }
 

@@ -3,7 +3,7 @@
 //! The slowest requests of a measurement are compared with the pauses that the collector logged. If
 //! most of a request's extra time lies within pauses, they explain it. Start with [`find`].
 
-use super::finding::{Finding, Measured, Seen, duration};
+use super::finding::{Detector, Finding, Measured, Seen, duration};
 use record::Pause;
 use record::judgement::Picture;
 use spec::units::show_share;
@@ -35,12 +35,23 @@ struct Explained {
     share: f64,
 }
 
-pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
+pub(super) static DETECTOR: Detector = Detector {
+    kind: "gc-pauses",
+    sign: "the maximum latencies lie within the collector's pauses",
+    threshold: "the maximum latency is at least 3 medians, and at least 1 ms beyond the median. \
+        faceoff takes the ten seconds with the highest latencies, if these are at least half of \
+        the maximum. In at least half of them, a request spent half of its time beyond the median \
+        in pauses (± 2 ms). Go's concurrent marking counts if it explains twice what chance would",
+    cause: "allocation, a small heap, a collector with long pauses",
+    hint: "allocate less per request, use a larger heap, or use a collector with shorter pauses",
+    find,
+};
+
+fn find(seen: &Seen<'_>) -> Option<Finding> {
     let showing = seen.in_half(explained)?;
     let sum = |of: &dyn Fn(&Explained) -> usize| showing.iter().map(|(_, e)| of(e)).sum::<usize>();
     let (measured, worst) = showing.iter().max_by_key(|(_, e)| e.longest_ns)?;
     Some(Finding {
-        kind: "gc-pauses",
         sentence: format!(
             "{} of the {} highest latencies (up to {}, median {}) lie within pauses of the garbage collector, such as \"{}\" of {}; \
              these took {} of the time",
@@ -52,7 +63,6 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
             duration(worst.pause.duration_ns as f64),
             show_share(worst.share),
         ),
-        hint: "allocate less per request, use a larger heap, or use a collector with shorter pauses",
         picture: picture(*measured),
     })
 }

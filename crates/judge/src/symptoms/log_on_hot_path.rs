@@ -1,6 +1,6 @@
 //! Bytes that are written for each request, most often an access log.
 
-use super::finding::{Finding, REQUESTS_MIN, Seen, by_block, typical};
+use super::finding::{Detector, Finding, REQUESTS_MIN, Seen, by_block, typical};
 use record::judgement::Picture;
 
 /// The fewest bytes per request. The shortest line of an access log has about 40, and some programs
@@ -10,7 +10,17 @@ const BYTES_MIN: f64 = 16.0;
 /// writes a few. Output that is kept in a file is included.
 const DISK_MIN: u64 = 1 << 20;
 
-pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
+pub(super) static DETECTOR: Detector = Detector {
+    kind: "log-on-hot-path",
+    sign: "bytes written to its output or to disks, per request",
+    threshold: "at least 16 bytes per request; to disks from 1 MiB on, because the kernel counts \
+        pages. It does not apply if the output is a collector's log",
+    cause: "an access log",
+    hint: "turn the access log off or write it in batches, and do the same for every contender",
+    find,
+};
+
+fn find(seen: &Seen<'_>) -> Option<Finding> {
     let showing = seen.in_half(|(trial, m)| {
         // A collector writes its log per collection, not per request.
         let output = m.usage.signs.output_bytes.filter(|_| trial.pauses.is_empty()).unwrap_or(0);
@@ -26,13 +36,11 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
     })?;
     let to_disk = showing.iter().any(|(_, (_, to_disk))| *to_disk);
     Some(Finding {
-        kind: "log-on-hot-path",
         sentence: format!(
             "it wrote {} bytes per request to {} during the measurement, at a cost for each request",
             typical(&showing, |found| found.0).round(),
             if to_disk { "files" } else { "its output" }
         ),
-        hint: "turn the access log off or write it in batches, and do the same for every contender",
         picture: Picture {
             title: "Bytes written during the measurement".into(),
             x: "block".into(),

@@ -1,8 +1,8 @@
 //! Causes that the shape of the data shows, such as a full connection pool.
 //!
-//! Each detector is a pure function of what one contender did in one cell (`finding::Seen`).
-//! docs/guide/symptoms.md lists thresholds and likely causes. A symptom decides nothing. Start
-//! with [`find_symptoms`].
+//! Each file has one [`Detector`]: its texts, and a pure function of what one contender did in one
+//! cell (`finding::Seen`). The table in docs/guide/symptoms.md is generated from them. A symptom
+//! decides nothing. Start with [`DETECTORS`]. To add one, write its file and list it there.
 
 mod connect_steps;
 mod connection_churn;
@@ -14,35 +14,40 @@ mod log_on_hot_path;
 mod one_core;
 mod pool_exhausted;
 
+pub use finding::Detector;
+
 use finding::Seen;
 use record::Record;
 use record::judgement::Symptom;
 
+/// Every kind of symptom, in reading order.
+pub static DETECTORS: [&Detector; 8] = [
+    &delayed_ack::DETECTOR,
+    &pool_exhausted::DETECTOR,
+    &connect_steps::DETECTOR,
+    &gc_pauses::DETECTOR,
+    &cpu_throttled::DETECTOR,
+    &one_core::DETECTOR,
+    &connection_churn::DETECTOR,
+    &log_on_hot_path::DETECTOR,
+];
+
 /// Finds every symptom of a record: at most one of a kind for each contender and cell.
 pub(crate) fn find_symptoms(record: &Record) -> Vec<Symptom> {
-    let detectors = [
-        delayed_ack::find,
-        pool_exhausted::find,
-        connect_steps::find,
-        gc_pauses::find,
-        cpu_throttled::find,
-        one_core::find,
-        connection_churn::find,
-        log_on_hot_path::find,
-    ];
     let mut symptoms = Vec::new();
     for participant in &record.header.contenders {
         for cell in &record.header.experiment.cells {
             let seen = Seen::of_cell(record, &participant.name, cell);
-            symptoms.extend(detectors.iter().filter_map(|find| find(&seen)).map(|finding| {
-                Symptom {
-                    kind: finding.kind.into(),
+            symptoms.extend(DETECTORS.iter().filter_map(|detector| {
+                let finding = (detector.find)(&seen)?;
+                Some(Symptom {
+                    kind: detector.kind.into(),
                     contender: participant.name.clone(),
                     cell: Some(cell.name.clone()),
                     sentence: finding.sentence,
-                    hint: finding.hint.into(),
+                    hint: detector.hint.into(),
                     picture: finding.picture,
-                }
+                })
             }));
         }
     }

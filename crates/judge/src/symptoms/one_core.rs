@@ -1,6 +1,6 @@
 //! One thread does all the work, and the other CPUs are idle.
 
-use super::finding::{Finding, Seen, by_block, typical};
+use super::finding::{Detector, Finding, Seen, by_block, typical};
 use record::judgement::Picture;
 use spec::units::show_share;
 
@@ -9,7 +9,17 @@ const BUSY_MIN: f64 = 0.95;
 /// The largest share of the other CPUs that all other threads together used or waited for.
 const OTHERS_MAX: f64 = 0.25;
 
-pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
+pub(super) static DETECTOR: Detector = Detector {
+    kind: "one-core",
+    sign: "one thread is busy, the other CPUs idle",
+    threshold: "two or more CPUs are allowed. The busiest thread ran or waited for a CPU 95 % of \
+        the time. All others used at most 25 % of the other CPUs",
+    cause: "one event loop, a lock, too few workers",
+    hint: "start more workers or threads, or give it one CPU and compare it with others on one CPU",
+    find,
+};
+
+fn find(seen: &Seen<'_>) -> Option<Finding> {
     let others_cpus = seen.cpus() - 1;
     let showing = seen.in_half(|(_, m)| {
         let signs = &m.usage.signs;
@@ -21,14 +31,12 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
         is_shown.then_some((busy, others))
     })?;
     Some(Finding {
-        kind: "one-core",
         sentence: format!(
             "it may use {} CPUs, but one thread was busy for {} of the time while all others together needed {} of one CPU: one core limits it",
             seen.cpus(),
             show_share(typical(&showing, |found| found.0).min(1.0)),
             show_share(typical(&showing, |found| found.1)),
         ),
-        hint: "start more workers or threads, or give it one CPU and compare it with others on one CPU",
         picture: Picture {
             title: "CPUs needed".into(),
             x: "block".into(),

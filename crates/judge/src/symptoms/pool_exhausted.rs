@@ -4,7 +4,7 @@
 //! of requests served at once. If that stays below the requests in flight while CPU time is left,
 //! something else limits them: a pool of that size. Start with [`find`].
 
-use super::finding::{Finding, Measured, REQUESTS_MIN, Seen, duration, typical};
+use super::finding::{Detector, Finding, Measured, REQUESTS_MIN, Seen, duration, typical};
 use crate::soundness::{FaultKind, measurement};
 use record::Measurement;
 use record::judgement::Picture;
@@ -35,14 +35,27 @@ struct Pool {
     cpu_share: f64,
 }
 
-pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
+pub(super) static DETECTOR: Detector = Detector {
+    kind: "pool-exhausted",
+    sign: "flat concurrency while latency grows",
+    threshold: "the size of the pool is throughput × quiet service time (Little 1961). The size \
+        is at least 1.8, and at least 1.5 × size requests are in flight. The median is at least \
+        1.5 × the quiet service time. The contender uses at most 80 % of its CPUs. There is no \
+        fault but `in-flight-limit`. Closed load and users: at least 10 requests per connection, \
+        and at most 1.5 on each that are faster than 0.7 of the median. Open load: responses \
+        arrive at less than 90 % of the rate",
+    cause: "a limit of that size: threads, connections, permits",
+    hint: "look for a limit of this size: threads, connections to an upstream or database, permits",
+    find,
+};
+
+fn find(seen: &Seen<'_>) -> Option<Finding> {
     let elsewhere = quiet_elsewhere(seen);
     let showing = seen.in_half(|measured| pool(seen, measured, elsewhere))?;
     let size = typical(&showing, |p| p.size).round();
     let quiet_ns = typical(&showing, |p| p.quiet_ns);
     let ((_, worst), _) = showing.iter().max_by(|a, b| a.1.in_flight.total_cmp(&b.1.in_flight))?;
     Some(Finding {
-        kind: "pool-exhausted",
         sentence: format!(
             "at most about {size} requests are served at once, while {} are in flight: by Little's law {} responses per second of {} each \
              (the time of a request that does not wait). The median has grown to {}, but only {} of its CPU time is used: a pool of that size is exhausted",
@@ -52,7 +65,6 @@ pub(super) fn find(seen: &Seen<'_>) -> Option<Finding> {
             duration(worst.service.quantile_ns(0.5) as f64),
             show_share(typical(&showing, |p| p.cpu_share)),
         ),
-        hint: "look for a limit of this size: threads, connections to an upstream or database, permits",
         picture: picture(worst, quiet_ns, size),
     })
 }

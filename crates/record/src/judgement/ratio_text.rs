@@ -5,7 +5,7 @@
 //! [`Verdict::predicate`].
 
 use super::{Outcome, Verdict};
-use spec::metric::Metric;
+use spec::metric::Words;
 use spec::units::show_number;
 use stats::Interval;
 
@@ -18,79 +18,6 @@ const MOST: f64 = 99_999.0;
 /// Ratios that are nearer to 1 than this are shown as 1, because percent are shown to a tenth.
 const LEAST: f64 = 5e-4;
 const NO_DIFFERENCE: &str = "no difference";
-
-/// The words for a metric.
-struct Wording {
-    verb: &'static str,
-    /// For a ratio below 1.
-    lower: &'static str,
-    /// For a ratio above 1.
-    higher: &'static str,
-    /// What follows either.
-    where_: &'static str,
-    /// For a ratio that is shown as 1.
-    same: &'static str,
-}
-
-fn wording(metric: Metric) -> Wording {
-    let of = |verb, lower, higher, where_, same| Wording { verb, lower, higher, where_, same };
-    match metric {
-        Metric::Throughput => of(
-            "handles",
-            "fewer requests per second",
-            "more requests per second",
-            "",
-            "as many requests per second",
-        ),
-        Metric::Capacity => of("carries", "less load", "more load", "", "as much load"),
-        Metric::LatencyMean => of("is", "faster", "slower", " on average", "as fast on average"),
-        Metric::LatencyDeviation => of(
-            "has",
-            "less variation in latency",
-            "more variation in latency",
-            "",
-            "as much variation in latency",
-        ),
-        Metric::LatencyP50 => {
-            of("is", "faster", "slower", " at the median", "as fast at the median")
-        }
-        Metric::LatencyP95 => of(
-            "is",
-            "faster",
-            "slower",
-            " at the 95th percentile",
-            "as fast at the 95th percentile",
-        ),
-        Metric::LatencyP99 => of(
-            "is",
-            "faster",
-            "slower",
-            " at the 99th percentile",
-            "as fast at the 99th percentile",
-        ),
-        Metric::LatencyMax => of(
-            "has a",
-            "lower maximum latency",
-            "higher maximum latency",
-            "",
-            "maximum latency as high",
-        ),
-        Metric::CpuPerRequest => of(
-            "uses",
-            "less CPU per request",
-            "more CPU per request",
-            "",
-            "as much CPU per request",
-        ),
-        Metric::Memory => of("uses", "less memory", "more memory", "", "as much memory"),
-        Metric::Threads => of("uses", "fewer threads", "more threads", "", "as many threads"),
-        Metric::StartUp => of("starts", "faster", "slower", "", "as fast"),
-        Metric::ScaleOut => of("scales out", "faster", "slower", "", "as fast"),
-        Metric::FailedShare => {
-            of("fails", "fewer requests", "more requests", "", "as many requests")
-        }
-    }
-}
 
 /// The unit of shown ratios: multiples or percent.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -177,7 +104,7 @@ impl Verdict {
     /// Returns the result without the contender: `17× less CPU per request (12× to 23×)`. Without a
     /// ratio, it is the reason.
     pub fn phrase(&self) -> String {
-        let Wording { lower, higher, where_, .. } = wording(self.metric);
+        let Words { lower, higher, where_, .. } = self.metric.describe().words;
         match self.ratio {
             Some(ratio) => self.with_place(ratio, lower, higher, where_),
             None => match self.difference.and(self.value.zip(self.baseline_value)) {
@@ -196,7 +123,7 @@ impl Verdict {
     /// `looks 20 % faster (3 % slower to 50 % faster)`.
     pub fn predicate(&self) -> Option<String> {
         let ratio = self.ratio?;
-        let Wording { verb, lower, higher, where_, same } = wording(self.metric);
+        let Words { verb, lower, higher, where_, same } = self.metric.describe().words;
         let margin = percent(100.0 * self.margin);
         Some(match self.outcome {
             Outcome::Equivalent => format!("{verb} {same} (within {margin} %)"),
@@ -216,16 +143,8 @@ impl Verdict {
 
     /// Returns the result for a table that names the metric: `17× less (12× to 23×)`.
     pub fn short_phrase(&self) -> String {
-        let (lower, higher) = match self.metric {
-            metric
-                if metric.is_latency()
-                    && !matches!(metric, Metric::LatencyDeviation | Metric::LatencyMax) =>
-            {
-                ("faster", "slower")
-            }
-            Metric::StartUp | Metric::ScaleOut => ("faster", "slower"),
-            _ => ("less", "more"),
-        };
+        let Words { lower, higher, .. } = self.metric.describe().words;
+        let (lower, higher) = if lower == "faster" { (lower, higher) } else { ("less", "more") };
         match self.ratio {
             Some(ratio) => compared(ratio, self.interval, lower, higher),
             None => match self.difference {
@@ -259,6 +178,7 @@ fn infinitive(verb: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spec::metric::Metric;
 
     fn verdict(metric: Metric, ratio: f64, low: f64, high: f64, outcome: Outcome) -> Verdict {
         Verdict {

@@ -92,7 +92,8 @@ fn figure(row: &Row, metric: Metric) -> Option<Figure> {
         Metric::CpuPerRequest => other("CPU", Figure::share),
         Metric::Memory => other("memory", Figure::bytes),
         Metric::Threads => other("OS threads", Figure::count),
-        Metric::Capacity | Metric::StartUp | Metric::ScaleOut => None,
+        // Rows of articles print no other metric.
+        _ => None,
     }
 }
 

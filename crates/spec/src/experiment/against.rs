@@ -78,7 +78,7 @@ impl Experiment {
             };
             let cells: Vec<String> =
                 self.cells.iter().filter(is_meant).map(|cell| cell.name.clone()).collect();
-            if cells.is_empty() && !metric.describe().of_trial {
+            if cells.is_empty() && !metric.is_of_trial() {
                 continue;
             }
             let is_share = metric.describe().by_difference;

@@ -9,7 +9,7 @@ impl Metric {
     /// Returns whether a cell has this metric. A search for a capacity has nothing else, and a cell
     /// that another generator loads has no figures of our own.
     pub fn is_of(self, cell: &Cell) -> bool {
-        !self.describe().of_trial
+        !self.is_of_trial()
             && cell.driver.is_none()
             && cell.load.capacity().is_some() == (self == Metric::Capacity)
     }

@@ -50,7 +50,7 @@ impl Claim {
     /// Returns the cells in which it is judged; `None` if it is about whole starts or their
     /// warm-up.
     pub fn judged_in<'c>(&self, cells: &'c [Cell]) -> Option<Vec<&'c Cell>> {
-        if self.metric.describe().of_trial || self.compared_with == Some(SelfComparison::Cold) {
+        if self.metric.is_of_trial() || self.compared_with == Some(SelfComparison::Cold) {
             return None;
         }
         let is_compared = |cell: &Cell| self.compared_with.is_none() || is_last_turn(cells, cell);

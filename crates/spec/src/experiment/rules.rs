@@ -175,8 +175,7 @@ impl Rules<'_, '_> {
 
     /// A claim that names cells must be measured in all of them; any other claim, in one at least.
     fn claim_is_measured_in_its_cells(&self, claim: &Claim) {
-        let metric = claim.metric.describe();
-        let has_it = |cell: &Cell| metric.of_trial || claim.metric.is_of(cell);
+        let has_it = |cell: &Cell| claim.metric.is_of_trial() || claim.metric.is_of(cell);
         let mut cells =
             self.experiment.cells.iter().filter(|cell| claim.speaks_of(cell)).peekable();
         let is_named = !claim.cells.is_empty();
@@ -186,7 +185,8 @@ impl Rules<'_, '_> {
                 "claim",
                 format!(
                     "the claim \"{}\" uses {}, which its cells do not measure",
-                    claim.text, metric.label
+                    claim.text,
+                    claim.metric.describe().label
                 ),
                 "cells with `kind = \"capacity\"` measure only capacity; cells with `driver` get no \
                  verdicts; all other cells measure everything but capacity",
