@@ -20,6 +20,7 @@ pub mod history;
 pub mod judgement;
 mod lines;
 mod measurement;
+mod profile;
 pub mod record_index;
 pub mod run_status;
 pub mod selftest;
@@ -36,6 +37,7 @@ pub use header::{
 };
 pub use lines::{Event, FILE_NAME, Line, Record, Session};
 pub use measurement::{Counts, Generator, Measurement, Second, Slices};
+pub use profile::{Frame, FrameKind, Profile, Stack, SystemCall, Waits};
 pub use trial::{
     Answers, Failure, Host, Pause, Stopped, Trial, Upstream, WarmUpClass, WarmUpWindow, Warmup,
     log_lines,

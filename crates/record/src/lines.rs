@@ -5,6 +5,7 @@
 //! read, with questions about it, such as which trials are missing.
 
 use crate::header::{Header, SCHEMA};
+use crate::profile::Profile;
 use crate::trial::{Answers, Failure, Trial, Upstream};
 use serde::{Deserialize, Serialize};
 use spec::experiment::{Claim, Design, Experiment};
@@ -30,6 +31,8 @@ pub enum Line {
     Upstream(Upstream),
     /// A trial that has ended.
     Trial(Box<Trial>),
+    /// The samples of a contender in a cell of a profiled block.
+    Profile(Box<Profile>),
     /// The run was resumed or interrupted, or it ended.
     Session(Session),
 }
@@ -102,6 +105,8 @@ pub struct Record {
     pub upstreams: Vec<Upstream>,
     /// The trials, in the order in which they ended.
     pub trials: Vec<Trial>,
+    /// Where the CPU time of contenders went, if the run was profiled.
+    pub profiles: Vec<Profile>,
     /// What happened to the run.
     pub sessions: Vec<Session>,
     /// The number of lines that a crash cut short, which were skipped.
@@ -124,8 +129,8 @@ impl Record {
         };
         let reader = BufReader::new(std::fs::File::open(&file).map_err(|e| unreadable(&e))?);
         let (mut header, mut torn_lines) = (None, 0);
-        let (mut answers, mut upstreams, mut trials, mut sessions) =
-            (Vec::new(), Vec::new(), Vec::<Trial>::new(), Vec::new());
+        let (mut answers, mut upstreams, mut trials, mut profiles, mut sessions) =
+            (Vec::new(), Vec::new(), Vec::<Trial>::new(), Vec::new(), Vec::new());
         for (number, line) in reader.split(b'\n').enumerate() {
             let line = line.map_err(|e| unreadable(&e))?;
             if line.is_empty() {
@@ -139,6 +144,7 @@ impl Record {
                 Ok(Line::Answers(a)) => answers.push(a),
                 Ok(Line::Upstream(u)) => upstreams.push(u),
                 Ok(Line::Trial(t)) => trials.push(*t),
+                Ok(Line::Profile(p)) => profiles.push(*p),
                 Ok(Line::Session(s)) => sessions.push(s),
                 // A line that is not even JSON was cut short. A line of JSON that is not understood
                 // is an error.
@@ -163,6 +169,7 @@ impl Record {
             answers,
             upstreams,
             trials,
+            profiles,
             sessions,
             torn_lines,
         })

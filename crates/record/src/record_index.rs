@@ -125,6 +125,7 @@ impl IndexedRecord {
             upstreams: vec![],
             trials: vec![],
             sessions,
+            profiles: vec![],
             torn_lines: 0,
         };
         let judgement = self.judgement();

@@ -90,6 +90,7 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
         upstreams: vec![],
         trials,
         sessions: vec![Session { event: Event::Finished, at: String::new() }],
+        profiles: vec![],
         torn_lines: 0,
     }
 }

@@ -106,6 +106,7 @@ impl<'a> Lab<'a> {
             upstreams: vec![],
             trials: vec![],
             sessions: vec![],
+            profiles: vec![],
             torn_lines: 0,
         };
         Ok(Lab::assemble(place, parts, awake, writer, record))

@@ -1,0 +1,110 @@
+//! Where a contender's CPU time went: samples of its stacks in one cell of one profiled block.
+//!
+//! Profiled blocks follow the judged ones and are never judged themselves, because sampling costs
+//! time. A [`Profile`] explains a verdict. Start with its fields: a stack refers to its frames by
+//! number, so that each name is stored once.
+
+use serde::{Deserialize, Serialize};
+use spec::name::ContenderName;
+
+/// The samples of one contender in one cell of one profiled block.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Profile {
+    /// The contender.
+    pub contender: ContenderName,
+    /// The profiled block, from 1. Blocks of trials are counted separately.
+    pub block: u32,
+    /// The cell.
+    pub cell: String,
+    /// The CPU time that one sample stands for.
+    pub period_ns: u64,
+    /// CPU time of the contender's processes while they were sampled, by their clocks.
+    pub cpu_ns: u64,
+    /// Correct responses meanwhile.
+    pub correct: u64,
+    /// Samples that the kernel dropped.
+    pub lost: u64,
+    /// Every frame that a stack has, each once.
+    pub frames: Vec<Frame>,
+    /// Every stack that was seen, each once.
+    pub stacks: Vec<Stack>,
+    /// What the processes did besides using a CPU.
+    pub waits: Waits,
+    /// What could not be read, in sentences: a stripped executable, a missing permission.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// A function that was on a stack.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Frame {
+    /// Its name for people, demangled; `None` if it has no symbol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// The file name of its executable or library; `kernel`, or `jit` for compiled code of a
+    /// virtual machine.
+    pub module: String,
+    /// What kind of code it is.
+    pub kind: FrameKind,
+}
+
+/// What kind of code a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum FrameKind {
+    /// The kernel.
+    Kernel,
+    /// Machine code of an executable or a library.
+    Native,
+    /// Machine code that a virtual machine has compiled.
+    Compiled,
+    /// The interpreter of a virtual machine.
+    Interpreted,
+}
+
+/// A stack, and how often it was seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Stack {
+    /// The thread's name, without a number at its end, so that workers of one pool are one.
+    pub thread: String,
+    /// Indices into [`Profile::frames`], from the innermost function outwards.
+    pub frames: Vec<u32>,
+    /// The number of samples.
+    pub samples: u64,
+}
+
+/// What processes did besides using a CPU, while they were sampled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Waits {
+    /// Time for which threads were ready and waited for a CPU.
+    pub run_queue_ns: Option<u64>,
+    /// Context switches of threads that waited for something.
+    pub voluntary_switches: u64,
+    /// Context switches of threads that lost their CPU.
+    pub involuntary_switches: u64,
+    /// Page faults without a read from disk.
+    pub minor_faults: u64,
+    /// Page faults with a read from disk.
+    pub major_faults: u64,
+    /// System calls by name, most frequent first; empty where they could not be counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub system_calls: Vec<SystemCall>,
+}
+
+/// How often a system call was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SystemCall {
+    /// Its name, such as `epoll_wait`.
+    pub name: String,
+    /// The number of calls.
+    pub calls: u64,
+    /// Time within them, if it was measured.
+    pub spent_ns: Option<u64>,
+}
