@@ -628,7 +628,7 @@ export type Sweep = {
    * The last repetition of each contender compared with its first; empty unless cells were
    * repeated within a trial.
    */
-  turns: Array<string>;
+  repetitions: Array<string>;
 };
 
 /** The line of one contender. */

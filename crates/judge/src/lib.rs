@@ -81,7 +81,7 @@ pub fn judge(record: &Record) -> Judgement {
         record: record.header.id.clone(),
         experiment: experiment.name.clone(),
         recorded_at: record.header.recorded_at.clone(),
-        blocks: record.trials.iter().map(|t| t.block).max().unwrap_or(0),
+        blocks: record.last_block(),
         quick: record.header.quick,
         baseline: experiment.baseline.clone(),
         verdicts: judged.into_iter().map(|j| j.verdict).collect(),

@@ -2,8 +2,8 @@
 //! compared with its first. The repetitions before it left their data behind.
 
 use crate::verdict::Judge;
-use record::judgement::{Outcome, Turns, Verdict, show_confidence};
-use spec::experiment::sweep::{Slice, TURN};
+use record::judgement::{Outcome, Repetitions, Verdict, show_confidence};
+use spec::experiment::sweep::{REPETITION, Slice};
 use spec::metric::Metric;
 use spec::units::show_number;
 
@@ -13,8 +13,8 @@ pub(crate) fn compare_repetitions(
     judge: &Judge<'_>,
     slice: &Slice<'_>,
     metric: Metric,
-) -> Vec<Turns> {
-    let (Some((_, first)), Some((last, cell)), TURN) =
+) -> Vec<Repetitions> {
+    let (Some((_, first)), Some((last, cell)), REPETITION) =
         (slice.cells.first(), slice.cells.last(), slice.parameter)
     else {
         return Vec::new();
@@ -30,7 +30,16 @@ pub(crate) fn compare_repetitions(
         }
         let sentence = sentence(&slice.title(), *last, &verdict);
         let Verdict { outcome, ratio, interval, difference, used, contender, .. } = verdict;
-        Some(Turns { contender, last: *last, outcome, ratio, interval, difference, used, sentence })
+        Some(Repetitions {
+            contender,
+            last: *last,
+            outcome,
+            ratio,
+            interval,
+            difference,
+            used,
+            sentence,
+        })
     });
     compared.collect()
 }

@@ -12,7 +12,7 @@ use crate::verdict::Judge;
 use record::Trial;
 use record::judgement::Verdict;
 use spec::experiment::Claim;
-use spec::experiment::self_comparison::{SelfComparison, first_turn};
+use spec::experiment::self_comparison::{SelfComparison, first_repetition};
 
 /// Judges such a claim in a cell, or in none for a claim about the start.
 pub(crate) fn judge_self_comparison(
@@ -23,8 +23,8 @@ pub(crate) fn judge_self_comparison(
     margin: f64,
 ) -> Judged {
     match (compared_with, cell) {
-        (SelfComparison::FirstTurn, Some(cell)) => {
-            let first = first_turn(&judge.record.header.experiment.cells, cell);
+        (SelfComparison::FirstRepetition, Some(cell)) => {
+            let first = first_repetition(&judge.record.header.experiment.cells, cell);
             judge.with_itself(&claim.contender, claim.metric, cell, first, margin)
         }
         _ => steady_and_cold(judge, claim, margin),

@@ -53,7 +53,7 @@ fn curves(
     } else {
         crossings(judge, verdicts, slice, metric, &lines)
     };
-    let turns = compare_repetitions(judge, slice, metric);
+    let repetitions = compare_repetitions(judge, slice, metric);
     Some(SweepCurves {
         of: slice.title(),
         parameter: slice.parameter.to_owned(),
@@ -61,7 +61,7 @@ fn curves(
         confidence,
         lines,
         crossings,
-        turns,
+        repetitions,
     })
 }
 

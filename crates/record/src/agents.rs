@@ -135,7 +135,7 @@ mod tests {
         doubted(AgentReport { offset_error_ns: 2 * MS, ..kept() }, Doubt::Start, "known to");
         doubted(AgentReport { drift_ns: 2 * MS, ..kept() }, Doubt::Start, "drifted");
         doubted(AgentReport { late_ns: 2 * MS, ..kept() }, Doubt::Start, "late");
-        doubted(AgentReport { busy_share: 0.95, ..kept() }, Doubt::Busy, "95.0 %");
+        doubted(AgentReport { busy_share: 0.95, ..kept() }, Doubt::Busy, "95 %");
         let lagging = AgentReport { lag_p50_ns: MS / 5, ..kept() };
         doubted(lagging.clone(), Doubt::Lag, "half of its requests");
         assert!(

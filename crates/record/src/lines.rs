@@ -241,7 +241,7 @@ impl Record {
     }
 
     /// Returns the number of the last block that has a trial; 0 without trials.
-    fn last_block(&self) -> u32 {
+    pub fn last_block(&self) -> u32 {
         self.trials.iter().map(|t| t.block).max().unwrap_or(0)
     }
 

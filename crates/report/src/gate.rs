@@ -3,11 +3,9 @@
 
 use crate::export::markdown_text;
 use record::Record;
-use record::judgement::{
-    ClaimCell, ClaimOutcome, ClaimVerdict, Judgement, Outcome, show_confidence,
-};
+use record::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Judgement, Outcome};
 use spec::experiment::against::Against;
-use spec::units::{show_number, show_share};
+use spec::units::show_share;
 use std::fmt::Write;
 
 /// The result of a run against another revision.
@@ -98,28 +96,14 @@ fn sentence(record: &Record, judgement: &Judgement, against: &Against) -> String
     }
 }
 
-/// Names the cell that refutes a claim most: `CPU per request (112 %, 108 % to 116 %, in open)`.
+/// Names the cell that refutes a claim most: `CPU per request: 12 % more (8 % to 16 %) in open`.
 fn worst(claim: &ClaimVerdict) -> String {
     let label = claim.claim.metric.describe().label;
     let off = |cell: &&ClaimCell| cell.verdict.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     let refuting = claim.cells.iter().filter(|cell| cell.outcome == ClaimOutcome::Refuted);
     match refuting.max_by(|a, b| off(a).total_cmp(&off(b))) {
-        Some(cell) => format!("{label} ({}, in {})", compared(cell), cell.cell),
+        Some(cell) => format!("{label}: {} in {}", cell.verdict.short_phrase(), cell.cell),
         None => label.to_owned(),
-    }
-}
-
-/// Writes a ratio with its interval, `112 % (108 % to 116 %)`, or a difference in points.
-fn compared(cell: &ClaimCell) -> String {
-    let verdict = &cell.verdict;
-    match (verdict.ratio_shown(), verdict.difference) {
-        (Some((_, [ratio, low, high])), _) => {
-            format!("{ratio}, {} interval {low} to {high}", show_confidence(verdict.confidence))
-        }
-        (None, Some(points)) => {
-            format!("{}{} points", if points < 0.0 { "−" } else { "+" }, show_number(points.abs()))
-        }
-        (None, None) => "not compared".to_owned(),
     }
 }
 
@@ -142,6 +126,6 @@ fn row(claim: &ClaimVerdict, cell: &ClaimCell) -> String {
         "| {} | {} | {then} | {now} | {} | {word} |",
         about.label,
         markdown_text(&cell.cell),
-        compared(cell)
+        cell.verdict.short_phrase()
     )
 }

@@ -207,6 +207,9 @@ impl FromStr for ContenderName {
     }
 }
 
+/// What to do about a text that [`is_name`] refuses.
+pub const NAME_HINT: &str = "use letters, digits, `-`, `_` and `.`";
+
 /// Returns whether a text can name a system, variant, workload, experiment or cell.
 ///
 /// Allowed are letters, digits, `-`, `_` and `.`, starting with a letter or digit. Names become

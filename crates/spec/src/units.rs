@@ -129,7 +129,12 @@ pub fn show_short(ns: f64) -> String {
 
 /// Shows a share in percent, with three significant digits.
 pub fn show_share(share: f64) -> String {
-    format!("{} %", show_number(share * 100.0))
+    let number = show_number(share * 100.0);
+    let shown = match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => &number,
+    };
+    format!("{shown} %")
 }
 
 /// Stores a duration as whole nanoseconds, as records do.

@@ -45,9 +45,9 @@ export function CurvesSection({ sweeps }: { sweeps: Sweep[] }) {
           of={{ ...shown, lines: shown.lines.filter((l) => !hidden.has(l.contender)) }}
           strong={strong}
         />
-        {shown.crossings.length + shown.turns.length > 0 && (
+        {shown.crossings.length + shown.repetitions.length > 0 && (
           <ul class="crossings">
-            {[...shown.turns, ...shown.crossings.map((c) => c.sentence)].map((sentence, i) => (
+            {[...shown.repetitions, ...shown.crossings.map((c) => c.sentence)].map((sentence, i) => (
               <li key={i} dir="auto">
                 {prose(sentence)}
               </li>

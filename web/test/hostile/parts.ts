@@ -156,7 +156,7 @@ export const sweep: Sweep = {
     { level: 1e300, sentence: long },
     { level: -1, sentence: "" },
   ],
-  turns: [ATTACK, long],
+  repetitions: [ATTACK, long],
 };
 
 export const CLAIMS: Page["claims"] = [

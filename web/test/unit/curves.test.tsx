@@ -57,7 +57,7 @@ describe("sections of curves", () => {
       sweeps: [
         {
           ...first!,
-          turns: [
+          repetitions: [
             "proxy-go-gin, c: CPU per request in repetition 2 is 1.40 times that in repetition 1: worse.",
           ],
         },

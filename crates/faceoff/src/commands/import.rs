@@ -7,7 +7,7 @@ use crate::output::{json as print_json, print};
 use clap::{Args, Subcommand};
 use interop::import::{Written, name_for, read_curl, read_plan};
 use serde_json::json as value;
-use spec::name::is_name;
+use spec::name::{NAME_HINT, is_name};
 use spec::problem::Problems;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -86,11 +86,9 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
     let name = match &options.name {
         Some(name) if is_name(name) => name.clone(),
         Some(name) => {
-            return Err(Problems::plain(
-                format!("`{name}` cannot name a workload"),
-                "use letters, digits, `-`, `_` and `.`",
-            )
-            .into());
+            return Err(
+                Problems::plain(format!("`{name}` cannot name a workload"), NAME_HINT).into()
+            );
         }
         None => name_for(&source),
     };

@@ -5,10 +5,9 @@
 
 use super::styled_line::{Line, shortened};
 use crate::tone::Tone;
-use record::judgement::{ClaimOutcome, Judgement, Outcome, RatioUnit, Verdict};
+use record::judgement::{ClaimOutcome, Judgement, Outcome, Verdict};
 use spec::experiment::FEWEST_BLOCKS;
 use spec::metric::Metric;
-use spec::units::show_number;
 use stats::Interval;
 use std::collections::BTreeSet;
 
@@ -153,10 +152,10 @@ impl Widths {
         let over = |w: &Widths| needed(w).saturating_sub(columns);
         widths.contender -= over(&widths).min(widths.contender.saturating_sub(16));
         widths.metric -= over(&widths).min(widths.metric.saturating_sub(12));
-        widths.ratio = if over(&widths) > 0 { 0 } else { widths.ratio };
+        widths.interval = if over(&widths) > 0 { 0 } else { widths.interval };
         widths.contender -= over(&widths).min(widths.contender.saturating_sub(8));
         widths.metric = if over(&widths) > 0 { 0 } else { widths.metric };
-        widths.interval = if over(&widths) > 0 { 0 } else { widths.interval };
+        widths.ratio = if over(&widths) > 0 { 0 } else { widths.ratio };
         let free = columns.saturating_sub(needed(&widths) + GAP.len());
         widths.picture = if free >= PICTURE.0 { free.min(PICTURE.1) } else { 0 };
         widths
@@ -170,23 +169,10 @@ impl Row {
         let is_wide =
             |interval: &Interval| interval.low > 0.0 && interval.high / interval.low > WIDE;
         let interval = verdict.interval.filter(|interval| !is_wide(interval));
-        let in_between = |show: &dyn Fn(f64) -> String| {
-            interval.map(|i| format!("{} to {}", show(i.low), show(i.high)))
-        };
-        let (ratio, shown) = match verdict.ratio {
-            Some(ratio) => {
-                let unit = RatioUnit::for_ratios(&[
-                    ratio,
-                    interval.map_or(ratio, |interval| interval.high),
-                ]);
-                (unit.show(ratio), in_between(&|ratio| unit.show(ratio)))
-            }
-            None => (
-                verdict
-                    .difference
-                    .map_or("-".into(), |points| format!("{} points", show_number(points))),
-                in_between(&show_number),
-            ),
+        let phrase = Verdict { interval, ..verdict.clone() }.short_phrase();
+        let (ratio, shown) = match phrase.strip_suffix(')').and_then(|text| text.split_once(" (")) {
+            Some((ratio, interval)) => (ratio.to_owned(), interval.to_owned()),
+            None => (phrase, "-".to_owned()),
         };
         let (outcome, tone) = match verdict.outcome {
             Outcome::Better => ("better".to_owned(), Tone::Good),
@@ -205,7 +191,7 @@ impl Row {
                 .filter(|_| with_cell)
                 .map_or(label.to_owned(), |cell| format!("{label}, {cell}")),
             ratio,
-            interval: shown.unwrap_or_else(|| "-".into()),
+            interval: shown,
             drawn: verdict
                 .ratio
                 .zip(interval)

@@ -192,7 +192,7 @@ fn upstream_at_its_limit_invalidates_the_capacity() {
         judged([kept[0], kept[1], kept[2], broken[0], broken[1], broken[2]])
     };
     let faults = with([(99, 60), (98, 70), (50, 99)]);
-    let evidence = "the upstream used 98.0 % or more of its CPUs in 2 of the 3 probes around the edge that broke the level, the contender at most 70.0 % of its own";
+    let evidence = "the upstream used 98 % or more of its CPUs in 2 of the 3 probes around the edge that broke the level, the contender at most 70 % of its own";
     assert_eq!(
         faults.iter().map(|f| (f.kind.as_str(), f.evidence.as_str())).collect::<Vec<_>>(),
         [("upstream-binds", evidence)]

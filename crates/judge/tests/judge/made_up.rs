@@ -48,6 +48,7 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
         cells: vec![cell(load)],
         design: design(blocks),
         place: Place::default(),
+        profile: None,
         claims: vec![],
         quick: None,
         published: None,

@@ -91,31 +91,31 @@ fn starts_without_a_steady_state_are_excluded() {
 #[test]
 fn last_repetition_is_compared_with_the_first() {
     let mut record = record(vec![
-        claim("b", Expectation::Higher, SelfComparison::FirstTurn),
-        claim("b", Expectation::Lower, SelfComparison::FirstTurn),
+        claim("b", Expectation::Higher, SelfComparison::FirstRepetition),
+        claim("b", Expectation::Lower, SelfComparison::FirstRepetition),
     ]);
-    let of_turn = |turn: u32| Cell {
-        name: format!("c-turn-{turn}"),
-        after: (turn > 1).then(|| format!("c-turn-{}", turn - 1)),
+    let of_repetition = |repetition: u32| Cell {
+        name: format!("c-repetition-{repetition}"),
+        after: (repetition > 1).then(|| format!("c-repetition-{}", repetition - 1)),
         ..record.header.experiment.cells[0].clone()
     };
-    record.header.experiment.cells = vec![of_turn(1), of_turn(2)];
+    record.header.experiment.cells = vec![of_repetition(1), of_repetition(2)];
     for trial in &mut record.trials {
         let first = trial.measurements.remove(0);
-        for turn in [1, 2] {
+        for repetition in [1, 2] {
             let mut measured = first.clone();
-            measured.cell = format!("c-turn-{turn}");
-            measured.usage.cpu_ns = turn * SECOND + u64::from(trial.block) * MS;
+            measured.cell = format!("c-repetition-{repetition}");
+            measured.usage.cpu_ns = repetition * SECOND + u64::from(trial.block) * MS;
             trial.measurements.push(measured);
         }
     }
     let [higher, lower]: [ClaimVerdict; 2] = judged(&record).try_into().unwrap();
     assert_eq!([higher.outcome, lower.outcome], [ClaimOutcome::Confirmed, ClaimOutcome::Refuted]);
     let [cell] = higher.cells.as_slice() else {
-        panic!("expected the last turn only: {:?}", higher.cells)
+        panic!("expected the last repetition only: {:?}", higher.cells)
     };
     assert!(
-        cell.cell == "c-turn-2" && (cell.verdict.ratio.unwrap() - 2.0).abs() < 0.02,
+        cell.cell == "c-repetition-2" && (cell.verdict.ratio.unwrap() - 2.0).abs() < 0.02,
         "{cell:?}"
     );
 }

@@ -22,7 +22,7 @@ fn generator_reading_beyond_its_threshold_is_a_fault() {
     shows(
         after(open(), |m| m.generator.cpu_ns = 9_100_000_000),
         "generator-cpu",
-        "the generator used 91.0 % of its CPU",
+        "the generator used 91 % of its CPU",
     );
     let late = histogram([300_000; 1_000]);
     shows(
@@ -67,13 +67,13 @@ fn busy_upstream_binds_and_an_idle_one_does_not() {
     shows(
         after(open(), |m| m.upstream_cpu_ns = Some(SECOND)),
         "upstream-binds",
-        "upstream and generator together used 99.0 %",
+        "upstream and generator together used 99 %",
     );
     let idle = |m: &mut Measurement| {
         m.upstream_cpu_ns = Some(SECOND / 10);
         m.generator.cpu_ns = 96 * SECOND / 10;
     };
-    shows(after(open(), idle), "generator-cpu", "the generator used 96.0 %");
+    shows(after(open(), idle), "generator-cpu", "the generator used 96 %");
     assert!(
         after(open(), idle).iter().all(|f| f.kind != "upstream-binds"),
         "the upstream is nearly idle"
@@ -117,7 +117,7 @@ fn cpu_time_of_others_beyond_its_threshold_is_a_fault() {
     shows(
         around(|c| c.cpus[1].busy_ticks = 170),
         "other-cpu",
-        "other processes used 7.00 % of the CPUs of the contender",
+        "other processes used 7 % of the CPUs of the contender",
     );
     // A recorded case at 300 requests/s: each tick met a request, but the CPU was idle for 360 of
     // 400 ticks.
@@ -143,7 +143,7 @@ fn tcp_memory_and_clock_beyond_thresholds_are_faults() {
     shows(
         around(|c| c.memory.as_mut().unwrap().available_bytes = 4),
         "memory",
-        "4.00 % of the memory",
+        "4 % of the memory",
     );
     shows(around(|c| c.memory.as_mut().unwrap().swapped_pages = 1), "memory", "1 pages");
     shows(around(|c| c.wall_clock_moved_ns = -51_000_000), "clock-step", "back by 51 ms");
@@ -305,7 +305,7 @@ fn agent_beyond_a_threshold_is_a_fault_with_its_name() {
     shows(
         after(open(), by_two(|_, other| other.busy_share = 0.93)),
         "agent-cpu",
-        "agent b:1: it was busy for 93.0 %",
+        "agent b:1: it was busy for 93 %",
     );
     let both = by_two(|one, other| (one.lag_p50_ns, other.lag_p50_ns) = (60_000, 60_000));
     shows(after(open(), both), "agent-lag", "more; agent b:1: half of its requests");

@@ -42,7 +42,7 @@ fn change_half_way_in_all_starts_is_not_stationary() {
     let (drop, rise) = (half_way(10, 8), half_way(8, 10));
     let found = after_each(Load::closed(4), &times(6, &drop));
     assert_eq!(found.len(), 6, "{found:#?}");
-    let expected = "correct responses per second went from 105 in the first half to 85.0 in the second (-19.0 %); over 6 measurements by -19.0 % on average";
+    let expected = "correct responses per second went from 105 in the first half to 85.0 in the second (-19 %); over 6 measurements by -19 % on average";
     assert!(
         found.iter().all(|f| f.evidence.contains(expected) && !f.hint.is_empty()),
         "{found:#?}"
@@ -75,7 +75,7 @@ fn change_half_way_in_all_starts_is_not_stationary() {
     drop(&mut record.trials[0].measurements[0]);
     let found = judge::judge(&record).faults;
     assert!(
-        matches!(&found[..], [one] if one.kind == "not-stationary" && one.evidence.ends_with("in the second (-19.0 %)")),
+        matches!(&found[..], [one] if one.kind == "not-stationary" && one.evidence.ends_with("in the second (-19 %)")),
         "{found:#?}"
     );
 }

@@ -126,18 +126,20 @@ fn latencies_cross_where_they_are_equal() {
 /// `b` needs 40 % more CPU time in the second repetition, and `a` needs the same.
 #[test]
 fn last_repetition_is_compared_with_the_first() {
-    let cpu_time = |contender: &str, turn: f64, noise: f64| {
-        if contender == "b" && turn == 2.0 { 1.4 * noise } else { 1.0 }
+    let cpu_time = |contender: &str, repetition: f64, noise: f64| {
+        if contender == "b" && repetition == 2.0 { 1.4 * noise } else { 1.0 }
     };
     let mut record = record(&["a", "b"], &[1.0, 2.0], cpu_time);
     for cell in &mut record.header.experiment.cells {
         cell.sweep
             .iter_mut()
             .flat_map(|sweep| &mut sweep.levels)
-            .for_each(|level| level.parameter = "turn".into());
+            .for_each(|level| level.parameter = "repetition".into());
     }
     let judgement = judge::judge(&record);
-    let [of_a, of_b] = &cpu(&judgement).turns[..] else { panic!("{:?}", cpu(&judgement).turns) };
+    let [of_a, of_b] = &cpu(&judgement).repetitions[..] else {
+        panic!("{:?}", cpu(&judgement).repetitions)
+    };
     assert_eq!((&of_a.contender, of_a.outcome, of_a.used), (&name("a"), Outcome::Equivalent, 6));
     assert_eq!((&of_b.contender, of_b.outcome, of_b.last), (&name("b"), Outcome::Worse, 2.0));
     assert!(
@@ -160,14 +162,14 @@ fn last_repetition_is_compared_with_the_first() {
     record.trials.retain(|t| t.block < 6);
     let short = judge::judge(&record);
     assert!(
-        cpu(&short).turns[1].sentence.ends_with(
+        cpu(&short).repetitions[1].sentence.ends_with(
             "): undecided: only 5 blocks have a value for this metric; a verdict needs 6."
         ),
         "{:?}",
-        cpu(&short).turns[1]
+        cpu(&short).repetitions[1]
     );
     let other = judge::judge(&self::record(&["a", "b"], &[1.0, 2.0], cpu_time));
-    assert!(other.sweeps.iter().all(|sweep| sweep.turns.is_empty()));
+    assert!(other.sweeps.iter().all(|sweep| sweep.repetitions.is_empty()));
 }
 
 #[test]

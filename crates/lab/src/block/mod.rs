@@ -3,7 +3,7 @@
 //!
 //! A burst of another program lasts from a fraction of a second to some seconds. Contenders that
 //! are measured one after the other meet different bursts. If the load passes from one to the next
-//! every few hundredths of a second, all meet the same ones. Most of a burst then cancels out of
+//! every 40 to 500 ms, all meet the same ones. Most of a burst then cancels out of
 //! their ratio. (After Bulej et al., *Duet Benchmarking*, ICPE 2020, who run both at once.)
 //!
 //! Contenders without load keep their connections and their memory. Their CPU clocks reveal what

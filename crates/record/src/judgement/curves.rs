@@ -38,9 +38,9 @@ pub struct SweepCurves {
     pub lines: Vec<SweepLine>,
     /// Levels at which lines cross with certainty.
     pub crossings: Vec<Crossing>,
-    /// For each contender, the last turn compared with the first, if cells are measured in turns.
+    /// For each contender, the last repetition compared with the first, if cells are measured in repetitions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub turns: Vec<Turns>,
+    pub repetitions: Vec<Repetitions>,
 }
 
 /// The line of one contender.
@@ -88,15 +88,15 @@ pub struct Crossing {
     pub sentence: String,
 }
 
-/// The last turn of a contender in a cell compared with its first, within the same starts.
+/// The last repetition of a contender in a cell compared with its first, within the same starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Turns {
+pub struct Repetitions {
     /// The contender.
     pub contender: ContenderName,
-    /// The number of the last turn.
+    /// The number of the last repetition.
     pub last: f64,
-    /// Whether the last turn is better than, worse than or equivalent to the first.
+    /// Whether the last repetition is better than, worse than or equivalent to the first.
     pub outcome: Outcome,
     /// Last over first; `None` if there is no ratio.
     pub ratio: Option<f64>,

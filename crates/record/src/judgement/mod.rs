@@ -9,8 +9,8 @@ mod ratio_text;
 mod verdict;
 
 pub use curves::{
-    CapacityCurves, CapacityLine, CapacityProbe, Crossing, Curve, Effect, Effects, SweepCurves,
-    SweepLine, SweepPoint, Turns,
+    CapacityCurves, CapacityLine, CapacityProbe, Crossing, Curve, Effect, Effects, Repetitions,
+    SweepCurves, SweepLine, SweepPoint,
 };
 pub use verdict::{
     ClaimCell, ClaimOutcome, ClaimVerdict, Outcome, RatioUnit, Verdict, show_confidence,

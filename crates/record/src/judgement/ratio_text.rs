@@ -148,10 +148,21 @@ impl Verdict {
         match self.ratio {
             Some(ratio) => compared(ratio, self.interval, lower, higher),
             None => match self.difference {
-                Some(points) if points.abs() < 0.005 => "no difference".into(),
-                Some(points) => format!("{points:+.2} points"),
+                Some(points) => self.in_points(points),
                 None => "-".into(),
             },
+        }
+    }
+
+    /// Shows a difference of shares in percentage points: `+0.50 points (-0.50 to +1.50)`.
+    fn in_points(&self, points: f64) -> String {
+        let shown = match points.abs() < 0.005 {
+            true => NO_DIFFERENCE.to_owned(),
+            false => format!("{points:+.2} points"),
+        };
+        match self.interval.filter(|i| i.low.abs() >= 0.005 || i.high.abs() >= 0.005) {
+            Some(Interval { low, high }) => format!("{shown} ({low:+.2} to {high:+.2})"),
+            None => shown,
         }
     }
 

@@ -127,13 +127,6 @@ impl Verdict {
         self.metric.describe().by_difference
             && (self.value, self.baseline_value) == (Some(0.0), Some(0.0))
     }
-
-    /// Shows its ratio and the ends of its interval in one unit; `None` without both.
-    pub fn ratio_shown(&self) -> Option<(RatioUnit, [String; 3])> {
-        let (ratio, interval) = self.ratio.zip(self.interval)?;
-        let unit = RatioUnit::for_ratios(&[ratio, interval.high]);
-        Some((unit, [ratio, interval.low, interval.high].map(|r| unit.show(r))))
-    }
 }
 
 /// The unit in which ratios next to each other are shown: all in percent, or all as multiples.

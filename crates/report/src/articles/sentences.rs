@@ -203,7 +203,7 @@ fn of_cell(claim: &ClaimVerdict, cell: &ClaimCell) -> String {
     let v = &cell.verdict;
     let other = match claim.claim.compared_with {
         Some(SelfComparison::Cold) => "in its first second of load".to_owned(),
-        Some(SelfComparison::FirstTurn) => "in its first turn".to_owned(),
+        Some(SelfComparison::FirstRepetition) => "in its first repetition".to_owned(),
         None => format!("`{}`", v.baseline),
     };
     let place = v.cell.as_deref().map(|cell| format!(" in {}", plain(cell))).unwrap_or_default();

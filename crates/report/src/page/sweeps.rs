@@ -24,7 +24,7 @@ pub(super) struct Sweep {
     crossings: Vec<Crossing>,
     /// The last repetition of each contender compared with its first; empty unless cells were
     /// repeated within a trial.
-    turns: Vec<String>,
+    repetitions: Vec<String>,
 }
 
 /// The line of one contender.
@@ -85,6 +85,6 @@ fn sweep(s: &judged::SweepCurves) -> Sweep {
         confidence: s.confidence,
         lines: s.lines.iter().map(line).collect(),
         crossings: s.crossings.iter().map(crossing).collect(),
-        turns: s.turns.iter().map(|turns| turns.sentence.clone()).collect(),
+        repetitions: s.repetitions.iter().map(|repetitions| repetitions.sentence.clone()).collect(),
     }
 }

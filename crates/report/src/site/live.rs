@@ -181,7 +181,7 @@ fn verdicts(live: &Live<'_>) -> Html {
 fn strip(record: &Record, has_ended: bool) -> Html {
     let missing = record.missing();
     let next = missing.first().filter(|_| !has_ended);
-    let begun = record.trials.iter().map(|t| t.block).max().unwrap_or(0).max(1);
+    let begun = record.last_block().max(1);
     let rows = (1..)
         .zip(&record.header.plan)
         .take_while(|(block, _)| *block <= begun.max(next.map_or(0, |n| n.0)))

@@ -150,8 +150,11 @@ pub(super) fn crossings(text: &mut String, sweeps: &[SweepCurves]) {
 
 /// Writes how the last repetition of a cell compares with its first.
 pub(super) fn repetitions(text: &mut String, sweeps: &[SweepCurves]) {
-    let all: Vec<&str> =
-        sweeps.iter().flat_map(|sweep| &sweep.turns).map(|turns| turns.sentence.as_str()).collect();
+    let all: Vec<&str> = sweeps
+        .iter()
+        .flat_map(|sweep| &sweep.repetitions)
+        .map(|repetitions| repetitions.sentence.as_str())
+        .collect();
     if !all.is_empty() {
         let _ = writeln!(text, "\nRepetitions\n  {}", all.join("\n  "));
     }

@@ -308,7 +308,7 @@ mod tests {
                 line("a", vec![point(1.0, value), point(6.0, value * 5.0), point(48.0, value * 7.0)]),
                 line("b:x+y", vec![point(1.0, value / 3.0), point(48.0, value * 9.0)]),
             ],
-            turns: vec![],
+            repetitions: vec![],
             crossings: vec![Crossing {
                 below: "a".parse().unwrap(),
                 above: "b:x+y".parse().unwrap(),

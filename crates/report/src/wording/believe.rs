@@ -429,7 +429,7 @@ mod tests {
         assert!(shown.more[1].ends_with("in c: 90.0 % to 120 %"), "{shown:?}");
         let differs = noise_ground(&all, &[check("aa-differs", 12, 1)], 0.05);
         assert!(
-            differs.standing == "bad" && differs.sentence.contains("margin of 5.00 %"),
+            differs.standing == "bad" && differs.sentence.contains("margin of 5 %"),
             "{differs:?}"
         );
         assert_eq!(noise_ground(&[], &[], 0.05).standing, "open");
@@ -471,7 +471,7 @@ mod tests {
             (good.standing, good.sentence.as_str()),
             ("good", "Of 2 known truths the self-test of 2026-01-01T00:00:00Z found 2.")
         );
-        assert_eq!(good.more, ["largest error: CPU of 5 % more, by 5.00 %"]);
+        assert_eq!(good.more, ["largest error: CPU of 5 % more, by 5 %"]);
         let bad = instrument_ground(Some(&test(vec![
             truth(1.0, TruthOutcome::Missed),
             truth(1.0, TruthOutcome::Unsound),

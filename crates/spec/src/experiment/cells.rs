@@ -1,19 +1,19 @@
 //! Reads the cells of an experiment: workloads at load levels.
 //!
-//! A cell with lists of levels, or with `turns`, becomes one cell for each combination; `sweep.rs`
-//! makes these. Start with [`parse_cells`].
+//! A cell with lists of levels, or with `repetitions`, becomes one cell for each combination;
+//! `sweep.rs` makes these. Start with [`parse_cells`].
 
 use super::load::parse_load;
-use super::sweep::{Axis, MOST_CELLS, TURN, expand};
+use super::sweep::{Axis, MOST_CELLS, REPETITION, expand};
 use super::{Cell, Load, external_generator};
 use crate::data::is_value_name;
-use crate::name::is_name;
+use crate::name::{NAME_HINT, is_name};
 use crate::reader::{Levels, Table};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// The most turns of a cell.
-const TURNS_MAX: u64 = 20;
+/// The most repetitions of a cell.
+const REPETITIONS_MAX: u64 = 20;
 
 pub(super) fn parse_cells(table: &Table<'_>) -> Vec<Cell> {
     let written = table.tables("cell", parse_cell);
@@ -47,11 +47,7 @@ pub(super) fn parse_cells(table: &Table<'_>) -> Vec<Cell> {
 fn parse_cell(table: &Table<'_>) -> Vec<Cell> {
     let name = table.required_string("name");
     if !is_name(&name) && table.has("name") {
-        table.problem(
-            "name",
-            format!("`{name}` cannot name a cell"),
-            "use letters, digits, `-`, `_` and `.`",
-        );
+        table.problem("name", format!("`{name}` cannot name a cell"), NAME_HINT);
     }
     let (mut axes, mut driver) = (Vec::new(), None);
     let parse_load = |t: &Table<'_>| {
@@ -79,7 +75,7 @@ fn parse_cell(table: &Table<'_>) -> Vec<Cell> {
         sweep: None,
     };
     check_warm_up(table, &cell);
-    axes.extend(parse_turns(table, &cell, &axes));
+    axes.extend(parse_repetitions(table, &cell, &axes));
     expand_axes(table, cell, &axes)
 }
 
@@ -93,34 +89,34 @@ fn check_warm_up(table: &Table<'_>, cell: &Cell) {
         table.problem("warmup", "a capacity has no warm-up of its own", alone);
     } else if cell.driver.is_some() {
         table.problem("warmup", "another generator makes no warm-up", alone);
-    } else if table.has("turns") {
+    } else if table.has("repetitions") {
         table.problem(
             "warmup",
-            "turns have no warm-up of their own, as each is measured on what was there before",
+            "repetitions have no warm-up of their own, as each is measured on what was there before",
             alone,
         );
     }
 }
 
-/// Reads `turns`: the cell is then swept over the number of the turn.
-fn parse_turns(table: &Table<'_>, cell: &Cell, axes: &[Axis]) -> Option<Axis> {
-    let turns = table.integer("turns", 2, TURNS_MAX)?;
+/// Reads `repetitions`: the cell is then swept over the number of the repetition.
+fn parse_repetitions(table: &Table<'_>, cell: &Cell, axes: &[Axis]) -> Option<Axis> {
+    let repetitions = table.integer("repetitions", 2, REPETITIONS_MAX)?;
     if cell.load.capacity().is_some() {
         table.problem(
-            "turns",
-            "`turns` cannot be used with `kind = \"capacity\"`",
-            "remove `turns`, or use another kind of load",
+            "repetitions",
+            "`repetitions` cannot be used with `kind = \"capacity\"`",
+            "remove `repetitions`, or use another kind of load",
         );
     }
-    if axes.iter().any(|axis| axis.parameter == TURN) {
+    if axes.iter().any(|axis| axis.parameter == REPETITION) {
         table.problem(
-            "turns",
-            "`turn` is swept as well",
+            "repetitions",
+            "`repetition` is swept as well",
             "give the workload's parameter another name",
         );
     }
-    let levels = (1..=turns).map(|turn| turn as f64).collect();
-    Some(Axis { parameter: TURN.to_owned(), levels, of_load: true })
+    let levels = (1..=repetitions).map(|repetition| repetition as f64).collect();
+    Some(Axis { parameter: REPETITION.to_owned(), levels, of_load: true })
 }
 
 /// Makes the cells of a sweep, and reports a sweep that is not possible.

@@ -4,7 +4,7 @@
 //! [`Expectation`]; the crate `judge` decides what each claim comes to.
 
 use super::cells::named_cells;
-use super::self_comparison::{SelfComparison, is_last_turn};
+use super::self_comparison::{SelfComparison, is_last_repetition};
 use super::{Cell, parse_contender};
 use crate::metric::Metric;
 use crate::name::{ContenderName, did_you_mean};
@@ -53,7 +53,8 @@ impl Claim {
         if self.metric.is_of_trial() || self.compared_with == Some(SelfComparison::Cold) {
             return None;
         }
-        let is_compared = |cell: &Cell| self.compared_with.is_none() || is_last_turn(cells, cell);
+        let is_compared =
+            |cell: &Cell| self.compared_with.is_none() || is_last_repetition(cells, cell);
         Some(
             cells
                 .iter()

@@ -3,7 +3,7 @@
 //! An entry of `contenders` is a name, or a table with a system and lists of variants. A table
 //! becomes one contender for each combination of its variants. Start with [`parse_contenders`].
 
-use crate::name::{ContenderName, is_name};
+use crate::name::{ContenderName, NAME_HINT, is_name};
 use crate::reader::Table;
 
 /// Reads contenders: names, and tables that each become every combination of variants. The baseline
@@ -48,11 +48,7 @@ fn parse_combinations(table: &Table<'_>) -> Vec<ContenderName> {
         .chain(lists.iter().flatten().map(|variant| ("variants", variant)))
     {
         if !name.is_empty() && !is_name(name) {
-            table.problem(
-                key,
-                format!("`{name}` is not a name"),
-                "use letters, digits, `-`, `_` and `.`",
-            );
+            table.problem(key, format!("`{name}` is not a name"), NAME_HINT);
         }
     }
     let count = lists.iter().try_fold(1usize, |count, list| count.checked_mul(list.len()));

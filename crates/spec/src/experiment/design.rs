@@ -245,7 +245,7 @@ fn parse_looks(table: &Table<'_>, blocks: u32) -> Vec<u32> {
     looks.into_iter().map(|look| look.min(u64::from(blocks)) as u32).collect()
 }
 
-fn positive(table: &Table<'_>, key: &'static str) -> Option<Duration> {
+pub(super) fn positive(table: &Table<'_>, key: &'static str) -> Option<Duration> {
     let duration = table.duration(key)?;
     if duration.is_zero() {
         table.problem(key, format!("`{key}` is zero"), "write how long, such as 10s");

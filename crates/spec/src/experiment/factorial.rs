@@ -5,7 +5,7 @@
 //! `judge` estimates the effects.
 
 use super::Experiment;
-use crate::name::{ContenderName, is_name};
+use crate::name::{ContenderName, NAME_HINT, is_name};
 use crate::reader::Table;
 use serde::{Deserialize, Serialize};
 
@@ -82,7 +82,7 @@ pub(crate) fn parse_factors(table: &Table<'_>) -> Vec<Factor> {
             t.problem("name", format!("the factor `{}` needs either `off` or `on`", factor.name), hint);
         }
         for variant in factor.off.iter().chain(&factor.on).filter(|variant| !is_name(variant)) {
-            t.problem("name", format!("`{variant}` is not the name of a variant"), "use letters, digits, `-`, `_` and `.`");
+            t.problem("name", format!("`{variant}` is not the name of a variant"), NAME_HINT);
         }
         factor
     });

@@ -15,6 +15,7 @@ pub mod external_generator;
 pub mod factorial;
 mod load;
 mod place;
+mod profiling;
 mod rules;
 pub mod self_comparison;
 pub mod sweep;
@@ -28,6 +29,7 @@ pub use load::{
     DEFAULT_IN_FLIGHT, Load, Overflow, Pause, RATE_MAX, RATE_MIN, Spacing, Stage, in_flight_for,
 };
 pub use place::{CpuSets, Place};
+pub use profiling::Profiling;
 
 use self::against::Against;
 use self::capacity::Capacity;
@@ -44,6 +46,7 @@ use claim::parse_claim;
 use contenders::parse_contenders;
 use design::{default_design, describe_looks, parse_design, warm_up_in_words};
 use place::parse_place;
+use profiling::parse_profiling;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -86,6 +89,9 @@ pub struct Experiment {
     pub design: Design,
     /// Where contenders run.
     pub place: Place,
+    /// Blocks in which stacks are sampled, after the others; `None` if the run is not profiled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profiling>,
     /// The claims that are tested.
     pub claims: Vec<Claim>,
     /// A smaller form, for a first answer within minutes.
@@ -155,7 +161,7 @@ pub struct Cell {
     #[serde(default, with = "nanoseconds", skip_serializing_if = "Duration::is_zero")]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub warmup: Duration,
-    /// The cell of the previous turn. This cell is measured right after it, on its data.
+    /// The cell of the previous repetition. This cell is measured right after it, on its data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// The position in a sweep, if it belongs to one.
@@ -414,7 +420,8 @@ impl Experiment {
                 ),
             ),
         ];
-        place.into_iter().chain(agents).chain(design).collect()
+        let profile = self.profile.as_ref().map(|profile| ("profile", profile.describe()));
+        place.into_iter().chain(agents).chain(design).chain(profile).collect()
     }
 
     /// Describes how long cells are measured. A search for a capacity has probes instead.
@@ -511,6 +518,7 @@ fn parse_experiment(table: &Table<'_>, path: &Path) -> Experiment {
     }
     let cells = parse_cells(table);
     let place = table.table("place", parse_place).unwrap_or_default();
+    let profile = table.table("profile", |t| parse_profiling(t, &cells));
     let claims = table.tables("claim", |t| parse_claim(t, &cells));
     let has_claims = !claims.is_empty();
     let design = table
@@ -532,6 +540,7 @@ fn parse_experiment(table: &Table<'_>, path: &Path) -> Experiment {
         cells,
         design,
         place,
+        profile,
         claims,
         quick,
         published: table.table("published", parse_published),

@@ -5,7 +5,7 @@
 
 use super::capacity::Capacity;
 use super::self_comparison;
-use super::{Cell, Claim, Expectation, Experiment, Network, Quick};
+use super::{Cell, Claim, Expectation, Experiment, Network, Profiling, Quick};
 use crate::name::did_you_mean;
 use crate::reader::Table;
 
@@ -34,6 +34,9 @@ pub(super) fn check(table: &Table<'_>, experiment: &Experiment) {
         rules.quick_keeps_repetitions_together(quick);
         rules.quick_names_known_factors(quick);
         rules.quick_names_known_contenders(quick);
+    }
+    if let Some(profiling) = &experiment.profile {
+        rules.profile_names_known_cells(profiling);
     }
     rules.rows_of_the_article_name_known_parts();
     rules.agents_can_make_the_loads();
@@ -197,6 +200,12 @@ impl Rules<'_, '_> {
     fn quick_names_known_cells(&self, quick: &Quick) {
         for cell in quick.cells.iter().filter(|cell| !self.is_cell(cell)) {
             self.unknown_cell("quick", "[quick] speaks of cell", cell);
+        }
+    }
+
+    fn profile_names_known_cells(&self, profiling: &Profiling) {
+        for cell in profiling.cells.iter().filter(|cell| !self.is_cell(cell)) {
+            self.unknown_cell("profile", "[profile] speaks of cell", cell);
         }
     }
 

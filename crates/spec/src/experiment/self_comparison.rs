@@ -1,7 +1,7 @@
 //! Claims that compare a contender with itself at another time, not with the baseline.
 //!
-//! Two comparisons are possible: the last turn of a cell with its first, and the steady state after
-//! a warm-up with the first second of load.
+//! Two comparisons are possible: the last repetition of a cell with its first, and the steady
+//! state after a warm-up with the first second of load.
 
 use super::{Cell, Claim, Experiment};
 use crate::metric::Metric;
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SelfComparison {
-    /// The first turn of a cell, compared with its last.
-    FirstTurn,
+    /// The first repetition of a cell, compared with its last.
+    FirstRepetition,
     /// The first second of load, compared with the steady state of the same warm-up.
     Cold,
 }
@@ -21,24 +21,24 @@ pub enum SelfComparison {
 impl SelfComparison {
     /// All comparisons, as files spell them.
     pub const WORDS: [(&'static str, SelfComparison); 2] =
-        [("first_turn", SelfComparison::FirstTurn), ("cold", SelfComparison::Cold)];
+        [("first_repetition", SelfComparison::FirstRepetition), ("cold", SelfComparison::Cold)];
 
     /// Describes what is compared with what.
     pub fn describe(self) -> &'static str {
         match self {
-            SelfComparison::FirstTurn => "its last turn compared with its first",
+            SelfComparison::FirstRepetition => "its last repetition compared with its first",
             SelfComparison::Cold => "its steady state compared with its first second of load",
         }
     }
 }
 
-/// Returns whether a cell is the last of several turns.
-pub fn is_last_turn(cells: &[Cell], cell: &Cell) -> bool {
+/// Returns whether a cell is the last of several repetitions.
+pub fn is_last_repetition(cells: &[Cell], cell: &Cell) -> bool {
     cell.after.is_some() && cells.iter().all(|other| other.after.as_ref() != Some(&cell.name))
 }
 
-/// Returns the name of a cell's first turn, or its own name if it has no earlier one.
-pub fn first_turn<'c>(cells: &'c [Cell], name: &'c str) -> &'c str {
+/// Returns the name of a cell's first repetition, or its own name if it has no earlier one.
+pub fn first_repetition<'c>(cells: &'c [Cell], name: &'c str) -> &'c str {
     let before = |name: &str| -> Option<&'c str> {
         cells.iter().find(|cell| cell.name == name)?.after.as_deref()
     };
@@ -63,13 +63,15 @@ pub(crate) fn contradiction(
             problem("expects a fixed value, so `compared_with` has no effect"),
             "leave out `compared_with`",
         )),
-        SelfComparison::FirstTurn if !cells.any(|cell| is_last_turn(&experiment.cells, cell)) => {
+        SelfComparison::FirstRepetition
+            if !cells.any(|cell| is_last_repetition(&experiment.cells, cell)) =>
+        {
             Some((
-                problem("needs a cell with `turns = 2` or more"),
-                "write `turns = 2` in one of its cells",
+                problem("needs a cell with `repetitions = 2` or more"),
+                "write `repetitions = 2` in one of its cells",
             ))
         }
-        SelfComparison::FirstTurn => None,
+        SelfComparison::FirstRepetition => None,
         SelfComparison::Cold if claim.metric != Metric::CpuPerRequest => Some((
             problem(
                 "compares a start with its first second by another metric than CPU per request",
@@ -91,12 +93,12 @@ pub(crate) fn contradiction(
 mod tests {
     use super::*;
 
-    fn read(claim: &str, turns: &str, warmup: &str) -> Result<Experiment, String> {
+    fn read(claim: &str, repetitions: &str, warmup: &str) -> Result<Experiment, String> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("x.toml");
         let head = "name = \"x\"\nquestion = \"q\"\nbaseline = \"a\"\ncontenders = [\"b\"]\n";
         let cells = format!(
-            "[[cell]]\nname = \"c\"\nworkload = \"w\"\n{turns}\nload = {{ kind = \"closed\", connections = 1 }}\n"
+            "[[cell]]\nname = \"c\"\nworkload = \"w\"\n{repetitions}\nload = {{ kind = \"closed\", connections = 1 }}\n"
         );
         let design = format!("[design]\nwarmup = \"{warmup}\"\n");
         let claim = format!(
@@ -115,27 +117,31 @@ mod tests {
             text.contains("\"compared_with\":\"cold\"")
                 && serde_json::from_str::<Experiment>(&text).unwrap() == cold
         );
-        let turns = read(
-            "contender = \"b\"\ncompared_with = \"first_turn\"\ncells = [\"c\"]",
-            "turns = 3",
+        let repetitions = read(
+            "contender = \"b\"\ncompared_with = \"first_repetition\"\ncells = [\"c\"]",
+            "repetitions = 3",
             "5s",
         )
         .unwrap();
-        let cells = &turns.cells;
+        let cells = &repetitions.cells;
         let last: Vec<&str> = cells
             .iter()
-            .filter(|cell| is_last_turn(cells, cell))
+            .filter(|cell| is_last_repetition(cells, cell))
             .map(|cell| cell.name.as_str())
             .collect();
         assert_eq!(
-            (last.as_slice(), first_turn(cells, "c-turn-3"), first_turn(cells, "d")),
-            (["c-turn-3"].as_slice(), "c-turn-1", "d")
+            (
+                last.as_slice(),
+                first_repetition(cells, "c-repetition-3"),
+                first_repetition(cells, "d")
+            ),
+            (["c-repetition-3"].as_slice(), "c-repetition-1", "d")
         );
     }
 
     #[test]
     fn an_impossible_self_comparison_is_reported() {
-        for (claim, turns, warmup, problem) in [
+        for (claim, repetitions, warmup, problem) in [
             ("contender = \"a\"", "", "5s", "compares the baseline with itself"),
             (
                 "contender = \"b\"\ncompared_with = \"cold\"",
@@ -150,14 +156,14 @@ mod tests {
                 "is about a warm-up, and names cells",
             ),
             (
-                "contender = \"b\"\ncompared_with = \"first_turn\"",
+                "contender = \"b\"\ncompared_with = \"first_repetition\"",
                 "",
                 "5s",
-                "needs a cell with `turns = 2` or more",
+                "needs a cell with `repetitions = 2` or more",
             ),
             ("contender = \"b\"\ncompared_with = \"coldd\"", "", "5s", "did you mean `cold`?"),
         ] {
-            let problems = read(claim, turns, warmup).unwrap_err();
+            let problems = read(claim, repetitions, warmup).unwrap_err();
             assert!(problems.contains(problem), "{problem}\n{problems}");
         }
     }

@@ -12,7 +12,7 @@ pub(crate) const MOST_CELLS: usize = 500;
 
 /// The swept parameter of a cell that is measured several times in a row, each time on the data of
 /// the previous one.
-pub const TURN: &str = "turn";
+pub const REPETITION: &str = "repetition";
 
 /// The position of a cell in a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ fn at_level(cell: &Cell, axis: &Axis, value: f64) -> Cell {
         at.with.insert(parameter.clone(), value.to_string());
     }
     at.name = format!("{}-{parameter}-{value}", cell.name);
-    if parameter == TURN && value > 1.0 {
+    if parameter == REPETITION && value > 1.0 {
         at.after = Some(format!("{}-{parameter}-{}", cell.name, value - 1.0));
     }
     let swept = at.sweep.get_or_insert_with(|| Swept { of: cell.name.clone(), levels: Vec::new() });
@@ -231,48 +231,50 @@ mod tests {
     }
 
     #[test]
-    fn each_turn_follows_the_previous_turn_of_the_same_levels() {
-        let with_turns = |quick: &str| {
+    fn each_repetition_follows_the_previous_of_the_same_levels() {
+        let with_repetitions = |quick: &str| {
             let text = EXPERIMENT
-                .replace("workload = \"w\"\nwith", "workload = \"w\"\nturns = 3\nwith")
+                .replace("workload = \"w\"\nwith", "workload = \"w\"\nrepetitions = 3\nwith")
                 .replace("[1, 6]", "6");
             read(&text.replace("\"open\", \"sized-connections-6-size-128\"", quick))
         };
-        let experiment = with_turns("\"open\"").unwrap_or_else(|e| panic!("{e}"));
+        let experiment = with_repetitions("\"open\"").unwrap_or_else(|e| panic!("{e}"));
         let (name, after) = (
             |at: usize| experiment.cells[at].name.as_str(),
             |at: usize| experiment.cells[at].after.as_deref(),
         );
-        assert_eq!((name(3), after(3)), ("sized-size-128-turn-1", None));
-        assert_eq!((name(5), after(5)), ("sized-size-128-turn-3", Some("sized-size-128-turn-2")));
+        assert_eq!((name(3), after(3)), ("sized-size-128-repetition-1", None));
+        assert_eq!(
+            (name(5), after(5)),
+            ("sized-size-128-repetition-3", Some("sized-size-128-repetition-2"))
+        );
         assert_eq!(
             (experiment.cells.len(), experiment.cells[5].workload_label().as_str()),
             (7, "w, size 128, word hello")
         );
         let slices = slices(&experiment.cells);
-        let turns: Vec<String> =
-            slices.iter().filter(|s| s.parameter == TURN).map(Slice::title).collect();
-        assert_eq!(turns, ["sized, size 7", "sized, size 128"]);
-        // A turn cannot be measured without the previous one.
-        assert!(with_turns("\"sized-size-7-turn-1\"").is_ok());
-        let message = with_turns("\"sized-size-7-turn-2\"").unwrap_err();
+        let repetitions: Vec<String> =
+            slices.iter().filter(|s| s.parameter == REPETITION).map(Slice::title).collect();
+        assert_eq!(repetitions, ["sized, size 7", "sized, size 128"]);
+        // A repetition cannot be measured without the previous one.
+        assert!(with_repetitions("\"sized-size-7-repetition-1\"").is_ok());
+        let message = with_repetitions("\"sized-size-7-repetition-2\"").unwrap_err();
         assert!(
-            message.contains("`sized-size-7-turn-2` comes after `sized-size-7-turn-1`"),
+            message.contains("`sized-size-7-repetition-2` comes after `sized-size-7-repetition-1`"),
             "{message}"
         );
         let instead = |from: &str, to: &str| read(&EXPERIMENT.replace(from, to)).unwrap_err();
         assert!(
-            instead("with = { size", "turns = 2\nwith = { turn")
-                .contains("`turn` is swept as well")
+            instead("with = { size", "repetitions = 2\nwith = { repetition")
+                .contains("`repetition` is swept as well")
         );
-        let capacity =
-            "turns = 2\nload = { kind = \"capacity\", of = \"rate\", service_level = \"p95<1s\" }";
+        let capacity = "repetitions = 2\nload = { kind = \"capacity\", of = \"rate\", service_level = \"p95<1s\" }";
         assert!(
             instead("load = { kind = \"arrivals\", rate = 100 }", capacity)
-                .contains("`turns` cannot be used with `kind = \"capacity\"`")
+                .contains("`repetitions` cannot be used with `kind = \"capacity\"`")
         );
         assert!(
-            instead("workload = \"w\"\nwith", "workload = \"w\"\nturns = 1\nwith")
+            instead("workload = \"w\"\nwith", "workload = \"w\"\nrepetitions = 1\nwith")
                 .contains("must be from 2 to 20")
         );
     }
@@ -304,7 +306,7 @@ mod tests {
         let quick = experiment.quickened();
         assert_eq!(quick.cell("open").unwrap().warmup, quick.design.warmup);
         for (refused, problem) in [
-            (with("turns = 2"), "turns have no warm-up of their own"),
+            (with("repetitions = 2"), "repetitions have no warm-up of their own"),
             (
                 with("").and(instead(
                     "load = { kind = \"arrivals\", rate = 100 }",

@@ -5,7 +5,7 @@
 
 use super::{Build, Kind, Need, Protocol, Reached, Start, Stop, StopSignal, System, Variant};
 use crate::image::{self, Recipe};
-use crate::name::{AA, did_you_mean, is_name, is_reserved};
+use crate::name::{AA, NAME_HINT, did_you_mean, is_name, is_reserved};
 use crate::placeholder;
 use crate::reader::Table;
 use crate::reset::{self, Reset, ResetStep};
@@ -201,11 +201,7 @@ fn parse_stop(table: &Table<'_>) -> Stop {
 
 fn parse_variant(table: &Table<'_>, name: &str, ports: &[String], from_image: bool) -> Variant {
     if !is_name(name) {
-        table.problem(
-            "",
-            format!("`{name}` cannot name a variant"),
-            "use letters, digits, `-`, `_` and `.`",
-        );
+        table.problem("", format!("`{name}` cannot name a variant"), NAME_HINT);
     }
     if name == AA {
         table.problem(

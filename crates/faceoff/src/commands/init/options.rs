@@ -1,7 +1,7 @@
 //! The options of `faceoff init`.
 
 use clap::Args;
-use spec::name::is_name;
+use spec::name::{NAME_HINT, is_name};
 use spec::units::parse_duration;
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ fn for_service(text: &str) -> Result<ForService, String> {
             Ok((name.to_owned(), value.trim().to_owned()))
         }
         Some((name, value)) if !value.trim().is_empty() => {
-            Err(format!("`{name}` cannot name a service: use letters, digits, `-`, `_` and `.`"))
+            Err(format!("`{name}` cannot name a service: {NAME_HINT}"))
         }
         _ => Err("write the service's name, `=` and the value".to_owned()),
     }

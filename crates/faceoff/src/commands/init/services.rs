@@ -11,7 +11,7 @@ use crate::commands::authoring::service::{Build, Service};
 use crate::commands::authoring::sources::sources;
 use crate::exit::Error;
 use crate::output::message;
-use spec::name::{did_you_mean, is_name};
+use spec::name::{NAME_HINT, did_you_mean, is_name};
 use spec::problem::Problems;
 use std::path::{Path, PathBuf};
 
@@ -99,11 +99,7 @@ fn service(
 fn valid_name(name: &str) -> Result<String, Error> {
     match is_name(name) {
         true => Ok(name.to_owned()),
-        false => Err(Problems::plain(
-            format!("`{name}` cannot name a service"),
-            "use letters, digits, `-`, `_` and `.`",
-        )
-        .into()),
+        false => Err(Problems::plain(format!("`{name}` cannot name a service"), NAME_HINT).into()),
     }
 }
 

@@ -295,6 +295,7 @@ fn experiment(
             budget: Duration::from_secs(3_600),
         },
         place: Place::default(),
+        profile: None,
         claims: vec![],
         quick: None,
         published: None,

@@ -237,7 +237,7 @@ fn failed_requests_are_reported_first() {
     let checks = "checks_failed...: 62.00%  620 out of 1000\nhttp_req_duration...: avg=5ms\nhttp_reqs...: 1000 10/s\nvus_max....: 1 min=1 max=1\n";
     let (_, report, text) = audited(&[], checks);
     assert!(
-        report["failed"] == 1 && notes_of(&report).contains("62.0 % of the checks failed"),
+        report["failed"] == 1 && notes_of(&report).contains("62 % of the checks failed"),
         "{text}"
     );
 }

@@ -95,7 +95,7 @@ measure = "100ms"
 [[cell]]
 name = "row"
 workload = "hello"
-turns = 3
+repetitions = 3
 load = { kind = "closed", connections = 2 }
 [[cell]]
 name = "most"
@@ -111,7 +111,12 @@ load = { kind = "capacity", of = "users", service_level = "p95<2s", from = 1, at
         let mut at: Vec<(u32, &str)> =
             trial.measurements.iter().map(|m| (m.position, m.cell.as_str())).collect();
         at.sort_unstable();
-        let [(first, "row-turn-1"), (second, "row-turn-2"), (third, "row-turn-3")] = at[..] else {
+        let [
+            (first, "row-repetition-1"),
+            (second, "row-repetition-2"),
+            (third, "row-repetition-3"),
+        ] = at[..]
+        else {
             panic!("{at:?}")
         };
         assert_eq!((second, third), (first + 1, first + 2));

@@ -249,14 +249,14 @@ fn repetition_keeps_rows_and_probe_starts_empty() {
     let folder = Folder::new(1);
     folder.check(&["postgres", "bank-go"], None);
     let text = std::fs::read_to_string(folder.path("experiments/chaos.toml")).unwrap();
-    let turns = text.replace("timeout = \"2s\"", "timeout = \"2s\"\nturns = 2");
+    let repetitions = text.replace("timeout = \"2s\"", "timeout = \"2s\"\nrepetitions = 2");
     let most = r#"
 [[cell]]
 name = "most"
 workload = "bank-fair"
 load = { kind = "capacity", of = "users", service_level = "p95<2s and errors<0.1%", from = 2, at_most = 4, probe = "500ms", probes = 6 }
 "#;
-    std::fs::write(folder.path("experiments/chaos.toml"), format!("{turns}{most}")).unwrap();
+    std::fs::write(folder.path("experiments/chaos.toml"), format!("{repetitions}{most}")).unwrap();
     let output = folder.faceoff(&["run", "chaos", "--out", "r"]).output().unwrap();
     let record = Record::read(&folder.path("r")).unwrap_or_else(|e| panic!("{e:?}: {output:?}"));
     assert_eq!(record.trials.len(), 2, "{output:?}");
@@ -272,12 +272,14 @@ load = { kind = "capacity", of = "users", service_level = "p95<2s and errors<0.1
             of.map(|checked| checked.tables.iter().map(|table| table.acknowledged).sum()).collect()
         };
         // A measurement that CPU steal invalidated is repeated from its beginning.
-        let ([.., first], [.., both]) = (&rows("fair-turn-1")[..], &rows("fair-turn-2")[..]) else {
+        let ([.., first], [.., both]) =
+            (&rows("fair-repetition-1")[..], &rows("fair-repetition-2")[..])
+        else {
             panic!("{:?}", kept.checks)
         };
         assert!(
             *first > 0 && both > first,
-            "{first} rows after the first turn, {both} after the second: {:?}",
+            "{first} rows after the first repetition, {both} after the second: {:?}",
             trial.measurements
         );
         let probes = &trial.capacities[0].probes;

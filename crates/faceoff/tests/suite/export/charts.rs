@@ -40,7 +40,7 @@ fn sweep(of: &str, metric: Metric, value: fn(f64) -> f64) -> SweepCurves {
             between: (8.0, 64.0),
             sentence: "they cross".into(),
         }],
-        turns: vec![],
+        repetitions: vec![],
     }
 }
 

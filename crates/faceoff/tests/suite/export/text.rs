@@ -48,12 +48,12 @@ fn gate_text_matches_exit_code_without_mentions() {
     let said = |judgement: &Judgement| report::gate(&record, judgement).unwrap();
     let worse = said(&judgement);
     assert!(
-        worse.markdown.starts_with("### b is worse than at 0123456789ab by mean latency (")
+        worse.markdown.starts_with("### b is worse than at 0123456789ab by mean latency: ")
             && worse.markdown.contains("**worse**")
     );
     assert!(
-        worse.sentence.starts_with("b is worse than at 0123456789ab by mean latency (")
-            && worse.sentence.ends_with(")."),
+        worse.sentence.starts_with("b is worse than at 0123456789ab by mean latency: ")
+            && worse.sentence.ends_with(" in c|<b> @all."),
         "{worse:?}"
     );
     for shown in ["| c\\|&lt;b&gt; @<!-- -->all |", "Record: r\\`\\[x\\](http://e)."] {
