@@ -129,7 +129,7 @@ mod tests {
         let cases = [
             ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"),
             ("_RNvC6_123foo3bar", "123foo::bar"),
-            ("_ZN9PSYoungGen8allocateEm", "PSYoungGen::allocate"),
+            ("_ZN10PSYoungGen8allocateEm", "PSYoungGen::allocate"),
             ("_ZNKSt6vectorIiSaIiEE4sizeEv", "std::vector<int, std::allocator<int> >::size"),
             ("ngx_http_parse_request_line.cold", "ngx_http_parse_request_line"),
             ("net/http.(*conn).serve", "net/http.(*conn).serve"),
