@@ -5,6 +5,8 @@
 //! is released for. Start with [`Elf::open`]; [`Elf::symbols`] uses the first table that exists:
 //! the symbols, a separate file with them, Go's table of functions, the exported symbols.
 
+use super::bytes::{int, long, name_at, short};
+use super::go::GoTable;
 use super::symbols::{Symbol, Symbols};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -111,7 +113,7 @@ impl Elf {
         let separate = || self.separate_file().and_then(|elf| elf.symbol_table(".symtab"));
         self.symbol_table(".symtab")
             .or_else(separate)
-            .or_else(|| self.go_functions())
+            .or_else(|| self.go_table()?.symbols())
             .or_else(|| self.symbol_table(".dynsym"))
             .unwrap_or_default()
     }
@@ -146,26 +148,12 @@ impl Elf {
         Elf::open(File::open(path).ok()?)
     }
 
-    /// Go's table of functions, which is also in stripped programs. `runtime/symtab.go` describes
-    /// it (Go 1.18 and later).
-    fn go_functions(&self) -> Option<Symbols> {
+    /// The table of functions of a Go program.
+    pub fn go_table(&self) -> Option<GoTable> {
         let names = [".gopclntab", ".data.rel.ro.gopclntab"];
         let table = names.iter().find_map(|name| self.contents(name))?.bytes;
-        if !matches!(int(&table, 0)?, 0xffff_fff0 | 0xffff_fff1) || table.get(7) != Some(&8) {
-            return None;
-        }
-        let (count, text) = (long(&table, 8)?, long(&table, 24)?);
-        let text = if text == 0 { self.contents(".text")?.address } else { text };
-        let names = table.get(usize::try_from(long(&table, 32)?).ok()?..)?;
-        let functions = table.get(usize::try_from(long(&table, 64)?).ok()?..)?;
-        let entries = functions.chunks_exact(8).take(usize::try_from(count).ok()?);
-        let symbols = entries.enumerate().filter_map(|(number, entry)| {
-            let start = text.checked_add(u64::from(int(entry, 0)?))?;
-            let end = text.checked_add(u64::from(int(functions, 8 * (number + 1))?))?;
-            let name = name_at(names, int(functions, int(entry, 4)? as usize + 4)?)?;
-            (end > start).then_some(Symbol { start, end, name })
-        });
-        Some(Symbols::new(symbols.collect(), names.to_vec()))
+        let text = self.sections.iter().find(|section| section.name == ".text")?.address;
+        GoTable::new(table, text)
     }
 
     /// The entries of a table of headers.
@@ -228,68 +216,69 @@ fn section(entry: &[u8]) -> Option<Section> {
     })
 }
 
-/// Where the text that begins at `at` and ends with a zero byte is.
-fn name_at(names: &[u8], at: u32) -> Option<std::ops::Range<u32>> {
-    let length = names.get(at as usize..)?.iter().position(|byte| *byte == 0)?;
-    Some(at..at.checked_add(u32::try_from(length).ok()?)?)
-}
-
-fn short(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(bytes.get(at..)?.first_chunk().copied()?))
-}
-
-fn int(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..)?.first_chunk().copied()?))
-}
-
-fn long(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(bytes.get(at..)?.first_chunk().copied()?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::modules::mappings;
     use proptest::prelude::*;
     use std::io::Write;
 
     #[test]
     fn own_executable_has_this_function() {
         let elf = Elf::open(File::open("/proc/self/exe").unwrap()).unwrap();
-        let symbols = elf.symbols();
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let own = name_at as *const () as u64;
-        let range = |line: &str| {
-            let (start, rest) = line.split_once('-')?;
-            let (end, rest) = rest.split_once(' ')?;
-            let number = |digits| u64::from_str_radix(digits, 16).ok();
-            let offset = number(rest.split(' ').nth(1)?)?;
-            Some((number(start)?, number(end)?, offset))
-        };
-        let (start, _, offset) = maps
-            .lines()
-            .filter_map(range)
-            .find(|(start, end, _)| (*start..*end).contains(&own))
+        let mapping = mappings(std::process::id())
+            .into_iter()
+            .find(|mapping| (mapping.start..mapping.end).contains(&own))
             .unwrap();
-        let name = symbols.find(own - elf.bias(start, offset).unwrap()).unwrap();
-        assert!(String::from_utf8_lossy(name).contains("name_at"), "{name:?}");
+        let bias = elf.bias(mapping.start, mapping.offset).unwrap();
+        let symbols = elf.symbols();
+        let name = String::from_utf8_lossy(symbols.find(own - bias).unwrap());
+        assert!(name.contains("name_at"), "{name}");
         assert!(elf.contents(".eh_frame").is_some_and(|c| !c.bytes.is_empty()));
+    }
+
+    /// A small but complete file: the library that the kernel maps into each process.
+    fn small_file() -> Vec<u8> {
+        let mapping = mappings(std::process::id())
+            .into_iter()
+            .find(|mapping| mapping.file_name() == "[vdso]")
+            .unwrap();
+        let mut bytes = vec![0; (mapping.end - mapping.start) as usize];
+        let memory = File::open("/proc/self/mem").unwrap();
+        memory.read_exact_at(&mut bytes, mapping.start).unwrap();
+        bytes
+    }
+
+    fn open(bytes: &[u8]) -> Option<Elf> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        Elf::open(file)
+    }
+
+    #[test]
+    fn small_file_is_read() {
+        assert!(!open(&small_file()).unwrap().symbols().is_empty());
+        assert!(open(b"#!/bin/sh").is_none() && open(b"").is_none());
     }
 
     proptest! {
         #[test]
-        fn random_and_damaged_files_are_refused_or_read(
-            cut in 0usize..40_000, damage in prop::collection::vec((0usize..4_096, any::<u8>()), 0..60),
+        fn damaged_files_are_refused_or_read(
+            damage in prop::collection::vec((0f64..1.0, any::<u8>()), 0..60),
+            head in prop::collection::vec((6usize..64, any::<u8>()), 0..2),
+            length in 0f64..1.2,
         ) {
-            let mut bytes = std::fs::read("/proc/self/exe").unwrap();
-            // The tables of sections are at the end of the file; keep them within reach.
-            bytes.truncate(cut);
-            bytes.resize(40_000, 7);
+            let mut bytes = small_file();
+            let whole = bytes.len() as f64;
             for (at, byte) in damage {
+                bytes[(at * whole) as usize] = byte;
+            }
+            for (at, byte) in head {
                 bytes[at] = byte;
             }
-            let mut file = tempfile::tempfile().unwrap();
-            file.write_all(&bytes).unwrap();
-            if let Some(elf) = Elf::open(file) {
+            bytes.truncate((length * whole) as usize);
+            if let Some(elf) = open(&bytes) {
                 let _ = (elf.symbols().find(1), elf.bias(4096, 0), elf.lowest_address());
             }
         }

@@ -15,8 +15,9 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 /// regularly.
 pub(super) const PERIOD_NS: u64 = 1_000_000_000 / 499;
 
-/// How much of the stack is copied for each sample.
-const STACK_BYTES: u32 = 16 * 1024;
+/// How much of the stack is copied for each sample. Half of it is too little for libuv, which has
+/// 12 KB of events on its stack.
+const STACK_BYTES: u32 = 24 * 1024;
 
 /// Maximum number of events for single threads.
 const EVENTS_MAX: usize = 2048;
@@ -108,7 +109,7 @@ impl Events {
         };
         let mut refused = None;
         for cpu in cpus {
-            refused = events.open_on(*cpu, scope, &threads)?.or(refused);
+            refused = events.open_on(*cpu, cpus.len(), scope, &threads)?.or(refused);
         }
         if events.rings.is_empty() {
             return Err(refused.unwrap_or_else(|| io::Error::from_raw_os_error(libc::ESRCH)));
@@ -127,6 +128,7 @@ impl Events {
     fn open_on(
         &mut self,
         cpu: usize,
+        cpus: usize,
         scope: Scope,
         threads: &[i32],
     ) -> io::Result<Option<io::Error>> {
@@ -143,7 +145,7 @@ impl Events {
                 Err(error) => return Err(error),
             };
             match &ring {
-                None => ring = Some(Ring::new(event)?),
+                None => ring = Some(Ring::new(event, cpus)?),
                 Some(ring) => {
                     set_output(&event, ring)?;
                     self._others.push(event);

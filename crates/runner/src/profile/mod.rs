@@ -9,8 +9,10 @@
 //! Whatever cannot be read becomes a note, never an error: only the start can fail. Memory is
 //! bounded by the limits at the top of each file. Start with [`Profiler`].
 
+mod bytes;
 mod elf;
 mod events;
+mod go;
 mod hotspot;
 mod modules;
 mod names;
@@ -41,7 +43,7 @@ use waits::Reading;
 pub use outcome::Sampled;
 
 /// Time between two readings of the rings.
-const PERIOD: Duration = Duration::from_millis(50);
+const PERIOD: Duration = Duration::from_millis(25);
 /// Threads of a process that are asked for the CPUs that they may use.
 const THREADS_ASKED: usize = 128;
 

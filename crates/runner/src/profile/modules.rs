@@ -5,6 +5,7 @@
 //! the module of a mapping, and [`mappings`] reads the mappings of a process.
 
 use super::elf::{Contents, Elf};
+use super::go::GoTable;
 use super::symbols::hexadecimal;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -35,6 +36,7 @@ pub(super) enum Code {
     File {
         elf: Elf,
         unwind: Option<UnwindData>,
+        go: Option<GoTable>,
     },
     /// A file that could not be read, with the reason.
     Unreadable(String),
@@ -89,7 +91,8 @@ impl Modules {
             let frames = elf.contents(".eh_frame").filter(|frames| !frames.bytes.is_empty());
             let unwind =
                 frames.map(|frames| UnwindData { frames, index: elf.contents(".eh_frame_hdr") });
-            Code::File { elf, unwind }
+            let go = elf.go_table();
+            Code::File { elf, unwind, go }
         });
         let number = self.add(Module { name, code });
         self.files.insert(identity, number);

@@ -108,7 +108,7 @@ fn notes_of_target(target: usize, processes: &Processes, named: &Named) -> Vec<S
     if share(cut) >= NOTED_SHARE {
         let share = percent(cut);
         notes.push(format!(
-            "{share} of the stacks are too deep: their outermost functions are missing."
+            "{share} of the stacks are larger than what is copied of them: their outermost functions are missing."
         ));
     }
     if processes.stacks.without_room > 0 {

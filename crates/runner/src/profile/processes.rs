@@ -134,10 +134,10 @@ impl Processes {
         if process.is_stale {
             process.read(sample.pid, &mut self.modules);
         }
-        let mut walked = process.walk(sample, &mut self.cache);
+        let mut walked = process.walk(sample, &self.modules, &mut self.cache);
         if walked.is_new_code && process.may_read_again() {
             process.read(sample.pid, &mut self.modules);
-            walked = process.walk(sample, &mut self.cache);
+            walked = process.walk(sample, &self.modules, &mut self.cache);
         }
         let target = process.target;
         self.cut[target] += u64::from(walked.is_cut);
@@ -181,9 +181,9 @@ impl Process {
         self.read_at.is_none_or(|at| at.elapsed() >= READ_AGAIN)
     }
 
-    fn walk(&self, sample: &Sample, cache: &mut Cache) -> Walked {
+    fn walk(&self, sample: &Sample, modules: &Modules, cache: &mut Cache) -> Walked {
         match &self.space {
-            Some(space) => space.walk(sample, cache),
+            Some(space) => space.walk(sample, modules, cache),
             None => {
                 let places = unknown_place(sample).into_iter().collect();
                 Walked { places, is_cut: false, is_new_code: false }

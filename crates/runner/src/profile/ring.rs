@@ -9,8 +9,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Size of a ring: at 499 samples a second, each with a copy of the stack, it lasts 120 ms.
-const SIZE: usize = 1 << 20;
+/// Size of a ring: at 499 samples a second, each with a copy of the stack, it lasts 340 ms.
+const SIZE_MAX: usize = 4 << 20;
+/// Size of all rings together, on machines with many CPUs.
+const SIZE_ALL: usize = 64 << 20;
 /// The least that is of use. Users without privileges may lock little memory.
 const SIZE_MIN: usize = 1 << 17;
 /// Where `data_head` and `data_tail` are in the first page.
@@ -29,10 +31,12 @@ pub(super) struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Maps the ring of an event, as large as the kernel permits.
-    pub fn new(event: OwnedFd) -> io::Result<Ring> {
+    /// Maps one of several rings, as large as the kernel permits.
+    pub fn new(event: OwnedFd, rings: usize) -> io::Result<Ring> {
         let page = rustix::param::page_size();
-        let mut size = SIZE;
+        let share = (SIZE_ALL / rings.max(1)).clamp(SIZE_MIN, SIZE_MAX);
+        // The kernel accepts powers of two only.
+        let mut size = 1 << share.ilog2();
         loop {
             // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
             let memory = unsafe {

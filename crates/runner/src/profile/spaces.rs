@@ -90,7 +90,7 @@ impl Space {
     }
 
     /// The stack of a sample, innermost function first.
-    pub fn walk(&self, sample: &Sample, cache: &mut Cache) -> Walked {
+    pub fn walk(&self, sample: &Sample, modules: &Modules, cache: &mut Cache) -> Walked {
         let by_kernel = sample.user.get(..DEPTH_MAX.min(sample.user.len())).unwrap_or_default();
         let innermost = by_kernel.first().and_then(|address| self.range(*address));
         let registers = sample.registers.and_then(registers);
@@ -99,10 +99,26 @@ impl Space {
             Some((address, registers)) => self.walk_copy(address, registers, sample, cache),
             None => {
                 let is_deep = sample.user.len() + sample.kernel.len() >= DEPTH_MAX;
-                (self.places(by_kernel), is_deep)
+                match self.caller_in_go(sample, modules).filter(|c| by_kernel.get(1) != Some(c)) {
+                    Some(caller) => {
+                        let all = [&by_kernel[..1], &[caller], &by_kernel[1..]].concat();
+                        (self.places(&all), is_deep)
+                    }
+                    None => (self.places(by_kernel), is_deep),
+                }
             }
         };
         Walked { places, is_cut, is_new_code: innermost.is_none() && !sample.user.is_empty() }
+    }
+
+    /// The caller of the innermost function of a Go program. Frame pointers miss it if the function
+    /// has set up none.
+    fn caller_in_go(&self, sample: &Sample, modules: &Modules) -> Option<u64> {
+        let address = sample.user.first()?;
+        let range = self.range(*address)?;
+        let Code::File { go: Some(go), .. } = &modules.get(range.module).code else { return None };
+        let caller = return_address(sample, go.frame_size(address.wrapping_sub(range.bias))?)?;
+        self.range(caller.wrapping_sub(1)).map(|_| caller)
     }
 
     /// The places of an innermost address and of return addresses.
@@ -174,6 +190,17 @@ fn registers(values: &[u64]) -> Option<(u64, (UnwindRegsNative, u64))> {
     Some((instruction, (UnwindRegsNative::new(instruction, stack, frame), stack)))
 }
 
+/// The return address of the innermost function, which has a frame of this size.
+#[cfg(target_arch = "x86_64")]
+fn return_address(sample: &Sample, frame: u64) -> Option<u64> {
+    sample.stack.get(usize::try_from(frame / 8).ok()?).copied()
+}
+
+#[cfg(target_arch = "aarch64")]
+fn return_address(sample: &Sample, frame: u64) -> Option<u64> {
+    sample.registers.filter(|_| frame == 0)?.get(1).copied()
+}
+
 #[cfg(target_arch = "aarch64")]
 fn registers(values: &[u64]) -> Option<(u64, (UnwindRegsNative, u64))> {
     let [frame, link, stack, instruction] = values[..] else { return None };
@@ -186,7 +213,7 @@ fn unwinding_module(
     memory: std::ops::Range<u64>,
     bias: u64,
 ) -> Option<framehop::Module<Arc<[u8]>>> {
-    let Code::File { elf, unwind: Some(unwind) } = &module.code else { return None };
+    let Code::File { elf, unwind: Some(unwind), .. } = &module.code else { return None };
     let range = |contents: &super::elf::Contents| {
         let end = contents.address.checked_add(contents.bytes.len() as u64)?;
         Some(contents.address..end)
