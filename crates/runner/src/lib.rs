@@ -33,6 +33,7 @@ pub mod postgres;
 pub mod process;
 mod processes;
 mod procfs;
+pub mod profile;
 mod reset;
 pub mod revision;
 pub mod scrub;

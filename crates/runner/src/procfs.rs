@@ -69,12 +69,28 @@ impl Reader {
     pub fn switches(&mut self, pid: u32) -> (u64, u64) {
         let mut sum = (0, 0);
         for thread in threads(pid) {
-            if read_file(&format!("/proc/{pid}/task/{thread}/status"), &mut self.buffer).is_some() {
-                sum.0 += self.status_value("voluntary_ctxt_switches").unwrap_or(0);
-                sum.1 += self.status_value("nonvoluntary_ctxt_switches").unwrap_or(0);
-            }
+            let (voluntary, involuntary) = self.thread_switches(pid, thread);
+            sum.0 += voluntary;
+            sum.1 += involuntary;
         }
         sum
+    }
+
+    /// Context switches of a thread: voluntary, involuntary.
+    pub fn thread_switches(&mut self, pid: u32, thread: u32) -> (u64, u64) {
+        if read_file(&format!("/proc/{pid}/task/{thread}/status"), &mut self.buffer).is_none() {
+            return (0, 0);
+        }
+        (
+            self.status_value("voluntary_ctxt_switches").unwrap_or(0),
+            self.status_value("nonvoluntary_ctxt_switches").unwrap_or(0),
+        )
+    }
+
+    /// Page faults of all threads of a process: without and with a read from disk.
+    pub fn page_faults(&mut self, pid: u32) -> Option<(u64, u64)> {
+        read_file(&format!("/proc/{pid}/stat"), &mut self.buffer)?;
+        parse_page_faults(&self.buffer)
     }
 
     /// How long a thread ran, and how long it could have run but waited for a CPU, in nanoseconds.
@@ -166,6 +182,12 @@ fn parse_stat(bytes: &[u8]) -> Option<Stat> {
         reaped_ns: (number(13)? + number(14)?) * TICK_NS,
         threads: number(17)?,
     })
+}
+
+fn parse_page_faults(stat: &[u8]) -> Option<(u64, u64)> {
+    let text = String::from_utf8_lossy(stat);
+    let mut fields = text[text.rfind(')')? + 1..].split_whitespace();
+    Some((fields.nth(7)?.parse().ok()?, fields.nth(1)?.parse().ok()?))
 }
 
 /// Whether a process runs. One that has ended but was not waited for does not.
@@ -270,6 +292,9 @@ mod tests {
             Some(Stat { parent: 7, system_ns: 50_000_000, reaped_ns: 30_000_000, threads: 3 })
         );
         assert_eq!(parse_stat(b"garbage"), None);
+        let faults = b"42 (a) b (c)) S 7 42 42 0 -1 4194560 11 12 13 14 0 0 0 0 20 0 3";
+        assert_eq!(parse_page_faults(faults), Some((11, 13)));
+        assert_eq!(parse_page_faults(b"garbage"), None);
     }
 
     #[test]

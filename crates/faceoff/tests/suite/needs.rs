@@ -81,6 +81,11 @@ const NEEDS: &[Need] = &[
         hint: "run as root, outside of a container or in one with a writable /sys/fs/cgroup",
     },
     Need {
+        name: "sampling",
+        missing: sampling,
+        hint: "set kernel.perf_event_paranoid to 0, or run as root",
+    },
+    Need {
         name: "2000 descriptors",
         missing: || descriptors(2_000),
         hint: "raise the hard limit: ulimit -Hn",
@@ -247,6 +252,11 @@ fn ingress() -> Option<String> {
 fn two_cpus() -> Option<String> {
     let usable = runner::cpus::usable();
     (usable.len() < 2).then(|| format!("usable here: {usable:?}"))
+}
+
+fn sampling() -> Option<String> {
+    let own = runner::profile::Target { roots: vec![std::process::id()], others: Vec::new() };
+    runner::profile::Profiler::start(&[own], &runner::cpus::usable()).err()
 }
 
 fn descriptors(count: u64) -> Option<String> {
