@@ -28,6 +28,8 @@ pub struct Estimate {
     pub before_blocks: Duration,
     /// How long one block takes: a trial of every contender.
     pub block: Duration,
+    /// How long the profiled blocks take, after the others.
+    pub profile: Duration,
 }
 
 impl Estimate {
@@ -58,7 +60,15 @@ impl Estimate {
         if experiment.upstream.is_some() {
             before_blocks += upstream_warmup(experiment) + UPSTREAM;
         }
-        Ok(Estimate { cells, before_blocks, block })
+        let profile = match &experiment.profile {
+            Some(profiling) => {
+                let profiled = profiling.experiment_of(experiment);
+                let one = Estimate::of_experiment(catalog, &profiled, cpus)?.block;
+                one * profiling.blocks
+            }
+            None => Duration::ZERO,
+        };
+        Ok(Estimate { cells, before_blocks, block, profile })
     }
 
     /// How long all blocks take if none of them is cut by the time budget.
@@ -68,7 +78,8 @@ impl Estimate {
 
     /// How long the whole run takes, within the time budget.
     pub fn total(&self, experiment: &Experiment) -> Duration {
-        self.before_blocks + self.all_blocks(experiment).min(experiment.design.budget)
+        let judged = self.all_blocks(experiment).min(experiment.design.budget);
+        self.before_blocks + judged + self.profile
     }
 }
 

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `error`, `progress`, `place`, `clock`, `writer`, `work_folder` | basics |
 //! | `plan`, `instrument`, `record_files` | plan of a run, last self-test, files of a record |
+//! | `profiling` | sample stacks while a cell is measured |
 //! | `pauses`, `steady` | parse a log, find a steady state |
 //! | `trial_database`, `warmup`, `agents`, `external_generator` | make and check load |
 //! | `estimate` | how long a run takes |
@@ -27,6 +28,7 @@ mod participants;
 mod pauses;
 mod place;
 pub mod plan;
+mod profiling;
 mod progress;
 mod proof;
 pub mod record_files;

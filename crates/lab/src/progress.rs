@@ -45,6 +45,8 @@ pub enum Progress<'a> {
     Doing(Activity<'a>),
     /// A trial has ended.
     Ended(&'a Trial),
+    /// The run is not profiled, for this reason.
+    NotProfiled(&'a str),
     /// The upstream ended with this status and starts again.
     UpstreamLost(&'a str),
     /// An agent does not respond.
@@ -91,6 +93,13 @@ pub enum Activity<'a> {
         /// Number of the repetition, from 1.
         attempt: u32,
     },
+    /// Stacks are sampled, in blocks that are not judged.
+    Profiling {
+        /// Number of the profiled block, from 1.
+        block: u32,
+        /// The number of profiled blocks.
+        of: u32,
+    },
     /// A search for the capacity of a cell has finished a probe.
     Probed {
         /// The cell.
@@ -114,6 +123,7 @@ impl<'a> Activity<'a> {
             | Activity::Repeating { cell, .. }
             | Activity::Probed { cell, .. } => Some(cell),
             Activity::Starting
+            | Activity::Profiling { .. }
             | Activity::WarmingUp { .. }
             | Activity::WarmingUpByAgents
             | Activity::WarmingUpForCell { .. } => None,

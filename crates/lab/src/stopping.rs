@@ -48,7 +48,7 @@ enum Analysis {
     Claims,
 }
 
-/// Runs the missing trials, and returns the reason for stopping.
+/// Runs the missing trials, then the profiled blocks, and returns the reason for stopping.
 ///
 /// # Errors
 /// As [`Lab::begin`] and [`Lab::run_trial`].
@@ -70,12 +70,15 @@ pub fn run_to_end(
         }
         reported = complete;
         let design = &record.header.experiment.design;
-        if complete < design.blocks && is_settled(record, decisions) {
-            return Ok(Event::Settled);
-        }
-        let Some(block) = next_block(record, decisions) else { return Ok(Event::Finished) };
+        let is_settled = complete < design.blocks && is_settled(record, decisions);
+        let next = next_block(record, decisions).filter(|_| !is_settled);
+        let Some(block) = next else {
+            lab.profile(&mut |progress| observer.progress(progress))?;
+            return Ok(if is_settled { Event::Settled } else { Event::Finished });
+        };
         // The budget ends a run between blocks: an incomplete block decides nothing.
         if block != last_block && last_block != 0 && began.elapsed() >= design.budget {
+            lab.profile(&mut |progress| observer.progress(progress))?;
             return Ok(Event::BudgetSpent);
         }
         last_block = block;
@@ -95,7 +98,7 @@ fn next_block(record: &Record, decisions: &dyn Decisions) -> Option<u32> {
 
 /// Whether the interim analysis that is due, if any, settles the run.
 fn is_settled(record: &Record, decisions: &dyn Decisions) -> bool {
-    let begun = record.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
+    let begun = record.last_block();
     let design = &record.header.experiment.design;
     match analysis_due(design, begun, record.complete_blocks()) {
         Analysis::None => false,

@@ -27,6 +27,12 @@ use std::sync::atomic::AtomicBool;
 /// Options for how a run reports progress and results.
 #[derive(Args)]
 pub struct Reporting {
+    /// After the judged blocks, sample stacks in a few more, to show where CPU time goes
+    #[arg(long)]
+    profile: bool,
+    /// Same as --profile, and print where CPU time goes
+    #[arg(long)]
+    why: bool,
     /// Print the judgement as JSON
     #[arg(long)]
     json: bool,
@@ -47,9 +53,20 @@ impl Reporting {
         if self.quiet { Some(How::None) } else { self.progress }
     }
 
+    /// Applies `--profile` and `--why`. In CI, only they ask for a profile, because it costs time.
+    pub fn apply_to(&self, mut experiment: Experiment) -> Experiment {
+        let asked = self.profile || self.why;
+        if asked {
+            experiment.profile.get_or_insert_default();
+        } else if std::env::var_os("CI").is_some() {
+            experiment.profile = None;
+        }
+        experiment
+    }
+
     /// The ending that these options ask for, without what only `faceoff run` offers.
     pub fn ending(&self) -> Ending {
-        Ending { json: self.json, open: self.open, ..Ending::default() }
+        Ending { json: self.json, why: self.why, open: self.open, ..Ending::default() }
     }
 }
 
@@ -62,6 +79,8 @@ pub struct Ending {
     pub summary: Option<PathBuf>,
     /// Whether the judgement is printed as JSON instead of tables and a summary.
     pub json: bool,
+    /// Whether it is printed where CPU time goes.
+    pub why: bool,
     /// Whether the report is opened in the browser.
     pub open: bool,
 }

@@ -54,7 +54,7 @@ pub struct Options {
     out: Option<PathBuf>,
     /// Continue an interrupted run
     #[arg(long, value_name = "RECORD",
-          conflicts_with_all = ["experiment", "quick", "blocks", "at_most", "add", "seed", "out", "runner", "agents", "against"])]
+          conflicts_with_all = ["experiment", "quick", "blocks", "at_most", "add", "seed", "out", "runner", "agents", "against", "profile", "why"])]
     resume: Option<PathBuf>,
     /// How systems run, instead of the experiment's choice: process, docker for containers of this
     /// machine's engine, or kubernetes for pods of kubectl's cluster
@@ -178,7 +178,7 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     }
     let name = options.experiment.as_deref().expect("clap requires the experiment");
     let (experiment, is_quick) = options.form(catalog.experiment(name)?);
-    let mut experiment = options.apply_to(experiment)?;
+    let mut experiment = options.reporting.apply_to(options.apply_to(experiment)?);
     let with_past =
         options.against.as_ref().map(|revision| with_revision(catalog, revision)).transpose()?;
     let catalog = match &with_past {

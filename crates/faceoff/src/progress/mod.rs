@@ -205,6 +205,7 @@ impl Show {
                 };
                 self.say(&format!("{}; {then}", why.lines().next().unwrap_or_default()));
             }
+            Progress::NotProfiled(why) => self.say(&format!("not profiled: {why}")),
             Progress::EngineLost(why) => {
                 self.say(&format!("the engine was lost, so the current trial is repeated: {why}"))
             }

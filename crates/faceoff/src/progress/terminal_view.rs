@@ -124,6 +124,7 @@ impl TerminalView {
             | Progress::SkippedCell(_)
             | Progress::Proving(_)
             | Progress::Proved(_)
+            | Progress::NotProfiled(_)
             | Progress::UpstreamLost(_)
             | Progress::AgentAbsent { .. }
             | Progress::EngineLost(_) => {}

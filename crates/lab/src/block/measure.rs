@@ -81,6 +81,10 @@ fn measure_once<'a>(
     for (setup, running) in guests {
         readings.push((load::clock::now_ns(), Readings::begin(setup, running, &none)));
     }
+    let sampler = first.sampling.and_then(|sampling| {
+        let running: Vec<&Running> = guests.iter().map(|(_, running)| *running).collect();
+        sampling.begin(&running, &first.cpus.generator)
+    });
     let measured = make_rounds((cell, position), guests, rounds, &mut slices, stop);
     let ended = readings
         .into_iter()
@@ -99,6 +103,10 @@ fn measure_once<'a>(
                 .map_err(|error| error.to_string())
                 .map(|measured| in_slices((cell, position), running, measured, seen, slices)),
         );
+    }
+    if let (Some(sampling), Some(sampler)) = (first.sampling, sampler) {
+        let names = guests.iter().map(|(setup, _)| &setup.ready.contender.name);
+        sampling.end(sampler, names.zip(made.iter().map(|made| made.as_ref().ok())));
     }
     let times = made.iter().flatten().map(|measurement| &measurement.service);
     let needed = times.map(|service| length_for(&cell.load, service)).max().unwrap_or(wanted);

@@ -8,6 +8,7 @@
 mod agents;
 mod engine;
 mod open;
+mod profiled;
 mod prove;
 mod trials;
 mod upstream;

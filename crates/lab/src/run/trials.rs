@@ -133,7 +133,7 @@ impl Lab<'_> {
     }
 
     /// The setup of a trial whose load this machine's generator makes.
-    fn setup(&self, name: &ContenderName, block: u32, position: u32) -> Setup<'_> {
+    pub(super) fn setup(&self, name: &ContenderName, block: u32, position: u32) -> Setup<'_> {
         let is_it = |ready: &&Ready| ready.contender.name == *name;
         Setup {
             ready: self.ready.iter().find(is_it).expect("the plan names ready contenders only"),
@@ -143,6 +143,7 @@ impl Lab<'_> {
             awake: self.awake.as_ref(),
             agents: None,
             seconds: None,
+            sampling: None,
             upstream: self.running_upstream.as_ref().and_then(Running::pid),
             block,
             position,

@@ -56,9 +56,11 @@ pub(crate) fn measure_once(
         progress: setup.seconds.cloned(),
         ..setup.plan(cell, running, setup.experiment.design.measure, stop)
     };
+    let mut sampler = None;
     let (readings, made) = match setup.agents {
         None => {
             let readings = Readings::begin(setup, running, database);
+            sampler = setup.sampling.and_then(|s| s.begin(&[running], &setup.cpus.generator));
             let made = warmup::on_cpus(&plan, &setup.cpus.generator)
                 .map(|measured| (measured, Vec::new()))
                 .map_err(|e| e.to_string());
@@ -82,6 +84,9 @@ pub(crate) fn measure_once(
     database.check(&cell.name);
     let mut measurement = measurement(cell, position, running, measured, seen);
     measurement.generator.agents = agents;
+    if let (Some(sampling), Some(sampler)) = (setup.sampling, sampler) {
+        sampling.end(sampler, std::iter::once((&setup.ready.contender.name, Some(&measurement))));
+    }
     if setup.agents.is_some_and(Agents::are_in_its_place)
         && let Some(circumstances) = &mut measurement.circumstances
     {

@@ -6,6 +6,7 @@
 use crate::agents::Agents;
 use crate::clock;
 use crate::participants::Ready;
+use crate::profiling::Sampling;
 use crate::steady::Decides;
 use load::agents::LOOPS_MAX;
 use load::{Plan, Wait};
@@ -35,6 +36,8 @@ pub(crate) struct Setup<'a> {
     pub agents: Option<&'a Agents>,
     /// Receives each second of a measurement.
     pub seconds: Option<&'a SyncSender<load::Progress>>,
+    /// Samples stacks while cells are measured; `None` in blocks that are judged.
+    pub sampling: Option<&'a Sampling>,
     /// Process id of the upstream.
     pub upstream: Option<u32>,
     pub block: u32,

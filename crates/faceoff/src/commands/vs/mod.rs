@@ -193,6 +193,7 @@ pub fn run(
         };
     let cache = cache(project.unwrap_or(&catalog));
     let place = place(&catalog, &cache, &stop);
+    let experiment = options.reporting.apply_to(experiment);
     let planned = Planned { experiment, is_quick: false, changes: vec![] };
     let code = measuring::begin(&place, planned, files.dir(), show, &options.reporting.ending())?;
     message(&format!("to repeat it: faceoff --dir {} run {EXPERIMENT}", folder.display()));

@@ -1,0 +1,130 @@
+//! Profiled blocks: after the judged blocks, a few more run in which stacks are sampled.
+//!
+//! Their trials are not recorded, because sampling costs time; their profiles are. A block that was
+//! profiled completely is not profiled again when a run is resumed. Start with [`Lab::profile`].
+
+use super::Lab;
+use crate::block;
+use crate::error::LabError;
+use crate::plan;
+use crate::profiling::Sampling;
+use crate::progress::{Activity, Progress, Watcher};
+use crate::trial;
+use crate::trial::setup::{Setup, cell_workloads};
+use crate::trial_database::TrialDatabase;
+use crate::work_folder::tidy;
+use record::{Alternation, Line, Profile};
+use spec::experiment::Experiment;
+use spec::name::ContenderName;
+use std::path::{Path, PathBuf};
+
+/// Profiled blocks have numbers from here on where judged blocks are counted too.
+const FIRST_BLOCK: u32 = 100_000;
+
+impl Lab<'_> {
+    /// Runs the profiled blocks that the experiment asks for and that are missing. Nothing that
+    /// happens in them fails the run.
+    ///
+    /// # Errors
+    /// An interruption; a record that cannot be written.
+    pub fn profile(&mut self, watch: &mut Watcher<'_>) -> Result<(), LabError> {
+        let Some(profiling) = self.experiment().profile.clone() else { return Ok(()) };
+        let experiment = profiling.experiment_of(self.experiment());
+        if experiment.cells.is_empty() {
+            watch(Progress::NotProfiled("no cell has a load that can be sampled"));
+            return Ok(());
+        }
+        let dropped: Vec<&ContenderName> = self.record.dropped().map(|(name, _)| name).collect();
+        let present: Vec<ContenderName> = self
+            .ready
+            .iter()
+            .map(|ready| ready.contender.name.clone())
+            .filter(|name| !name.is_twin() && !dropped.contains(&name))
+            .collect();
+        let last = FIRST_BLOCK + profiling.blocks;
+        let orders = plan::blocks(&present, profiling.blocks, experiment.design.seed);
+        for (block, order) in (FIRST_BLOCK + 1..=last).zip(orders) {
+            let number = block - FIRST_BLOCK;
+            if self.record.profiles.iter().any(|profile| profile.block == number) {
+                continue;
+            }
+            watch(Progress::Doing(Activity::Profiling { block: number, of: profiling.blocks }));
+            match self.profile_block(&experiment, block, &order)? {
+                Ok(profiles) => self.keep_profiles(profiles)?,
+                Err(why) => {
+                    watch(Progress::NotProfiled(&why));
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one profiled block. The inner error says why nothing can be sampled.
+    fn profile_block(
+        &mut self,
+        experiment: &Experiment,
+        block: u32,
+        order: &[ContenderName],
+    ) -> Result<Result<Vec<Profile>, String>, LabError> {
+        let sampling = Sampling::of_block(block - FIRST_BLOCK);
+        let works: Vec<PathBuf> = order
+            .iter()
+            .map(|name| self.work_folder(&format!("profiled-{}-{name}", block - FIRST_BLOCK)))
+            .collect();
+        if self.record.header.alternation == Alternation::Slices {
+            self.profile_in_slices(experiment, block, order, &works, &sampling);
+        } else {
+            for ((position, name), work) in (1..).zip(order).zip(&works) {
+                let setup = self.setup(name, block, position);
+                let setup = Setup { experiment, sampling: Some(&sampling), ..setup };
+                self.profile_alone(&setup, work)?;
+            }
+        }
+        works.iter().for_each(|work| tidy(work, true));
+        if self.is_stopped() { Err(LabError::Interrupted) } else { Ok(sampling.into_profiles()) }
+    }
+
+    fn profile_in_slices(
+        &mut self,
+        experiment: &Experiment,
+        block: u32,
+        order: &[ContenderName],
+        works: &[PathBuf],
+        sampling: &Sampling,
+    ) {
+        let mut kept = std::mem::take(&mut self.kept);
+        {
+            let contenders: Vec<_> = (1..)
+                .zip(order)
+                .zip(works)
+                .map(|((position, name), work)| {
+                    let setup = self.setup(name, block, position);
+                    let setup = Setup { experiment, sampling: Some(sampling), ..setup };
+                    (setup, self.around(work, &self.cpus().contender))
+                })
+                .collect();
+            block::run(&contenders, &mut kept, &mut |_| ());
+        }
+        self.kept = kept;
+    }
+
+    fn profile_alone(&self, setup: &Setup<'_>, work: &Path) -> Result<(), LabError> {
+        let workloads = cell_workloads(setup.experiment, &self.workloads);
+        let database = match &self.database {
+            Some(source) => source.start(&workloads, &self.cpus().upstream, work, self.means())?,
+            None => TrialDatabase::none(),
+        };
+        let around = self.around(work, &self.cpus().contender);
+        trial::run(setup, &around, database, &mut |_| ());
+        Ok(())
+    }
+
+    fn keep_profiles(&mut self, profiles: Vec<Profile>) -> Result<(), LabError> {
+        for profile in profiles {
+            self.write_line(&Line::Profile(Box::new(profile.clone())))?;
+            self.record.profiles.push(profile);
+        }
+        Ok(())
+    }
+}
