@@ -19,6 +19,7 @@ import { TimeSection } from "./sections/time";
 import { TrialsSection } from "./sections/trials";
 import { VerdictsSection } from "./sections/verdicts";
 import { WarmUpSection } from "./sections/warmup";
+import { WhySection } from "./sections/why";
 import { Shown } from "./shown";
 import { useTheme } from "./theme";
 import { AxisTicks } from "./ticks";
@@ -31,6 +32,7 @@ const places = (page: Page): [id: string, text: string][] => [
   ...(page.verdicts.length > 0 || page.effects.length === 0
     ? [["verdicts", "Verdicts"] as [string, string]]
     : []),
+  ...(page.causes.length > 0 ? [["why", "Why"] as [string, string]] : []),
   ...(page.symptoms.length > 0 ? [["symptoms", "Symptoms"] as [string, string]] : []),
   ...(page.capacities.length > 0 ? [["capacity", "Capacity"] as [string, string]] : []),
   ...(page.external_generators.length > 0
@@ -103,6 +105,7 @@ function Record({ page, theme }: { page: Page; theme: string }) {
             {(page.verdicts.length > 0 || page.effects.length === 0) && (
               <VerdictsSection verdicts={page.verdicts} {...choice} />
             )}
+            <WhySection causes={page.causes} {...choice} />
             <SymptomsSection symptoms={page.symptoms} />
             <CapacitySection capacities={page.capacities} />
             <ExternalGeneratorsSection external_generators={page.external_generators} />

@@ -96,6 +96,74 @@ export type CapacityLine = {
   probes: Array<[number, number, boolean]>;
 };
 
+/** Where the CPU time of one cell went. */
+export type Causes = {
+  cell: string;
+  /** The baseline first. */
+  contenders: Array<CausesContender>;
+  /** Those in which any contender spends time. */
+  categories: Array<CausesCategory>;
+  differences: Array<CausesDifference>;
+  waits: Array<CausesWait>;
+  flame: Flame;
+};
+
+/** A category. */
+export type CausesCategory = {
+  name: string;
+  /** One for each contender, in their order. */
+  costs: Array<CausesCost>;
+};
+
+/** A contender that was profiled. */
+export type CausesContender = {
+  name: string;
+  blocks: number;
+  samples: number;
+  total: CausesCost;
+  clock: CausesCost;
+  /** Whether the samples add up to the CPU time by the clock; null if unknown. */
+  agrees: boolean | null;
+  notes: Array<string>;
+};
+
+/** Microseconds of CPU time per request, with the interval at 95 %. */
+export type CausesCost = {
+  us: number;
+  low: number | null;
+  high: number | null;
+};
+
+/** A contender compared with the baseline. */
+export type CausesDifference = {
+  contender: string;
+  baseline: string;
+  sentence: string;
+  /** Whether functions were compared: contenders in one language. */
+  functions_compared: boolean;
+  /** Categories and functions that differ beyond chance, the largest difference first. */
+  lines: Array<CausesLine>;
+};
+
+/** A category or function that differs beyond chance. */
+export type CausesLine = {
+  name: string;
+  /** The category of a function; empty for a category. */
+  category: string;
+  us: number;
+  low: number | null;
+  high: number | null;
+  /** The corrected probability. */
+  q: number | null;
+};
+
+/** Something that processes did besides using a CPU, per request. */
+export type CausesWait = {
+  name: string;
+  /** One for each contender; null if it could not be read. */
+  values: Array<number | null>;
+};
+
 /** One workload at one load level. */
 export type Cell = {
   name: string;
@@ -309,6 +377,27 @@ export type FaultCount = {
   count: number;
 };
 
+/** The stacks of all contenders as one tree. */
+export type Flame = {
+  frames: Array<FlameFrame>;
+  /**
+   * For each node its parent, which comes before it. The first node is the whole, and its own
+   * parent.
+   */
+  parents: Array<number>;
+  /** For each node its frame. */
+  of: Array<number>;
+  /** For each contender, microseconds per request of each node with everything it calls. */
+  us: Array<Array<number>>;
+};
+
+/** A function or thread. */
+export type FlameFrame = {
+  name: string;
+  module: string;
+  kernel: boolean;
+};
+
 /** Readings of the load generator. */
 export type Generator = {
   cpu_percent: number;
@@ -444,6 +533,8 @@ export type Page = {
   cells: Array<Cell>;
   /** One per cell, contender (never the baseline) and metric, in reading order. */
   verdicts: Array<Verdict>;
+  /** Where CPU time went, by cell; empty unless the run was profiled. */
+  causes: Array<Causes>;
   /** One per cell and contender: the columns of a load tester's summary table. */
   table: Array<Row>;
   /** Figures that the source published, to be shown next to ours. */

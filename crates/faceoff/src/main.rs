@@ -64,9 +64,11 @@ enum Command {
     Doctor(FormatOption),
     /// Judge a record again: verdicts and claims
     Judge(commands::judge::Options),
+    /// Explain the verdicts of a profiled record: where CPU time goes
+    Why(commands::why::Options),
     /// Write a record's report again
     Report(commands::report::Options),
-    /// Export a record: CSV, Parquet, HdrHistogram, JUnit, Markdown, OpenMetrics, a chart
+    /// Export a record: tables, histograms, test reports, charts, profiles
     Export(commands::export::Options),
     /// Send a load to one URL and show what was measured
     Load(Box<commands::load::Options>),
@@ -149,6 +151,7 @@ fn run(cli: &Cli, command: &Command) -> Result<ExitCode, Error> {
             found => commands::doctor::run(&found?, options.format),
         },
         Command::Judge(options) => commands::judge::run(options),
+        Command::Why(options) => commands::why::run(options),
         Command::Report(options) => commands::report::run(options),
         Command::Export(options) => commands::export::run(options),
         Command::Load(options) => commands::load::run(options),

@@ -7,6 +7,7 @@
 
 pub mod audit;
 mod capacities;
+pub mod causes;
 mod claims;
 mod durability;
 mod effects;
@@ -31,6 +32,7 @@ mod verdict;
 pub use readings::value;
 pub use soundness::{exclusion, invalidates, measurement};
 
+use causes::Categories;
 use judged::Judged;
 use record::Record;
 use record::judgement::{Excluded, Judgement, Outcome, SCHEMA};
@@ -104,6 +106,7 @@ pub fn judge(record: &Record) -> Judgement {
         incomplete: is_incomplete(record, &judge),
         looks: judge.looks.all,
         noise,
+        causes: causes::all_causes(record, &Categories::shipped()),
         symptoms: symptoms::find_symptoms(record),
         audit: record.header.article.as_ref().map(audit::audit),
         unsound: unsound.is_some(),

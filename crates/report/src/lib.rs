@@ -18,11 +18,12 @@ mod machine;
 mod number;
 mod page;
 pub mod site;
+mod stacks;
 mod terminal;
 mod wording;
 
 pub use articles::{PICTURES, Results, Tried, articles};
 pub use gate::{Gate, gate};
 pub use page::{html, policy};
-pub use terminal::{summary, verdict_table};
+pub use terminal::{summary, verdict_table, why};
 pub use wording::answer::{Answer, answer, so_far};

@@ -10,6 +10,7 @@
 
 pub mod article;
 pub mod catalog;
+pub mod categories;
 pub mod data;
 pub mod experiment;
 mod figure;

@@ -6,9 +6,11 @@
 
 pub mod anderson_darling;
 mod anytime;
+mod benjamini_hochberg;
 mod bootstrap;
 mod buckets;
 mod change_points;
+mod counted;
 mod e_divisive;
 mod histogram;
 mod holm;
@@ -17,6 +19,7 @@ mod isotonic;
 mod kpss;
 mod least_squares;
 mod logistic;
+mod moderated;
 mod one_sided;
 mod quantile;
 mod random;
@@ -27,8 +30,10 @@ mod simulation;
 mod spending;
 
 pub use anytime::anytime_confidence;
+pub use benjamini_hochberg::benjamini_hochberg;
 pub use bootstrap::{Block, Bootstrap, Resample, hierarchical_bootstrap};
 pub use change_points::{Cost, change_points, noise_variance};
+pub use counted::{Counted, CountedDifference, counted_differences};
 pub use e_divisive::{Change, e_divisive};
 pub use histogram::{Histogram, HistogramError};
 pub use holm::holm;

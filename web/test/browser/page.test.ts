@@ -88,7 +88,7 @@ describe.skipIf(!found)("the built report, opened from a file", () => {
     const chosen = await tab.$$eval(".cell-picker input:checked", (all) =>
       all.map((i) => (i as HTMLInputElement).value),
     );
-    expect(chosen).toEqual(["closed-64", "closed-64", "closed-64"]);
+    expect(chosen).toEqual(["closed-64", "closed-64", "closed-64", "closed-64"]);
     expect(await tab.textContent("#latency h2")).toBe("Service time by quantile");
     expect(complaints).toEqual([]);
     await tab.close();

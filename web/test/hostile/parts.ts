@@ -293,6 +293,49 @@ export const EFFECTS: Page["effects"] = [
   },
 ];
 
+export const CAUSES: Page["causes"] = [
+  {
+    cell: ATTACK,
+    contenders: [ATTACK, long].map((name) => ({
+      name,
+      blocks: -1,
+      samples: 1e300,
+      total: { us: NaN, low: null, high: Infinity },
+      clock: { us: -1e300, low: NaN, high: null },
+      agrees: false,
+      notes: [ATTACK, long],
+    })),
+    categories: [
+      { name: ATTACK, costs: [] },
+      { name: long, costs: [{ us: 1e300, low: -1, high: NaN }] },
+    ],
+    differences: [
+      {
+        contender: long,
+        baseline: ATTACK,
+        sentence: `${ATTACK} ${long}`,
+        functions_compared: true,
+        lines: [{ name: ATTACK, category: long, us: NaN, low: null, high: Infinity, q: NaN }],
+      },
+    ],
+    waits: [{ name: ATTACK, values: [] }],
+    flame: {
+      frames: [{ name: ATTACK, module: long, kernel: true }],
+      parents: [0, 0, 5, 1, 3],
+      of: [0, 7, 0, 0, 0],
+      us: [[1, NaN, 2, 0.5, 1e300], []],
+    },
+  },
+  {
+    cell: long,
+    contenders: [],
+    categories: [],
+    differences: [],
+    waits: [],
+    flame: { frames: [], parents: [], of: [], us: [] },
+  },
+];
+
 export const CAPACITIES: Page["capacities"] = [
   {
     cell: ATTACK,

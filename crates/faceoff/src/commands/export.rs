@@ -50,6 +50,10 @@ pub struct Options {
 enum To {
     /// A table as CSV; see --table
     Csv,
+    /// Stacks of profiled blocks for the Firefox Profiler
+    Firefox,
+    /// Stacks of profiled blocks, folded, for flamegraph.pl and inferno
+    Folded,
     /// An HdrHistogram interval log of every measurement
     Hdr,
     /// HdrHistogram percentile distributions, one file per measurement
@@ -64,6 +68,10 @@ enum To {
     Parquet,
     /// A chart as PNG; see --chart. Needs a build with the feature `png`
     Png,
+    /// Stacks of profiled blocks for pprof, gzipped
+    Pprof,
+    /// Stacks of profiled blocks for speedscope
+    Speedscope,
     /// A chart as SVG; see --chart
     Svg,
 }
@@ -117,6 +125,8 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
     let chart = options.chart.unwrap_or(Chart::Verdicts);
     match options.to {
         To::Csv => options.put(&export::csv(&table())),
+        To::Firefox => options.put(&export::firefox(&source)?),
+        To::Folded => options.put(&export::folded(&source)?),
         To::Hdr => options.put(&export::hdr(&source)?),
         To::Hgrm => {
             let folder = options.folder()?;
@@ -129,6 +139,8 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
         To::Openmetrics => options.put(&export::openmetrics(&source)),
         To::Parquet => options.put_bytes(&columns(&table())?),
         To::Png => options.put_bytes(&pixels(&source, chart)?),
+        To::Pprof => options.put_bytes(&export::pprof(&source)?),
+        To::Speedscope => options.put(&export::speedscope(&source)?),
         To::Svg => options.put(&export::svg(&source, chart)?),
     }?;
     Ok(ExitCode::SUCCESS)
@@ -171,7 +183,7 @@ impl Options {
                 hint,
             ));
         }
-        let is_text = !matches!(self.to, To::Parquet | To::Png);
+        let is_text = !matches!(self.to, To::Parquet | To::Png | To::Pprof);
         if !is_text && self.out.is_none() && std::io::stdout().is_terminal() {
             return Err(Problems::plain(
                 "this format is binary, and standard output is a terminal",

@@ -30,6 +30,7 @@ pub mod selftest;
 pub mod serve;
 pub mod values;
 pub mod vs;
+pub mod why;
 
 use crate::exit::Error;
 use crate::output;

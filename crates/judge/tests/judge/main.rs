@@ -4,6 +4,7 @@
 
 mod audit;
 mod capacities;
+mod causes;
 mod checks;
 mod claims;
 mod durability;
@@ -13,6 +14,7 @@ mod fault_kinds;
 mod history;
 mod load_shortfall;
 mod made_up;
+mod profiled;
 mod ratios;
 mod readings;
 mod replayed;

@@ -1,13 +1,18 @@
 //! The judgement of a record: verdicts, claims, faults and everything that the report shows.
 //!
 //! The judge fills in a [`Judgement`] and stores it next to the record. `verdict.rs` has
-//! comparisons and claims, `curves.rs` has what is drawn, and `ratio_text.rs` words ratios for
-//! people.
+//! comparisons and claims, `causes.rs` where CPU time went, and `curves.rs` what is drawn.
+//! `ratio_text.rs` words ratios for people.
 
+mod causes;
 mod curves;
 mod ratio_text;
 mod verdict;
 
+pub use causes::{
+    CauseLine, Causes, Cost, CpuCauses, CpuDifference, FunctionCost, NamedCost,
+    SystemCallsPerRequest, WaitsPerRequest,
+};
 pub use curves::{
     CapacityCurves, CapacityLine, CapacityProbe, Crossing, Curve, Effect, Effects, Repetitions,
     SweepCurves, SweepLine, SweepPoint,
@@ -100,6 +105,9 @@ pub struct Judgement {
     /// The difference between the baseline and itself, if the experiment requested it
     /// (`aa = true`).
     pub noise: Vec<Noise>,
+    /// Where CPU time went, for each cell that was profiled. They decide no verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<Causes>,
     /// Causes that the shape of the data reveals.
     pub symptoms: Vec<Symptom>,
     /// The audit of the article's tables, if the experiment names one.

@@ -2,7 +2,8 @@
 //! format needs what a record lacks, the command reports it or refuses the file with the reason
 //! (docs/guide/export.md).
 //!
-//! `source.rs` selects what is exported; every other file writes one format. `picture/` draws SVG.
+//! `source.rs` selects what is exported; every other file writes one format. `picture/` draws SVG,
+//! and `stacks/` writes profiles.
 
 #[cfg(feature = "parquet")]
 mod columns;
@@ -15,6 +16,7 @@ mod picture;
 #[cfg(feature = "png")]
 mod png;
 mod source;
+mod stacks;
 mod tables;
 
 #[cfg(feature = "parquet")]
@@ -29,4 +31,5 @@ pub use picture::{Chart, svg};
 #[cfg(feature = "png")]
 pub use png::png;
 pub use source::{File, Source};
+pub use stacks::{firefox, folded, pprof, speedscope};
 pub use tables::{Field, Kind, Of, Table, csv, table};

@@ -6,6 +6,7 @@
 
 use super::audit::{Audit, audit};
 use super::capacity::{Capacity, capacities};
+use super::causes::{Causes, causes};
 use super::contenders::{Contender, contenders, machine};
 use super::effects::{Effects, effects};
 use super::fact::{Fact, fact};
@@ -55,6 +56,8 @@ pub(super) struct Page {
     cells: Vec<Cell>,
     /// One per cell, contender (never the baseline) and metric, in reading order.
     verdicts: Vec<Verdict>,
+    /// Where CPU time went, by cell; empty unless the run was profiled.
+    causes: Vec<Causes>,
     /// One per cell and contender: the columns of a load tester's summary table.
     table: Vec<Row>,
     /// Figures that the source published, to be shown next to ours.
@@ -209,6 +212,7 @@ pub(super) fn page(record: &Record, judgement: &Judgement) -> Page {
         contenders: contenders(record, judgement),
         cells: cells(experiment),
         verdicts: verdicts(judgement),
+        causes: causes(record, judgement),
         table: judgement.rows.iter().map(|of| row(header, of)).collect(),
         published: experiment.published.as_ref().map(published),
         curves: judgement.curves.iter().map(curve).collect(),

@@ -7,6 +7,7 @@
 
 mod audit;
 mod capacity;
+mod causes;
 mod contenders;
 mod data;
 mod effects;

@@ -1,10 +1,13 @@
-//! What the terminal shows at the end of a run: the summary, and the tables of verdicts. Start with
-//! [`summary`]; its sections are in `sections.rs`, the tables in `tables.rs`.
+//! What the terminal shows at the end of a run: the summary, the tables of verdicts, and where CPU
+//! time went. Start with [`summary`]; its sections are in `sections.rs`, the tables in `tables.rs`
+//! and `why.rs`.
 
 mod sections;
 mod tables;
+mod why;
 
 pub use tables::verdict_table;
+pub use why::why;
 
 use crate::wording::answer::{answer, other_answers};
 use crate::wording::effects::effects_text;

@@ -157,7 +157,7 @@ fn lines(rows: &[Row]) -> String {
 
 /// Breaks a text between words into lines of at most `width` characters. Further lines are
 /// indented.
-fn wrapped(text: &str, width: usize) -> String {
+pub(super) fn wrapped(text: &str, width: usize) -> String {
     let indent = text.chars().take_while(|c| *c == ' ').count();
     let mut lines = vec![" ".repeat(indent)];
     for word in text.split_whitespace() {

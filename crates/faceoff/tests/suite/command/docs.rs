@@ -173,6 +173,11 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ),
     ("docs/guide/vs.md", "faceoff vs 'go=", "commands of the reader's; vs.rs starts some"),
     (
+        "docs/guide/why.md",
+        "",
+        "needs a profiled record; crates/report/tests/profiles makes up some",
+    ),
+    (
         "docs/guide/external-generators.md",
         "faceoff load -c 64 -d 10s --driver wrk",
         "needs wrk; external_generators.rs uses substitutes",

@@ -1,0 +1,175 @@
+//! Which categories and functions explain the difference between a contender and the baseline.
+//!
+//! Each line is a paired difference over profiled blocks, tested and corrected together with all
+//! other lines of the pair (Benjamini-Hochberg). Nothing may be named that does not hold. Functions
+//! are compared only between contenders that share them. Start with [`compare`].
+
+use super::classify::Categories;
+use super::costs::{BLOCKS_MIN, Block, Blocks, CONFIDENCE, FunctionId, Spent};
+use super::sentence::sentence;
+use record::judgement::{CauseLine, CpuDifference};
+use spec::name::ContenderName;
+use stats::{Counted, benjamini_hochberg, counted_differences, mean};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The largest corrected probability of a line that may be named.
+const Q_MAX: f64 = 0.05;
+/// The fewest samples of a line, of both contenders together, for a test. The choice uses the
+/// sum of both sides and not their difference, so it does not bias the test (Bourgon, Gentleman and
+/// Huber 2010).
+const SAMPLES_MIN: u64 = 20;
+/// The most functions that are listed.
+const LINES_MAX: usize = 100;
+/// The least share of the CPU time outside the kernel that must be in functions that both
+/// contenders have.
+const SHARED_MIN: f64 = 0.5;
+
+/// A block of both contenders: the contender's first.
+type Pair<'a> = (&'a Block, &'a Block);
+
+/// Compares a contender with the baseline. `None` without a block that both have.
+pub(super) fn compare(
+    (contender, of): (&ContenderName, &Blocks),
+    (baseline, with): (&ContenderName, &Blocks),
+    categories: &Categories,
+) -> Option<CpuDifference> {
+    let both = |(number, block)| Some((block, with.blocks.get(number)?));
+    let pairs: Vec<Pair<'_>> = of.blocks.iter().filter_map(both).collect();
+    if pairs.is_empty() {
+        return None;
+    }
+    let mut total = Line::of_pairs(&pairs, "", "", |block| block.total);
+    test(std::slice::from_mut(&mut total));
+    let total = total.shown;
+    let categories_with_samples = categories
+        .names()
+        .iter()
+        .enumerate()
+        .map(|(at, name)| Line::of_pairs(&pairs, name, "", move |block| block.categories[at]));
+    let mut lines: Vec<Line> = categories_with_samples.filter(|line| line.samples > 0).collect();
+    let functions_compared = are_alike(&pairs);
+    if functions_compared {
+        let named = all_functions(&pairs).into_iter().filter_map(|id| {
+            let category = &categories.names()[id.category];
+            let spent = move |block: &Block| block.functions.get(id).copied().unwrap_or_default();
+            Some(Line::of_pairs(&pairs, id.function.as_deref()?, category, spent))
+        });
+        lines.extend(named.filter(|line| line.samples >= SAMPLES_MIN));
+    }
+    test(&mut lines);
+    correct(&mut lines, pairs.len());
+    let all = lines.into_iter().map(|line| line.shown);
+    let (mut of_categories, mut of_functions): (Vec<CauseLine>, Vec<CauseLine>) =
+        all.partition(|line| line.category.is_empty());
+    let total = CauseLine {
+        holds: pairs.len() >= BLOCKS_MIN && total.p.is_some_and(|p| p <= 1.0 - CONFIDENCE),
+        ..total
+    };
+    largest_first(&mut of_categories);
+    largest_first(&mut of_functions);
+    of_functions.truncate(LINES_MAX);
+    let mut difference = CpuDifference {
+        contender: contender.clone(),
+        baseline: baseline.clone(),
+        blocks: pairs.len() as u32,
+        total,
+        categories: of_categories,
+        functions: of_functions,
+        functions_compared,
+        sentence: String::new(),
+    };
+    difference.sentence = sentence(&difference);
+    Some(difference)
+}
+
+/// A category or function, with what it costs both contenders in each block.
+struct Line {
+    shown: CauseLine,
+    costs: Vec<(Counted, Counted)>,
+    /// Of both contenders in all blocks.
+    samples: u64,
+}
+
+impl Line {
+    /// Makes a line that is not tested yet.
+    fn of_pairs(
+        pairs: &[Pair<'_>],
+        name: &str,
+        category: &str,
+        spent: impl Fn(&Block) -> Spent,
+    ) -> Line {
+        let cost = |block: &Block| block.counted(spent(block));
+        let costs: Vec<(Counted, Counted)> =
+            pairs.iter().map(|(a, b)| (cost(a), cost(b))).collect();
+        let differences: Vec<f64> = costs.iter().map(|(a, b)| a.value - b.value).collect();
+        let blocks = pairs.iter().flat_map(|(a, b)| [a, b]);
+        Line {
+            shown: CauseLine {
+                name: name.to_owned(),
+                category: category.to_owned(),
+                us: mean(&differences).unwrap_or(0.0),
+                interval: None,
+                p: None,
+                q: None,
+                holds: false,
+            },
+            costs,
+            samples: blocks.fold(0, |sum, block| sum.saturating_add(spent(block).samples)),
+        }
+    }
+}
+
+/// Tests all lines together, uncorrected. Lines with too few samples get an interval only.
+fn test(lines: &mut [Line]) {
+    let costs: Vec<_> = lines.iter().map(|line| line.costs.clone()).collect();
+    for (line, found) in lines.iter_mut().zip(counted_differences(&costs, CONFIDENCE)) {
+        line.shown.interval = found.map(|found| found.interval);
+        line.shown.p = found.map(|found| found.p).filter(|_| line.samples >= SAMPLES_MIN);
+    }
+}
+
+/// Corrects the probabilities of all lines together, and decides which lines hold.
+fn correct(lines: &mut [Line], blocks: usize) {
+    let mut tested: Vec<&mut CauseLine> =
+        lines.iter_mut().map(|line| &mut line.shown).filter(|line| line.p.is_some()).collect();
+    let p_values: Vec<f64> = tested.iter().filter_map(|line| line.p).collect();
+    for (line, q) in tested.iter_mut().zip(benjamini_hochberg(&p_values)) {
+        line.q = Some(q);
+        line.holds = blocks >= BLOCKS_MIN && q <= Q_MAX;
+    }
+}
+
+/// Sorts lines by the size of their difference; those that hold come first.
+fn largest_first(lines: &mut [CauseLine]) {
+    lines.sort_by(|a, b| b.holds.cmp(&a.holds).then_with(|| b.us.abs().total_cmp(&a.us.abs())));
+}
+
+/// Returns the functions of both contenders, each once.
+fn all_functions<'a>(pairs: &[Pair<'a>]) -> BTreeSet<&'a FunctionId> {
+    pairs.iter().flat_map(|(a, b)| a.functions.keys().chain(b.functions.keys())).collect()
+}
+
+/// Returns whether contenders can be compared by functions: of each one's samples outside the
+/// kernel, at least half are in functions that the other has as well. Programs in the same language
+/// share its runtime and libraries; programs in different languages share next to nothing.
+fn are_alike(pairs: &[Pair<'_>]) -> bool {
+    let side = |blocks: Vec<&'_ Block>| -> BTreeMap<String, u64> {
+        let mut names = BTreeMap::new();
+        for (id, spent) in blocks.iter().flat_map(|block| &block.functions) {
+            if let Some(name) = id.function.as_ref().filter(|_| !id.in_kernel) {
+                let sum: &mut u64 = names.entry(name.clone()).or_default();
+                *sum = sum.saturating_add(spent.samples);
+            }
+        }
+        names
+    };
+    let a = side(pairs.iter().map(|(a, _)| *a).collect());
+    let b = side(pairs.iter().map(|(_, b)| *b).collect());
+    let names: BTreeSet<&String> = a.keys().filter(|name| b.contains_key(*name)).collect();
+    let is_shared = |of: &BTreeMap<String, u64>| {
+        let all: f64 = of.values().map(|n| *n as f64).sum();
+        let shared: f64 = names.iter().filter_map(|name| of.get(*name)).map(|n| *n as f64).sum();
+        all > 0.0 && shared >= SHARED_MIN * all
+    };
+    is_shared(&a) && is_shared(&b)
+}

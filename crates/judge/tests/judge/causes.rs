@@ -1,0 +1,297 @@
+//! Where CPU time goes, and what explains a difference, from made-up profiles.
+//!
+//! `profiled.rs` makes the profiles. The first tests sort samples into categories, the others
+//! compare contenders.
+
+use crate::made_up::name;
+use crate::profiled::{CORRECT, PERIOD_NS, drawn, profile, profiled};
+use judge::causes::{APPLICATION, Categories, OTHER_KERNEL, UNKNOWN, all_causes};
+use judge::judge;
+use record::judgement::{Causes, CpuDifference};
+use record::{Record, SystemCall, Waits};
+use spec::categories::parse_categories;
+use stats::Random;
+use std::path::Path;
+
+fn causes(record: &Record) -> Causes {
+    all_causes(record, &Categories::shipped()).remove(0)
+}
+
+fn difference(record: &Record) -> CpuDifference {
+    causes(record).differences.remove(0)
+}
+
+/// The category that all samples of a stack are in.
+fn category_of(stack: &str, categories: &Categories) -> String {
+    let record = profiled(vec![profile("a", 1, &[(stack, 1)])]);
+    let found = all_causes(&record, categories).remove(0).contenders.remove(0);
+    let mut used = found.categories.into_iter().filter(|category| category.cost.us > 0.0);
+    let category = used.next().expect("one category has the sample").name;
+    assert!(used.next().is_none(), "{stack} is in two categories");
+    category
+}
+
+#[test]
+fn a_stack_has_the_category_of_the_first_row_that_matches() {
+    for (stack, expected) in [
+        ("k:copy_user_generic;k:tcp_sendmsg;k:sock_write_iter;write;main", "kernel TCP/IP"),
+        ("k:_raw_spin_lock;k:ep_poll;k:do_epoll_wait;epoll_wait;main", "kernel epoll"),
+        ("k:memcpy;k:ext4_file_write_iter;k:vfs_write;write;log", "kernel files"),
+        ("k:__schedule;k:schedule;k:futex_wait_queue;futex;main", "kernel scheduler"),
+        ("k:clear_page_erms;k:handle_mm_fault;k:exc_page_fault;main", "kernel memory"),
+        ("k:syscall_return_via_sysret;main", OTHER_KERNEL),
+        // Without names of the kernel, the function that called it decides.
+        ("k:?;syscall.write;net.(*conn).Write;main", "kernel TCP/IP"),
+        ("k:?;main", OTHER_KERNEL),
+        // A thread of the collector belongs to it, also in the kernel.
+        ("G1 Conc#|k:__schedule;k:schedule;libjvm.so!G1ConcurrentMark", "garbage collection"),
+        ("GC Thread#|libjvm.so!PSPromotionManager::drain", "garbage collection"),
+        ("C2 CompilerThre|libjvm.so!PhaseChaitin::Register_Allocate", "JIT compilation"),
+        ("runtime.scanobject;runtime.gcDrain;runtime.gcBgMarkWorker", "garbage collection"),
+        ("runtime.nextFreeFast;runtime.mallocgc;json.Marshal;main", "allocation"),
+        ("libc.so.6!_int_malloc;libc.so.6!malloc;main", "allocation"),
+        ("crypto/internal/aes;crypto/tls.(*Conn).Write;main", "TLS"),
+        ("?libcrypto.so.3;main", "TLS"),
+        ("net/textproto.(*Reader).ReadLine;net/http.readRequest;main", "HTTP parsing"),
+        ("encoding/json.Marshal;main.handler;net/http.(*conn).serve", "serialization"),
+        ("ch.qos.logback.classic.Logger.info;com.example.Foo.bar", "logging"),
+        // An application that a parser calls does not count as parsing.
+        ("com.example.Foo.bar;io.netty.handler.codec.http.HttpServerCodec.read", APPLICATION),
+        ("main.handler;main", APPLICATION),
+        ("?;main", UNKNOWN),
+        ("?libfoo.so", UNKNOWN),
+        ("", UNKNOWN),
+    ] {
+        assert_eq!(category_of(stack, &Categories::shipped()), expected, "{stack}");
+    }
+}
+
+#[test]
+fn rows_of_ones_own_come_first_and_may_add_categories() {
+    let rows = parse_categories(
+        Path::new("mine.toml"),
+        "[[category]]\nname = \"cache\"\nfunctions = [\"main.cache*\"]\n\
+         [[category]]\nname = \"serialization\"\ninnermost = [\"main.render\"]\n",
+    );
+    let categories = Categories::with_rows(rows.unwrap());
+    assert_eq!(category_of("runtime.mallocgc;main.cacheGet;main", &categories), "cache");
+    assert_eq!(category_of("main.render;main", &categories), "serialization");
+    assert_eq!(category_of("main.handler;main", &categories), APPLICATION);
+}
+
+#[test]
+fn categories_sum_to_the_total_and_agree_with_the_clock() {
+    let stacks = [("k:tcp_sendmsg;write", 300), ("main.handler;main", 150), ("?", 50)];
+    let record = profiled((1..=3).map(|block| profile("a", block, &stacks)).collect());
+    let found = causes(&record).contenders.remove(0);
+    let us = |samples: u64| (samples * PERIOD_NS) as f64 / 1e3 / CORRECT as f64;
+    assert_eq!((found.blocks, found.samples), (3, 1_500));
+    assert!((found.total.us - us(500)).abs() < 1e-9, "{:?}", found.total);
+    let sum: f64 = found.categories.iter().map(|category| category.cost.us).sum();
+    assert!((sum - found.total.us).abs() < 1e-9, "{sum} {:?}", found.total);
+    let of = |name: &str| {
+        found.categories.iter().find(|category| category.name == name).unwrap().cost.us
+    };
+    assert!((of("kernel TCP/IP") - us(300)).abs() < 1e-9);
+    assert!((of(UNKNOWN) - us(50)).abs() < 1e-9);
+    let functions: f64 = found.functions.iter().map(|function| function.cost.us).sum();
+    let modules: f64 = found.modules.iter().map(|module| module.cost.us).sum();
+    assert!((functions - found.total.us).abs() < 1e-9 && (modules - functions).abs() < 1e-9);
+}
+
+#[test]
+fn samples_that_do_not_add_up_to_the_clock_are_reported() {
+    let mut random = Random::new(1, 0);
+    let mut blocks = |clock: f64| {
+        let profiles = (1..=6).map(|block| {
+            let mut profile = profile("a", block, &drawn(&mut random, &[("main", 5_000.0)]));
+            profile.cpu_ns = (profile.cpu_ns as f64 * clock) as u64;
+            profile
+        });
+        causes(&profiled(profiles.collect())).contenders.remove(0).agrees
+    };
+    assert_eq!((blocks(1.0), blocks(1.2)), (Some(true), Some(false)));
+    let one = profiled(vec![profile("a", 1, &[("main", 5)])]);
+    assert_eq!(causes(&one).contenders[0].agrees, None);
+}
+
+/// Blocks of two contenders of one language. `b` spends `factor` times as much in `main.hash`.
+fn two_builds(seed: u64, blocks: u32, factor: f64) -> Record {
+    let mut random = Random::new(seed, 0);
+    let mut means = vec![
+        ("k:tcp_sendmsg;k:sock_write_iter;write;main.handler", 1_500.0),
+        ("k:ep_poll;epoll_wait;main", 400.0),
+        ("runtime.mallocgc;main.render;main.handler", 300.0),
+        ("runtime.scanobject;runtime.gcDrain;runtime.gcBgMarkWorker", 200.0),
+        ("main.hash;main.handler", 1_000.0),
+        ("main.sort;main.handler", 700.0),
+        ("encoding/json.Marshal;main.handler", 500.0),
+        ("?;main.handler", 20.0),
+    ];
+    let rare = ["main.f0", "main.f1", "main.f2", "main.f3", "main.f4", "main.f5", "main.f6"];
+    means.extend(rare.map(|stack| (stack, 3.0)));
+    let mut changed = means.clone();
+    changed[4].1 *= factor;
+    let profiles = (1..=blocks).flat_map(|block| {
+        let (a, b) = (drawn(&mut random, &means), drawn(&mut random, &changed));
+        [profile("a", block, &a), profile("b", block, &b)]
+    });
+    profiled(profiles.collect())
+}
+
+#[test]
+fn a_changed_function_is_named_first() {
+    let named_first = (0..20)
+        .filter(|seed| {
+            let found = difference(&two_builds(*seed, 6, 1.5));
+            found.functions.first().is_some_and(|line| line.holds && line.name == "main.hash")
+        })
+        .count();
+    assert!(named_first >= 18, "{named_first} of 20");
+    let found = difference(&two_builds(1, 6, 1.5));
+    assert_eq!(found.categories[0].name, APPLICATION);
+    assert!(found.total.holds && found.functions_compared && found.blocks == 6);
+    assert_eq!(
+        found.sentence,
+        "b uses 10.1 µs more CPU per request than a (8.2 µs to 12.0 µs): 9.9 µs in application \
+         (main.hash); 0.2 µs is spread over the rest."
+    );
+}
+
+#[test]
+fn equal_builds_have_nothing_to_name() {
+    let named = (0..100)
+        .filter(|seed| {
+            let found = difference(&two_builds(*seed, 5, 1.0));
+            found.categories.iter().chain(&found.functions).any(|line| line.holds)
+        })
+        .count();
+    assert!(named <= 5, "{named} of 100");
+}
+
+#[test]
+fn nothing_is_named_from_fewer_than_four_blocks() {
+    let found = difference(&two_builds(1, 3, 3.0));
+    assert!(!found.total.holds);
+    assert!(found.categories.iter().chain(&found.functions).all(|line| !line.holds));
+    assert!(found.sentence.contains("3 profiled blocks: 4 are needed"), "{}", found.sentence);
+    let found = difference(&two_builds(1, 1, 3.0));
+    assert_eq!((found.total.interval, found.total.p), (None, None));
+    assert!(found.sentence.contains("1 profiled block:"), "{}", found.sentence);
+}
+
+#[test]
+fn parts_with_opposite_directions_and_the_rest_add_up() {
+    let mut random = Random::new(3, 0);
+    let a = [
+        ("k:tcp_sendmsg;write", 1_000.0),
+        ("runtime.mallocgc;main", 1_000.0),
+        ("main.handler", 500.0),
+    ];
+    let b = [
+        ("k:tcp_sendmsg;write", 1_800.0),
+        ("runtime.mallocgc;main", 600.0),
+        ("main.handler", 500.0),
+    ];
+    let profiles = (1..=6).flat_map(|block| {
+        let (a, b) = (drawn(&mut random, &a), drawn(&mut random, &b));
+        [profile("a", block, &a), profile("b", block, &b)]
+    });
+    let found = difference(&profiled(profiles.collect()));
+    assert!(found.sentence.contains("in kernel TCP/IP (tcp_sendmsg)"), "{}", found.sentence);
+    assert!(
+        found.sentence.contains("µs less in allocation (runtime.mallocgc)"),
+        "{}",
+        found.sentence
+    );
+    let sum: f64 = found.categories.iter().map(|line| line.us).sum();
+    assert!((sum - found.total.us).abs() < 1e-9);
+}
+
+#[test]
+fn programs_in_different_languages_are_compared_by_category_only() {
+    let a = [("k:tcp_sendmsg;write", 500), ("runtime.mallocgc;main", 500), ("main.serve", 500)];
+    let b = [("k:tcp_sendmsg;write", 600), ("jit!java.lang.String.hash", 900), ("malloc", 200)];
+    let profiles =
+        (1..=4).flat_map(|block| [profile("a", block, &a), profile("b", block, &b)]).collect();
+    let found = difference(&profiled(profiles));
+    assert!(!found.functions_compared && found.functions.is_empty());
+    assert!(!found.categories.is_empty());
+}
+
+#[test]
+fn blocks_are_paired_by_number() {
+    let block = |who, block, samples| profile(who, block, &[("main", samples)]);
+    let record = profiled(vec![
+        block("a", 1, 100),
+        block("a", 2, 200),
+        block("b", 2, 210),
+        block("b", 3, 500),
+        block("a", 4, 100),
+        block("b", 4, 110),
+    ]);
+    let found = difference(&record);
+    let us = (10 * PERIOD_NS) as f64 / 1e3 / CORRECT as f64;
+    assert_eq!(found.blocks, 2);
+    assert!((found.total.us - us).abs() < 1e-9, "{:?}", found.total);
+}
+
+#[test]
+fn a_baseline_without_profiles_leaves_nothing_to_compare() {
+    let found = causes(&profiled(vec![profile("b", 1, &[("main", 9)])]));
+    assert_eq!((found.contenders.len(), found.differences.len()), (1, 0));
+    assert_eq!(found.contenders[0].contender, name("b"));
+    assert!(all_causes(&profiled(vec![]), &Categories::shipped()).is_empty());
+}
+
+#[test]
+fn impossible_profiles_neither_panic_nor_vanish() {
+    let mut lost_frames = profile("a", 1, &[("main", 7)]);
+    lost_frames.frames.clear();
+    let mut idle = profile("a", 2, &[("main", 7)]);
+    idle.correct = 0;
+    let mut huge = profile("a", 3, &[("main", 1), ("other", 1)]);
+    huge.period_ns = u64::MAX;
+    huge.stacks.iter_mut().for_each(|stack| stack.samples = u64::MAX);
+    (huge.cpu_ns, huge.correct, huge.lost) = (u64::MAX, 1, u64::MAX);
+    let mut empty = profile("b", 3, &[]);
+    empty.period_ns = 0;
+    let record = profiled(vec![lost_frames, idle, huge.clone(), huge, empty]);
+    let found = causes(&record);
+    let of_a = &found.contenders[0];
+    assert_eq!(of_a.blocks, 2);
+    assert!(of_a.notes.iter().any(|note| note.contains("block 2")), "{:?}", of_a.notes);
+    assert!(of_a.categories.iter().any(|c| c.name == UNKNOWN && c.cost.us > 0.0));
+    assert!(serde_json::to_string(&found).is_ok());
+}
+
+#[test]
+fn waits_are_shown_per_request() {
+    let mut one = profile("a", 1, &[("main", 7)]);
+    let call = |name: &str, calls| SystemCall { name: name.into(), calls, spent_ns: Some(CORRECT) };
+    one.waits = Waits {
+        run_queue_ns: Some(3_000 * CORRECT),
+        voluntary_switches: 2 * CORRECT,
+        system_calls: vec![call("read", CORRECT), call("write", 2 * CORRECT)],
+        ..Waits::default()
+    };
+    let mut two = one.clone();
+    two.block = 2;
+    let waits = causes(&profiled(vec![one.clone(), two.clone()])).contenders.remove(0).waits;
+    assert_eq!((waits.run_queue_us, waits.voluntary_switches), (Some(3.0), 2.0));
+    assert_eq!((waits.system_calls[0].name.as_str(), waits.system_calls[0].calls), ("write", 2.0));
+    two.waits.run_queue_ns = None;
+    let waits = causes(&profiled(vec![one, two])).contenders.remove(0).waits;
+    assert_eq!(waits.run_queue_us, None);
+}
+
+/// A profile explains a verdict and never decides it.
+#[test]
+fn verdicts_are_the_same_with_and_without_profiles() {
+    let mut with = judge(&two_builds(1, 6, 2.0));
+    let without = judge(&profiled(vec![]));
+    assert!(!with.causes.is_empty() && without.causes.is_empty());
+    with.causes.clear();
+    let text = |judgement| serde_json::to_string(judgement).unwrap();
+    assert_eq!(text(&with), text(&without));
+}

@@ -1,0 +1,162 @@
+//! Where the CPU time of contenders went, and what explains the difference between them.
+//!
+//! The judge fills these in from the profiles of a record. They explain verdicts and never decide
+//! one. Start with [`Causes`]: one for each cell that was profiled.
+
+use serde::{Deserialize, Serialize};
+use spec::name::ContenderName;
+use stats::Interval;
+
+/// The CPU time of one cell, by cause.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Causes {
+    /// The cell.
+    pub cell: String,
+    /// The contenders that were profiled, the baseline first.
+    pub contenders: Vec<CpuCauses>,
+    /// Each contender compared with the baseline; empty if the baseline was not profiled.
+    pub differences: Vec<CpuDifference>,
+}
+
+/// The CPU time that a request cost one contender, by cause.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuCauses {
+    /// The contender.
+    pub contender: ContenderName,
+    /// The number of profiled blocks with a correct response.
+    pub blocks: u32,
+    /// The number of samples.
+    pub samples: u64,
+    /// Samples that the kernel dropped.
+    pub lost: u64,
+    /// The sum of all samples.
+    pub total: Cost,
+    /// The same by the clocks of the processes.
+    pub clock: Cost,
+    /// Whether the mean by the clocks lies within the interval of the samples; `None` with one
+    /// block.
+    pub agrees: Option<bool>,
+    /// Every category, in the order of the table, with those that no sample belongs to. They sum to
+    /// the total.
+    pub categories: Vec<NamedCost>,
+    /// The innermost functions, most expensive first. Small ones are left out.
+    pub functions: Vec<FunctionCost>,
+    /// The executables and libraries, most expensive first. Small ones are left out.
+    pub modules: Vec<NamedCost>,
+    /// What the processes did besides using a CPU.
+    pub waits: WaitsPerRequest,
+    /// What could not be read, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// CPU time per correct response: the mean over blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Cost {
+    /// The mean, in microseconds.
+    pub us: f64,
+    /// Its interval at 95 %; `None` with one block.
+    pub interval: Option<Interval>,
+}
+
+/// The cost of something with a name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NamedCost {
+    /// Its name.
+    pub name: String,
+    /// Its cost.
+    pub cost: Cost,
+}
+
+/// The cost of a function in one category.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FunctionCost {
+    /// Its name; `None` for code without a symbol.
+    pub function: Option<String>,
+    /// Its executable or library, or `kernel` or `jit`.
+    pub module: String,
+    /// The category.
+    pub category: String,
+    /// Its cost.
+    pub cost: Cost,
+}
+
+/// What processes did besides using a CPU, per correct response over all blocks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaitsPerRequest {
+    /// Time for which threads were ready and waited for a CPU.
+    pub run_queue_us: Option<f64>,
+    /// Context switches of threads that waited for something.
+    pub voluntary_switches: f64,
+    /// Context switches of threads that lost their CPU.
+    pub involuntary_switches: f64,
+    /// Page faults without a read from disk.
+    pub minor_faults: f64,
+    /// Page faults with a read from disk.
+    pub major_faults: f64,
+    /// System calls, most frequent first; empty where they could not be counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub system_calls: Vec<SystemCallsPerRequest>,
+}
+
+/// How often a system call was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SystemCallsPerRequest {
+    /// Its name.
+    pub name: String,
+    /// Calls per correct response.
+    pub calls: f64,
+    /// Time within them per correct response, if it was measured.
+    pub spent_us: Option<f64>,
+}
+
+/// What explains the difference between a contender and the baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuDifference {
+    /// The contender.
+    pub contender: ContenderName,
+    /// The contender that it is compared with.
+    pub baseline: ContenderName,
+    /// The number of profiled blocks that both have.
+    pub blocks: u32,
+    /// The whole difference. It is tested by itself, so it has no `q`.
+    pub total: CauseLine,
+    /// Each category with a sample, the largest difference first.
+    pub categories: Vec<CauseLine>,
+    /// Each function with enough samples for a test, the largest difference first. Empty if the
+    /// contenders share too few functions to be compared by them.
+    pub functions: Vec<CauseLine>,
+    /// Whether functions were compared.
+    pub functions_compared: bool,
+    /// The result in plain English.
+    pub sentence: String,
+}
+
+/// The difference in one category or function. Positive: the contender uses more than the baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CauseLine {
+    /// The category or function; empty for the whole difference.
+    pub name: String,
+    /// The category of a function; empty otherwise.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub category: String,
+    /// The mean difference over blocks, in microseconds of CPU time per correct response.
+    pub us: f64,
+    /// Its interval at 95 %, by itself; `None` with one block.
+    pub interval: Option<Interval>,
+    /// The probability of such a difference, or a larger one, if there were none.
+    pub p: Option<f64>,
+    /// The same, corrected for all categories and functions of the pair (Benjamini-Hochberg).
+    pub q: Option<f64>,
+    /// Whether it may be named: enough blocks, and no chance by the corrected probability.
+    pub holds: bool,
+}
