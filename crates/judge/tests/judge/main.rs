@@ -6,6 +6,7 @@ mod audit;
 mod capacities;
 mod checks;
 mod claims;
+mod costs;
 mod durability;
 mod effects;
 mod external_generators;

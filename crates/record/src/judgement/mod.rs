@@ -1,13 +1,15 @@
 //! The judgement of a record: verdicts, claims, faults and everything that the report shows.
 //!
 //! The judge fills in a [`Judgement`] and stores it next to the record. `verdict.rs` has
-//! comparisons and claims, `curves.rs` has what is drawn, and `ratio_text.rs` words ratios for
-//! people.
+//! comparisons and claims, `curves.rs` has what is drawn, `costs.rs` what requests cost, and
+//! `ratio_text.rs` words ratios for people.
 
+mod costs;
 mod curves;
 mod ratio_text;
 mod verdict;
 
+pub use costs::{Cost, Costs};
 pub use curves::{
     CapacityCurves, CapacityLine, CapacityProbe, Crossing, Curve, Effect, Effects, SweepCurves,
     SweepLine, SweepPoint, Turns,
@@ -102,6 +104,9 @@ pub struct Judgement {
     pub noise: Vec<Noise>,
     /// Causes that the shape of the data reveals.
     pub symptoms: Vec<Symptom>,
+    /// What requests cost, if the command was given a price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<Costs>,
     /// The audit of the article's tables, if the experiment names one.
     #[serde(default)]
     pub audit: Option<Audit>,

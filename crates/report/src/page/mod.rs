@@ -8,6 +8,7 @@
 mod audit;
 mod capacity;
 mod contenders;
+mod costs;
 mod data;
 mod effects;
 mod fact;

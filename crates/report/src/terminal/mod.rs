@@ -1,6 +1,7 @@
 //! What the terminal shows at the end of a run: the summary, and the tables of verdicts. Start with
-//! [`summary`]; its sections are in `sections.rs`, the tables in `tables.rs`.
+//! [`summary`]; its sections are in `sections.rs` and `costs.rs`, the tables in `tables.rs`.
 
+mod costs;
 mod sections;
 mod tables;
 
@@ -28,6 +29,7 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
     for curves in &judgement.capacities {
         let _ = writeln!(text, "\n{}", sections::capacities(curves));
     }
+    text += &costs::costs_text(judgement.costs.as_ref(), &judgement.baseline);
     sections::crossings(&mut text, &judgement.sweeps);
     sections::repetitions(&mut text, &judgement.sweeps);
     if !judgement.databases.is_empty() {
