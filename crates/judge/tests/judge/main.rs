@@ -9,6 +9,7 @@ mod claims;
 mod costs;
 mod durability;
 mod effects;
+mod energy;
 mod external_generators;
 mod fault_kinds;
 mod history;
