@@ -30,7 +30,7 @@ const PARTS: [Part; 10] = [
     ("sort_numbers", sort_numbers, 270),
     ("parse_digits", parse_digits, 610),
     ("encode_base64", encode_base64, 2700),
-    ("format_digits", format_digits, 1200),
+    ("format_digits", format_digits, 680),
     ("count_words", count_words, 60),
     ("multiply_matrix", multiply_matrix, 330),
     ("find_pattern", find_pattern, 125),

@@ -222,7 +222,7 @@ mod tests {
         let counter = zone(root.path(), "intel-rapl:0", "package-0", "100");
         let packages = Packages::open(root.path()).unwrap();
         let mut meter = Meter::new(Some(&packages));
-        let mut period = |meter: &mut Meter<'_>, until: &str| {
+        let period = |meter: &mut Meter<'_>, until: &str| {
             meter.begin();
             fs::write(&counter, until).unwrap();
             meter.end();
