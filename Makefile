@@ -6,7 +6,7 @@ FEATURES ?=
 FACEOFF = target/release/faceoff
 
 .PHONY: build page demo systems check articles quick test test-all test-engines conformance lint
-.PHONY: release release-gateway reference bench reality capacity clean
+.PHONY: release release-gateway reference bench reality capacity why-truth clean
 
 build: ## the command, in target/release/faceoff
 	$(CARGO) build --release --locked -p faceoff $(if $(FEATURES),--features $(FEATURES))
@@ -73,6 +73,10 @@ reality: build ## verdicts against known truth, twenty runs (resumable, about an
 capacity: build ## capacities against known truth, twenty searches (resumable, about forty minutes)
 	$(CARGO) build --release --locked -p bench -p control
 	target/release/limits
+
+why-truth: build ## causes against known truth, forty comparisons (resumable, about three hours)
+	$(CARGO) build --release --locked -p bench
+	target/release/why_truth
 
 clean: ## what builds and runs have left
 	rm -rf target conformance/java/target web/node_modules .faceoff

@@ -8,6 +8,7 @@ import { AnswerSection } from "./sections/answer";
 import { AuditSection } from "./sections/audit";
 import { BelieveSection } from "./sections/believe";
 import { CapacitySection } from "./sections/capacity";
+import { CostsSection } from "./sections/costs";
 import { CurvesSection } from "./sections/curves";
 import { DecidedSection } from "./sections/decided";
 import { EffectsSection } from "./sections/effects";
@@ -34,6 +35,7 @@ const places = (page: Page): [id: string, text: string][] => [
     : []),
   ...(page.causes.length > 0 ? [["why", "Why"] as [string, string]] : []),
   ...(page.symptoms.length > 0 ? [["symptoms", "Symptoms"] as [string, string]] : []),
+  ...(page.costs ? [["costs", "Cost"] as [string, string]] : []),
   ...(page.capacities.length > 0 ? [["capacity", "Capacity"] as [string, string]] : []),
   ...(page.external_generators.length > 0
     ? [["generators", "Generators"] as [string, string]]
@@ -107,6 +109,7 @@ function Record({ page, theme }: { page: Page; theme: string }) {
             )}
             <WhySection causes={page.causes} {...choice} />
             <SymptomsSection symptoms={page.symptoms} />
+            <CostsSection costs={page.costs} />
             <CapacitySection capacities={page.capacities} />
             <ExternalGeneratorsSection external_generators={page.external_generators} />
             <CurvesSection sweeps={page.sweeps} />

@@ -257,6 +257,40 @@ export type Contender = {
   reached: boolean;
 };
 
+/** What a million requests cost a contender in a cell. */
+export type CostLine = {
+  cell: string;
+  contender: string;
+  /** Null if the cost is not known. */
+  total: number | null;
+  /** Its interval over blocks; null from fewer than two. */
+  low: number | null;
+  high: number | null;
+  /** The parts of it; null without a price of them. */
+  cpu: number | null;
+  memory: number | null;
+  /** Contender over baseline, with its interval; null for the baseline. */
+  ratio: number | null;
+  ratio_low: number | null;
+  ratio_high: number | null;
+  blocks: number;
+  /** The cost with its interval, or why it is not known. */
+  text: string;
+  /** `48 % more than gateway (45 % to 51 %)`; null for the baseline. */
+  compared: string | null;
+};
+
+/** What a million requests cost each contender, for a price. */
+export type Costs = {
+  /** `0.034 USD per CPU-hour and 0.004 USD per GiB-hour` */
+  price: string;
+  /** The currency; empty if it was not given. */
+  currency: string;
+  /** The confidence of the intervals. */
+  confidence: number;
+  lines: Array<CostLine>;
+};
+
 /** Requests by result. `scheduled` is the sum of the others. */
 export type Counts = {
   scheduled: number;
@@ -543,6 +577,8 @@ export type Page = {
   curves: Array<Curve>;
   /** Effects by metric and cell; empty unless factors were crossed. */
   effects: Array<Effects>;
+  /** What requests cost; null unless the command was given a price. */
+  costs: Costs | null;
   /** The capacities that were searched for. */
   capacities: Array<Capacity>;
   /** What external generators report of a load, next to ours. */

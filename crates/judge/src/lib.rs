@@ -9,6 +9,7 @@ pub mod audit;
 mod capacities;
 pub mod causes;
 mod claims;
+mod costs;
 mod durability;
 mod effects;
 mod external_generators;
@@ -37,6 +38,7 @@ use judged::Judged;
 use record::Record;
 use record::judgement::{Excluded, Judgement, Outcome, SCHEMA};
 use soundness::Faults;
+use spec::price::Price;
 use std::borrow::Cow;
 use verdict::Judge;
 
@@ -108,9 +110,16 @@ pub fn judge(record: &Record) -> Judgement {
         noise,
         causes: causes::all_causes(record, &Categories::shipped()),
         symptoms: symptoms::find_symptoms(record),
+        costs: None,
         audit: record.header.article.as_ref().map(audit::audit),
         unsound: unsound.is_some(),
     }
+}
+
+/// Judges a record, and computes what requests cost if there is a price.
+pub fn judge_with_price(record: &Record, price: Option<&Price>) -> Judgement {
+    let costs = price.map(|price| costs::all_costs(&with_faults(record), price));
+    Judgement { costs, ..judge(record) }
 }
 
 /// Lists the trials that are excluded from every verdict, with the reason.

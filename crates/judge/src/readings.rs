@@ -45,6 +45,11 @@ pub fn value(metric: Metric, trial: &Trial, measurement: Option<&Measurement>) -
         Metric::CpuPerRequest => {
             with_samples(m.usage.cpu_ns as f64 / 1e3 / m.counts.correct as f64)
         }
+        // It is of the whole machine, which says nothing about a contender elsewhere.
+        Metric::EnergyPerRequest if !m.usage.is_known() => None,
+        Metric::EnergyPerRequest => {
+            m.energy_uj.and_then(|uj| with_samples(uj as f64 / m.counts.correct as f64))
+        }
         Metric::Memory => Some(m.usage.rss_max_bytes as f64 / 1e6).filter(|v| *v > 0.0),
         Metric::Threads => Some(m.usage.threads_max as f64).filter(|v| *v > 0.0),
         Metric::StartUp | Metric::ScaleOut | Metric::Capacity => None,

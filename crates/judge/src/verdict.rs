@@ -116,6 +116,7 @@ impl<'r> Judge<'r> {
             |name: &ContenderName| name.share().replicas.is_some_and(|replicas| replicas > 1);
         match metric {
             Metric::ScaleOut => both.into_iter().all(has_several),
+            Metric::EnergyPerRequest => both.into_iter().all(|name| self.record.has_energy(name)),
             Metric::StartUp => !both.iter().any(is_reached),
             // A service that ran already is watched only on this machine.
             metric if metric.is_of_process() => {

@@ -54,6 +54,10 @@ pub struct Header {
     /// How contenders alternate.
     #[serde(default)]
     pub alternation: Alternation,
+    /// The packages whose energy is read, such as `package-0`, or why none is. Empty in older
+    /// records.
+    #[serde(default)]
+    pub energy: String,
     /// Whether the CPUs were kept from sleeping.
     #[serde(default)]
     pub kept_awake: bool,

@@ -182,6 +182,12 @@ impl Record {
             .any(|trial| trial.measurements.iter().any(|measurement| measurement.usage.is_known()))
     }
 
+    /// Returns whether energy was read in any measurement of a contender.
+    pub fn has_energy(&self, name: &ContenderName) -> bool {
+        let mut trials = self.trials.iter().filter(|trial| trial.contender == *name);
+        trials.any(|trial| trial.measurements.iter().any(|m| m.energy_uj.is_some()))
+    }
+
     /// Returns the contenders that failed before anything was timed.
     pub fn dropped(&self) -> impl Iterator<Item = (&ContenderName, &Failure)> {
         self.answers.iter().filter_map(|a| a.failure.as_ref().map(|f| (&a.contender, f)))

@@ -44,6 +44,10 @@ pub struct Measurement {
     pub usage: Usage,
     /// CPU time of the upstream's process tree.
     pub upstream_cpu_ns: Option<u64>,
+    /// Energy of the processor packages meanwhile, in microjoules, of the whole machine. In slices,
+    /// only within the slices of the contender. `None` where it cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy_uj: Option<u64>,
     /// What the database used, if the trial started one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<DatabaseUsage>,

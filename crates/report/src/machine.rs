@@ -28,6 +28,9 @@ pub(crate) fn machine_facts(header: &Header) -> Vec<(&'static str, String)> {
             show(&cpus.generator),
         ),
     ];
+    if !header.energy.is_empty() {
+        facts.push(("energy counters", header.energy.clone()));
+    }
     if header.kept_awake {
         facts.push(("kept awake", "yes: a virtual CPU that sleeps comes back late".into()));
     }

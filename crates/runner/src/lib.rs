@@ -14,6 +14,7 @@ pub mod circumstances;
 pub mod cpus;
 pub mod database;
 pub mod docker;
+pub mod energy;
 mod engine;
 pub mod guard;
 pub mod image;

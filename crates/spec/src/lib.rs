@@ -18,6 +18,7 @@ pub mod image;
 pub mod metric;
 pub mod name;
 pub mod placeholder;
+pub mod price;
 pub mod problem;
 mod reader;
 pub mod reset;

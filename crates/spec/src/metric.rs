@@ -214,6 +214,17 @@ table! {
         by_difference: false,
         words: words("uses", ["fewer threads", "more threads"], "", "as many threads"),
     }
+    /// Energy of the processor packages, of the whole machine, per correct response.
+    EnergyPerRequest {
+        name: "energy_per_request",
+        label: "energy per request",
+        short_label: "energy per req.",
+        unit: "µJ",
+        lower_is_better: true,
+        of: Subject::Process,
+        by_difference: false,
+        words: words("uses", ["less energy per request", "more energy per request"], "", "as much energy per request"),
+    }
     /// Time from the start of the process to its first correct response.
     StartUp {
         name: "start_up",

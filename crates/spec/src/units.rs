@@ -118,6 +118,17 @@ pub fn show_number(value: f64) -> String {
     }
 }
 
+/// Shows a number with three significant digits and never with an exponent: `0.0000123`.
+pub fn show_decimal(value: f64) -> String {
+    match value.abs() {
+        size if size > 0.0 && size < 0.001 => {
+            let decimals = (2.0 - size.log10().floor()).min(30.0) as usize;
+            format!("{value:.decimals$}")
+        }
+        _ => show_number(value),
+    }
+}
+
 /// Shows a time in a narrow form, for columns: `55.2us`, `1.34ms`, `2.05s`.
 pub fn show_short(ns: f64) -> String {
     match ns {
@@ -181,6 +192,10 @@ mod tests {
         assert_eq!(
             [0.0, 0.031234, 0.31234, 1.2345, 12.345, 12345.6].map(show_number),
             ["0", "0.0312", "0.312", "1.23", "12.3", "12346"]
+        );
+        assert_eq!(
+            [0.0, 0.000_944_4, 0.000_000_123_4, 12.345].map(show_decimal),
+            ["0", "0.000944", "0.000000123", "12.3"]
         );
         let shown: Vec<String> = [0.35, 4.0, 12.0, 250.0, 3900.0]
             .into_iter()

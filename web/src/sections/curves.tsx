@@ -47,11 +47,13 @@ export function CurvesSection({ sweeps }: { sweeps: Sweep[] }) {
         />
         {shown.crossings.length + shown.repetitions.length > 0 && (
           <ul class="crossings">
-            {[...shown.repetitions, ...shown.crossings.map((c) => c.sentence)].map((sentence, i) => (
-              <li key={i} dir="auto">
-                {prose(sentence)}
-              </li>
-            ))}
+            {[...shown.repetitions, ...shown.crossings.map((c) => c.sentence)].map(
+              (sentence, i) => (
+                <li key={i} dir="auto">
+                  {prose(sentence)}
+                </li>
+              ),
+            )}
           </ul>
         )}
         <DataTable

@@ -374,6 +374,27 @@ export const CAPACITIES: Page["capacities"] = [
   { cell: "", unit: "", service_level: "", confidence: 0.95, lines: [] },
 ];
 
+export const COSTS: Page["costs"] = {
+  price: ATTACK,
+  currency: ATTACK,
+  confidence: 2,
+  lines: names.map((contender) => ({
+    cell: long,
+    contender,
+    total: Number.NaN,
+    low: -1,
+    high: 1e300,
+    cpu: null,
+    memory: 1e-300,
+    ratio: null,
+    ratio_low: Number.NaN,
+    ratio_high: null,
+    blocks: -1,
+    text: ATTACK,
+    compared: long,
+  })),
+};
+
 export const GENERATORS: Page["external_generators"] = [
   {
     title: ATTACK,

@@ -103,6 +103,19 @@ describe("sections of curves", () => {
     expect(root.querySelector('nav a[href="#capacity"]')).toBeNull();
   });
 
+  test("costs have a row for each contender, also without a known cost", () => {
+    const page = realistic();
+    show(page);
+    const rows = all("#costs tbody tr").map((row) => row.textContent);
+    expect(rows).toHaveLength(page.costs!.lines.length);
+    expect(rows[1]).toContain("5.0× less than proxy-spring-mvc");
+    expect(rows[2]).toContain("not known");
+    expect(root.querySelector("#costs thead")!.textContent).toContain("Cost, USD");
+    show({ ...page, costs: null });
+    expect(root.querySelector("#costs")).toBeNull();
+    expect(root.querySelector('nav a[href="#costs"]')).toBeNull();
+  });
+
   test("generators follow the known figures, with their differences", () => {
     const page = realistic();
     show(page);

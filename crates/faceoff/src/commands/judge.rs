@@ -5,6 +5,7 @@ use crate::output::{self, Format, print, summary};
 use clap::Args;
 use lab::record_files::judgement_text;
 use record::Record;
+use spec::price::Price;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -16,6 +17,10 @@ pub struct Options {
     /// Exit with 3 if a claim is refuted
     #[arg(long)]
     strict: bool,
+    /// The price of a CPU and of memory, for the cost of a million requests: 0.034/cpu-hour,
+    /// 0.004/gib-hour, both with a comma, or a TOML file with cpu_hour, gib_hour and currency
+    #[arg(long, value_name = "PRICE", value_parser = Price::parse)]
+    price: Option<Price>,
     /// How to print
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -24,7 +29,7 @@ pub struct Options {
 /// Runs the subcommand.
 pub fn run(options: &Options) -> Result<ExitCode, Error> {
     let record = Record::read(&options.record)?;
-    let judgement = judge::judge(&record);
+    let judgement = judge::judge_with_price(&record, options.price.as_ref());
     match options.format {
         Format::Json => print(&judgement_text(&judgement)),
         Format::Text => {

@@ -18,6 +18,7 @@ use record::{Event, Record};
 use runner::lock::Lock;
 use spec::catalog::Catalog;
 use spec::experiment::Experiment;
+use spec::price::Price;
 use spec::units::show_duration;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -45,6 +46,10 @@ pub struct Reporting {
     /// How to report progress [default: live on a terminal, else plain]
     #[arg(long, value_enum, value_name = "HOW")]
     progress: Option<How>,
+    /// The price of a CPU and of memory, for the cost of a million requests: 0.034/cpu-hour,
+    /// 0.004/gib-hour, both with a comma, or a TOML file with cpu_hour, gib_hour and currency
+    #[arg(long, value_name = "PRICE", value_parser = Price::parse)]
+    price: Option<Price>,
 }
 
 impl Reporting {
@@ -66,7 +71,8 @@ impl Reporting {
 
     /// The ending that these options ask for, without what only `faceoff run` offers.
     pub fn ending(&self) -> Ending {
-        Ending { json: self.json, why: self.why, open: self.open, ..Ending::default() }
+        let price = self.price.clone();
+        Ending { json: self.json, why: self.why, open: self.open, price, ..Ending::default() }
     }
 }
 
@@ -83,6 +89,8 @@ pub struct Ending {
     pub why: bool,
     /// Whether the report is opened in the browser.
     pub open: bool,
+    /// What CPU and memory cost, if the costs of requests are asked for.
+    pub price: Option<Price>,
 }
 
 /// Answers the stopping rule from the judgement of the record so far.
@@ -197,7 +205,7 @@ fn finish(
 
 /// Judges a record, writes the report and prints the result.
 pub fn conclude(record: &Record, ending: &Ending) -> Result<ExitCode, Error> {
-    let judgement = judge::judge(record);
+    let judgement = judge::judge_with_price(record, ending.price.as_ref());
     let page = write_results(record, &judgement)?;
     let code = judgement_code(&judgement, ending.strict);
     if ending.open {
@@ -209,6 +217,9 @@ pub fn conclude(record: &Record, ending: &Ending) -> Result<ExitCode, Error> {
     }
     crate::output::table(&report::verdict_table(record, &judgement, crate::output::width()));
     summary(&report::summary(record, &judgement));
+    if ending.why && !judgement.causes.is_empty() {
+        print(&format!("\n{}", report::why(&judgement.causes)));
+    }
     if let Some(gate) = report::gate(record, &judgement) {
         print(&format!("\n{}\n", gate.sentence));
         if let Some(file) = &ending.summary {

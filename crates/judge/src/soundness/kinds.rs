@@ -56,8 +56,13 @@ fn speed(metric: Metric) -> bool {
     metric.is_latency() || matches!(metric, Metric::Throughput | Metric::Capacity)
 }
 
-fn speed_and_cpu(metric: Metric) -> bool {
-    speed(metric) || metric == Metric::CpuPerRequest
+fn speed_and_cost(metric: Metric) -> bool {
+    speed(metric) || matches!(metric, Metric::CpuPerRequest | Metric::EnergyPerRequest)
+}
+
+/// The counters of energy are of the whole machine, so they include other programs.
+fn speed_and_energy(metric: Metric) -> bool {
+    speed(metric) || metric == Metric::EnergyPerRequest
 }
 
 fn speed_and_failures(metric: Metric) -> bool {
@@ -262,7 +267,7 @@ table! {
             tenths are alike; KPSS does not, and needs 28 tenths to reach 0.01. A single change is \
             often the machine's caches and belongs to the spread between blocks. A contender that \
             is not warm yet changes in the same direction at every start",
-        invalidates: speed_and_cpu,
+        invalidates: speed_and_cost,
         summary: "it was still changing",
         self_caused: true,
         limit: None,
@@ -292,7 +297,7 @@ table! {
             in the whole trial)",
         reason: "it lengthens times by the usual margin. CPU steal is not charged as CPU time, but \
             the neighbour empties the caches",
-        invalidates: |metric| speed_and_cpu(metric) || metric == Metric::StartUp,
+        invalidates: |metric| speed_and_cost(metric) || metric == Metric::StartUp,
         summary: "the hypervisor took CPU time",
         self_caused: false,
         limit: None,
@@ -312,7 +317,7 @@ table! {
             kernel samples busy ticks every 10 ms. The second bound is four standard deviations of \
             that sampling. Processes of a contender that live less than a second count as other \
             programs",
-        invalidates: speed,
+        invalidates: speed_and_energy,
         summary: "other processes used the CPU",
         self_caused: false,
         limit: None,
@@ -328,7 +333,7 @@ table! {
         reason: "contenders that alternate in slices meet other programs alike, so ratios of \
             throughput and CPU time hold. A latency includes the wait for a CPU, which brings \
             contenders closer together",
-        invalidates: latency,
+        invalidates: |metric| latency(metric) || metric == Metric::EnergyPerRequest,
         summary: "other processes used the CPU",
         self_caused: false,
         limit: None,
@@ -344,7 +349,7 @@ table! {
         threshold: "mean clock rates of the contender's CPUs under load differ by more than 10 % \
             between the halves; at least two readings in each",
         reason: "every time changes with the clock rate. Most virtual machines do not report it",
-        invalidates: speed_and_cpu,
+        invalidates: speed_and_cost,
         summary: "the clock rate changed",
         self_caused: false,
         limit: None,

@@ -81,6 +81,7 @@ pub fn record(names: &[&str], load: Load, trials: Vec<Trial>) -> Record {
             skipped_cells: vec![],
             machine: Machine::default(),
             cpus: CpuSets { contender: vec![1], generator: vec![0], upstream: vec![0] },
+            energy: String::new(),
             kept_awake: false,
             alternation: Default::default(),
             experiment,
@@ -196,6 +197,7 @@ pub fn measurement(seconds: u64, service: Histogram) -> Measurement {
             ..Usage::default()
         },
         upstream_cpu_ns: None,
+        energy_uj: None,
         database: None,
         generator: Generator {
             lag: None,

@@ -73,7 +73,7 @@ fn measure_once<'a>(
     let rounds = (time.as_secs_f64() / wanted.as_secs_f64().max(1e-9) - 0.1).ceil().max(1.0) as u32;
     let length = time / rounds;
     let none = TrialDatabase::none();
-    let mut slices: Vec<SliceReadings> = guests
+    let mut slices: Vec<SliceReadings<'_>> = guests
         .iter()
         .map(|(setup, running)| SliceReadings::begin(setup, running, length))
         .collect();
@@ -119,7 +119,7 @@ fn make_rounds<'a>(
     (cell, position): (&'a Cell, u32),
     guests: &[Guest<'a, '_>],
     rounds: u32,
-    slices: &mut [SliceReadings],
+    slices: &mut [SliceReadings<'_>],
     stop: &'a AtomicBool,
 ) -> Vec<Result<Measured, LoadError>> {
     let Some((first, _)) = guests.first() else { return Vec::new() };
@@ -155,9 +155,10 @@ fn in_slices(
     running: &Running,
     measured: Measured,
     (since_ns, mut seen): (u64, Seen),
-    readings: SliceReadings,
+    readings: SliceReadings<'_>,
 ) -> Measurement {
     seen.backends_ns = readings.backends_ns(measured.duration_ns);
+    seen.energy_uj = readings.energy.sum_uj();
     let SliceReadings { slices, spans, .. } = readings;
     if seen.usage.is_known() {
         to_slice_time(&mut seen.usage, &spans, since_ns, slices.whole_ns);

@@ -3,12 +3,15 @@
 use crate::trial::setup::Setup;
 use load::slices::Lane;
 use record::{Slices, Usage};
+use runner::energy::Meter;
 use runner::start::Running;
 use runner::usage::Clocks;
 use std::time::Duration;
 
 /// Readings of one contender's slices.
-pub(super) struct SliceReadings {
+pub(super) struct SliceReadings<'a> {
+    /// Energy of the whole machine within the slices.
+    pub energy: Meter<'a>,
     contender: Clocks,
     backends: Option<Clocks>,
     pub slices: Slices,
@@ -20,14 +23,22 @@ pub(super) struct SliceReadings {
     last_ns: u64,
 }
 
-impl SliceReadings {
+impl<'a> SliceReadings<'a> {
     /// Begins to read, for slices of this length.
-    pub fn begin(setup: &Setup<'_>, running: &Running, length: Duration) -> SliceReadings {
+    pub fn begin(setup: &Setup<'a>, running: &Running, length: Duration) -> SliceReadings<'a> {
         let contender = Clocks::of_trees(&[running.pids(), running.forwarders()].concat());
         let backends = setup.upstream.map(|pid| Clocks::of_trees(&[pid]));
         let last_ns = contender.sum_ns();
         let slices = Slices { length_ns: length.as_nanos() as u64, ..Slices::default() };
-        SliceReadings { contender, backends, slices, backends_ns: 0, spans: Vec::new(), last_ns }
+        SliceReadings {
+            energy: Meter::new(setup.energy),
+            contender,
+            backends,
+            slices,
+            backends_ns: 0,
+            spans: Vec::new(),
+            last_ns,
+        }
     }
 
     fn backends_now(&self) -> u64 {
@@ -37,7 +48,9 @@ impl SliceReadings {
     /// Makes one slice of the load of a measurement that began at this time.
     pub fn take(&mut self, began_ns: u64, lane: &mut Lane<'_>) {
         let (before_ns, backends_before_ns) = (self.contender.sum_ns(), self.backends_now());
+        self.energy.begin();
         let slice = lane.slice(Duration::from_nanos(self.slices.length_ns));
+        self.energy.end();
         let after_ns = self.contender.sum_ns();
         self.backends_ns += self.backends_now().saturating_sub(backends_before_ns);
         let slices = &mut self.slices;

@@ -23,6 +23,7 @@ use crate::trial_database::DatabaseSource;
 use crate::writer::Writer;
 use record::{Event, Line, Record, Session};
 use runner::awake::Awake;
+use runner::energy::Packages;
 use runner::means::Means;
 use runner::needs::Tools;
 use runner::place::{Limits, Runner, Surroundings};
@@ -45,6 +46,7 @@ pub struct Lab<'a> {
     upstream: Option<Ready>,
     database: Option<DatabaseSource>,
     awake: Option<Awake>,
+    energy: Option<Packages>,
     running_upstream: Option<Running>,
     upstream_restarts: u32,
     engine_losses: u32,

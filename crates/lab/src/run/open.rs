@@ -18,6 +18,7 @@ use crate::progress::{Progress, Watcher};
 use crate::writer::Writer;
 use record::{Alternation, Event, Header, Machine, Participant, Record, Skipped};
 use runner::awake::Awake;
+use runner::energy::Packages;
 use runner::means::Means;
 use runner::needs::Tools;
 use runner::place::Runner;
@@ -33,6 +34,28 @@ struct Parts {
     runner: Box<dyn Runner>,
     agents: Option<Agents>,
     gathered: Gathered,
+}
+
+/// What a run keeps of the machine while it measures.
+struct Aids {
+    awake: Option<Awake>,
+    /// The counters of energy, or why they cannot be read.
+    energy: Result<Packages, String>,
+}
+
+impl Aids {
+    fn open(keep_awake: Option<bool>, machine: &Machine, cpus: &CpuSets) -> Result<Aids, Problems> {
+        let awake = self::keep_awake(keep_awake, machine, cpus)?;
+        Ok(Aids { awake, energy: Packages::open(Path::new("/sys")) })
+    }
+
+    /// Names the counters of energy, or says why they are not read.
+    fn energy_in_words(&self) -> String {
+        match &self.energy {
+            Ok(packages) => packages.names(),
+            Err(why) => format!("not read: {why}"),
+        }
+    }
 }
 
 impl<'a> Lab<'a> {
@@ -73,7 +96,7 @@ impl<'a> Lab<'a> {
         let parts = gather_parts(place, &experiment, agents, (&id, &cpus), watch)?;
         agents_reach_all(&parts)?;
         let machine = runner::machine::describe();
-        let awake = keep_awake(experiment.place.keep_awake, &machine, &cpus)?;
+        let aids = Aids::open(experiment.place.keep_awake, &machine, &cpus)?;
         let Gathered { ready, upstream, database, skipped, .. } = &parts.gathered;
         let header = Header {
             schema: record::SCHEMA.into(),
@@ -91,7 +114,8 @@ impl<'a> Lab<'a> {
             checks: checks_of_cells(&experiment, &parts.gathered),
             machine,
             cpus,
-            kept_awake: awake.is_some(),
+            energy: aids.energy_in_words(),
+            kept_awake: aids.awake.is_some(),
             article,
             experiment,
             quick,
@@ -99,17 +123,7 @@ impl<'a> Lab<'a> {
         };
         let writer =
             Writer::create(folder, &header).map_err(|e| LabError::Record(folder.to_owned(), e))?;
-        let record = Record {
-            folder: folder.to_owned(),
-            header,
-            answers: vec![],
-            upstreams: vec![],
-            trials: vec![],
-            sessions: vec![],
-            profiles: vec![],
-            torn_lines: 0,
-        };
-        Ok(Lab::assemble(place, parts, awake, writer, record))
+        Ok(Lab::assemble(place, parts, aids, writer, empty_record(folder, header)))
     }
 
     /// Continues a record where it stopped, with the experiment that it contains.
@@ -136,10 +150,10 @@ impl<'a> Lab<'a> {
         has_same_builds(header, &parts.gathered)?;
         // A run that was killed could not remove its files.
         runner::scrub::folder(&record.folder.join("starts"));
-        let awake = keep_awake(Some(header.kept_awake), &header.machine, &header.cpus)?;
+        let aids = Aids::open(Some(header.kept_awake), &header.machine, &header.cpus)?;
         let writer = Writer::append(&record.folder)
             .map_err(|e| LabError::Record(record.folder.clone(), e))?;
-        let mut lab = Lab::assemble(place, parts, awake, writer, record);
+        let mut lab = Lab::assemble(place, parts, aids, writer, record);
         lab.note(Event::Resumed)?;
         Ok(lab)
     }
@@ -147,11 +161,12 @@ impl<'a> Lab<'a> {
     fn assemble(
         place: &'a Place<'a>,
         parts: Parts,
-        awake: Option<Awake>,
+        aids: Aids,
         writer: Writer,
         record: Record,
     ) -> Lab<'a> {
         let Parts { tools, runner, agents, gathered } = parts;
+        let Aids { awake, energy } = aids;
         let Gathered { workloads, ready, upstream, database, .. } = gathered;
         Lab {
             place,
@@ -163,6 +178,7 @@ impl<'a> Lab<'a> {
             upstream,
             database,
             awake,
+            energy: energy.ok(),
             running_upstream: None,
             upstream_restarts: 0,
             engine_losses: 0,
@@ -171,6 +187,20 @@ impl<'a> Lab<'a> {
             writer,
             record,
         }
+    }
+}
+
+/// A record of which only the header is there.
+fn empty_record(folder: &Path, header: Header) -> Record {
+    Record {
+        folder: folder.to_owned(),
+        header,
+        answers: vec![],
+        upstreams: vec![],
+        trials: vec![],
+        sessions: vec![],
+        profiles: vec![],
+        torn_lines: 0,
     }
 }
 

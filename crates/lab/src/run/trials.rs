@@ -141,6 +141,7 @@ impl Lab<'_> {
             workloads: &self.workloads,
             cpus: self.cpus(),
             awake: self.awake.as_ref(),
+            energy: self.energy.as_ref(),
             agents: None,
             seconds: None,
             sampling: None,

@@ -9,6 +9,7 @@ use load::Measured;
 use record::database::DatabaseUsage;
 use record::{Circumstances, Generator, Measurement, Usage};
 use runner::circumstances;
+use runner::energy::Meter;
 use runner::sessions;
 use runner::signs;
 use runner::start::Running;
@@ -22,6 +23,7 @@ pub(crate) struct Readings<'a> {
     backends_ns: Option<u64>,
     database: Option<sessions::Sampler>,
     contender: Option<(signs::Reading, Sampler)>,
+    energy: Meter<'a>,
 }
 
 /// Readings of a whole measurement.
@@ -29,6 +31,8 @@ pub(crate) struct Seen {
     pub usage: Usage,
     /// CPU time of upstream and database.
     pub backends_ns: Option<u64>,
+    /// Energy of the whole machine.
+    pub energy_uj: Option<u64>,
     database: Option<DatabaseUsage>,
     circumstances: Circumstances,
 }
@@ -56,11 +60,15 @@ impl<'a> Readings<'a> {
             (signs::Reading::take(&pids, log), Sampler::start(&roots, &others, &cpus.generator))
         };
         let contender = (!pids.is_empty()).then(sampled);
-        Readings { machine, backends_ns, database, contender }
+        let mut energy = Meter::new(setup.energy);
+        energy.begin();
+        Readings { machine, backends_ns, database, contender, energy }
     }
 
     /// Ends reading.
-    pub fn end(self, setup: &Setup<'_>, trial_database: &TrialDatabase) -> Seen {
+    pub fn end(mut self, setup: &Setup<'_>, trial_database: &TrialDatabase) -> Seen {
+        self.energy.end();
+        let energy_uj = self.energy.sum_uj();
         let usage = self.contender.map_or_else(Usage::default, |(before, sampler)| {
             let usage = sampler.stop();
             Usage { signs: before.until_now(), ..usage }
@@ -70,7 +78,7 @@ impl<'a> Readings<'a> {
             .backends_ns
             .zip(backends_cpu_ns(setup, trial_database))
             .map(|(before, after)| after.saturating_sub(before));
-        Seen { usage, backends_ns, database, circumstances: self.machine.until_now() }
+        Seen { usage, backends_ns, energy_uj, database, circumstances: self.machine.until_now() }
     }
 }
 
@@ -126,6 +134,7 @@ pub(crate) fn measurement(
         seconds: measured.seconds,
         usage: seen.usage,
         upstream_cpu_ns: seen.backends_ns,
+        energy_uj: seen.energy_uj,
         database: seen.database,
         generator: Generator {
             lag: has_schedule.then_some(measured.lag),

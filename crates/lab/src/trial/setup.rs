@@ -12,6 +12,7 @@ use load::agents::LOOPS_MAX;
 use load::{Plan, Wait};
 use record::{Host, Trial};
 use runner::awake::Awake;
+use runner::energy::Packages;
 use runner::start::Running;
 use spec::experiment::{Cell, CpuSets, Experiment};
 use spec::workload::Workload;
@@ -32,6 +33,8 @@ pub(crate) struct Setup<'a> {
     pub cpus: &'a CpuSets,
     /// Keeps the CPUs from sleeping.
     pub awake: Option<&'a Awake>,
+    /// The counters of energy, where they can be read.
+    pub energy: Option<&'a Packages>,
     /// Agents that make the loads, in place of this machine's generator.
     pub agents: Option<&'a Agents>,
     /// Receives each second of a measurement.

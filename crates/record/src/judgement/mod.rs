@@ -1,10 +1,11 @@
 //! The judgement of a record: verdicts, claims, faults and everything that the report shows.
 //!
 //! The judge fills in a [`Judgement`] and stores it next to the record. `verdict.rs` has
-//! comparisons and claims, `causes.rs` where CPU time went, and `curves.rs` what is drawn.
-//! `ratio_text.rs` words ratios for people.
+//! comparisons and claims, `causes.rs` where CPU time went, `costs.rs` what requests cost, and
+//! `curves.rs` what is drawn. `ratio_text.rs` words ratios for people.
 
 mod causes;
+mod costs;
 mod curves;
 mod ratio_text;
 mod verdict;
@@ -13,6 +14,7 @@ pub use causes::{
     CauseLine, Causes, Cost, CpuCauses, CpuDifference, FunctionCost, NamedCost,
     SystemCallsPerRequest, WaitsPerRequest,
 };
+pub use costs::{Costs, RequestCost};
 pub use curves::{
     CapacityCurves, CapacityLine, CapacityProbe, Crossing, Curve, Effect, Effects, Repetitions,
     SweepCurves, SweepLine, SweepPoint,
@@ -110,6 +112,9 @@ pub struct Judgement {
     pub causes: Vec<Causes>,
     /// Causes that the shape of the data reveals.
     pub symptoms: Vec<Symptom>,
+    /// What requests cost, if the command was given a price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<Costs>,
     /// The audit of the article's tables, if the experiment names one.
     #[serde(default)]
     pub audit: Option<Audit>,

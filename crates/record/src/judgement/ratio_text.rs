@@ -70,7 +70,12 @@ fn percent(value: f64) -> String {
 
 /// Shows a ratio with its interval: how far from 1 it is, and in which direction. `lower` and
 /// `higher` name the directions.
-fn compared(ratio: f64, interval: Option<Interval>, lower: &str, higher: &str) -> String {
+pub(super) fn compared(
+    ratio: f64,
+    interval: Option<Interval>,
+    lower: &str,
+    higher: &str,
+) -> String {
     let is_one = |ratio: f64| (ratio - 1.0).abs() < LEAST;
     if is_one(ratio)
         && interval.is_none_or(|interval| is_one(interval.low) && is_one(interval.high))

@@ -8,6 +8,7 @@ use super::audit::{Audit, audit};
 use super::capacity::{Capacity, capacities};
 use super::causes::{Causes, causes};
 use super::contenders::{Contender, contenders, machine};
+use super::costs::{Costs, costs};
 use super::effects::{Effects, effects};
 use super::fact::{Fact, fact};
 use super::faults::{Fault, FaultCount, fault_counts, faults};
@@ -66,6 +67,8 @@ pub(super) struct Page {
     curves: Vec<Curve>,
     /// Effects by metric and cell; empty unless factors were crossed.
     effects: Vec<Effects>,
+    /// What requests cost; null unless the command was given a price.
+    costs: Option<Costs>,
     /// The capacities that were searched for.
     capacities: Vec<Capacity>,
     /// What external generators report of a load, next to ours.
@@ -217,6 +220,7 @@ pub(super) fn page(record: &Record, judgement: &Judgement) -> Page {
         published: experiment.published.as_ref().map(published),
         curves: judgement.curves.iter().map(curve).collect(),
         effects: effects(judgement),
+        costs: costs(judgement),
         capacities: capacities(judgement),
         external_generators: external_generators(judgement),
         sweeps: sweeps(judgement),
@@ -234,8 +238,8 @@ pub(super) fn page(record: &Record, judgement: &Judgement) -> Page {
         design: design(header),
         repeat: vec![
             command_to_run(record),
-            format!("faceoff judge {}", folder(header)),
-            format!("faceoff report {}", folder(header)),
+            format!("faceoff judge {}{}", folder(header), price_option(judgement)),
+            format!("faceoff report {}{}", folder(header), price_option(judgement)),
         ],
         analysis: experiment.analysis.clone(),
         made: Made {
@@ -351,6 +355,12 @@ fn design(header: &Header) -> Vec<Fact> {
 /// The path of a record in a command. A record may have any name, and readers copy commands.
 fn folder(header: &Header) -> String {
     shell_word(&format!("records/{}", header.id))
+}
+
+/// The option that gives a command the price of this judgement.
+fn price_option(judgement: &Judgement) -> String {
+    let price = judgement.costs.as_ref().map(|costs| shell_word(&costs.price.as_option()));
+    price.map_or_else(String::new, |price| format!(" --price {price}"))
 }
 
 /// The command that makes such a run again.

@@ -9,6 +9,7 @@ mod audit;
 mod capacity;
 mod causes;
 mod contenders;
+mod costs;
 mod data;
 mod effects;
 mod fact;

@@ -1,7 +1,8 @@
 //! What the terminal shows at the end of a run: the summary, the tables of verdicts, and where CPU
-//! time went. Start with [`summary`]; its sections are in `sections.rs`, the tables in `tables.rs`
-//! and `why.rs`.
+//! time went. Start with [`summary`]; its sections are in `sections.rs` and `costs.rs`, the tables
+//! in `tables.rs` and `why.rs`.
 
+mod costs;
 mod sections;
 mod tables;
 mod why;
@@ -31,6 +32,7 @@ pub fn summary(record: &Record, judgement: &Judgement) -> String {
     for curves in &judgement.capacities {
         let _ = writeln!(text, "\n{}", sections::capacities(curves));
     }
+    text += &costs::costs_text(judgement.costs.as_ref(), &judgement.baseline);
     sections::crossings(&mut text, &judgement.sweeps);
     sections::repetitions(&mut text, &judgement.sweeps);
     if !judgement.databases.is_empty() {

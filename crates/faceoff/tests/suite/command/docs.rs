@@ -86,6 +86,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "FACEOFF_DATABASE",
         "a server of the reader's; tests/suite/databases has one",
     ),
+    ("docs/guide/cost.md", "sudo ", "changes the machine, which needs root"),
     ("docs/guide/export.md", "cargo build", "compiles everything for a release"),
     (
         "docs/guide/export.md",

@@ -6,6 +6,7 @@ mod audit;
 mod bad_input;
 mod builds;
 mod capacity;
+mod cost;
 mod docs;
 mod export;
 mod external_generators;
