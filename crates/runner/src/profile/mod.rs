@@ -71,6 +71,8 @@ impl Target {
 pub struct Profiler {
     stop: Sender<()>,
     thread: JoinHandle<Vec<Sampled>>,
+    /// The number of targets.
+    targets: usize,
 }
 
 impl Profiler {
@@ -110,14 +112,17 @@ impl Profiler {
                 }
             }
         });
-        Ok(Profiler { stop, thread })
+        Ok(Profiler { stop, thread, targets: targets.len() })
     }
 
     /// Stops, and returns what was sampled of each target, in the same order. Call this while the
     /// processes still run, so that compiled code can be named.
     pub fn stop(self) -> Vec<Sampled> {
         let _ = self.stop.send(());
-        self.thread.join().unwrap_or_default()
+        self.thread.join().unwrap_or_else(|_| {
+            let notes = vec!["The profiler failed, and its samples are lost.".to_owned()];
+            vec![Sampled { notes, ..Sampled::default() }; self.targets]
+        })
     }
 }
 

@@ -15,11 +15,13 @@ const LENGTH_MAX: usize = 1_000;
 /// The name of a function in an executable or a library.
 pub(super) fn function(symbol: &[u8]) -> String {
     let symbol = String::from_utf8_lossy(&symbol[..symbol.len().min(16 * LENGTH_MAX)]);
+    // The version of a library follows the name.
+    let symbol = symbol.split('@').next().filter(|name| !name.is_empty()).unwrap_or(&symbol);
     // What a compiler adds to functions that it has split or copied.
     let is_clone = |part: &str| matches!(part, "cold" | "llvm" | "part" | "constprop" | "isra");
     let plain = match symbol.split_once('.') {
         Some((name, rest)) if rest.split('.').next().is_some_and(is_clone) => name,
-        _ => &symbol,
+        _ => symbol,
     };
     let demangled = match plain {
         name if name.starts_with("_R") || name.contains("17h") => rust(name).or_else(|| cpp(name)),
@@ -134,6 +136,7 @@ mod tests {
             ("ngx_http_parse_request_line.cold", "ngx_http_parse_request_line"),
             ("net/http.(*conn).serve", "net/http.(*conn).serve"),
             ("_Zbroken", "_Zbroken"),
+            ("__libc_start_main@@GLIBC_2.34", "__libc_start_main"),
             ("encoding/json.Marshal", "encoding/json.Marshal"),
         ];
         for (symbol, name) in cases {

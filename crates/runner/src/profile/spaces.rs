@@ -230,3 +230,53 @@ fn unwinding_module(
     let base_in_memory = base.wrapping_add(bias);
     Some(framehop::Module::new(module.name.clone(), memory, base_in_memory, sections))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::records::REGISTERS;
+    use proptest::prelude::*;
+    use std::sync::LazyLock;
+
+    /// The code of this process.
+    static OWN: LazyLock<(Space, Modules)> = LazyLock::new(|| {
+        let mut modules = Modules::new();
+        let space = Space::read(std::process::id(), &mut modules).unwrap();
+        (space, modules)
+    });
+
+    /// An address in code, on the stack of a sample, or anywhere.
+    fn address() -> impl Strategy<Value = u64> {
+        let code = (any::<prop::sample::Index>(), 0f64..1.0).prop_map(|(at, part)| {
+            let range = &OWN.0.ranges[at.index(OWN.0.ranges.len())];
+            range.start + (part * (range.end - range.start) as f64) as u64
+        });
+        prop_oneof![3 => code, 2 => (0u64..64).prop_map(|at| STACK + 8 * at), 1 => any::<u64>()]
+    }
+
+    const STACK: u64 = 0x7ffd_0000_0000;
+
+    proptest! {
+        #[test]
+        fn any_registers_and_stack_are_walked_within_bounds(
+            instruction in address(), frame in address(), link in address(),
+            stack in prop::collection::vec(address(), 0..200),
+            user in prop::collection::vec(address(), 0..200),
+        ) {
+            let registers = match REGISTERS.count_ones() {
+                3 => vec![frame, STACK, instruction],
+                _ => vec![frame, link, STACK, instruction],
+            };
+            let sample = Sample {
+                pid: 1,
+                thread: 1,
+                kernel: &[],
+                user: &user,
+                registers: Some(&registers),
+                stack: &stack,
+            };
+            let walked = OWN.0.walk(&sample, &OWN.1, &mut Cache::new());
+            prop_assert!(walked.places.len() <= DEPTH_MAX + 1);
+        }
+    }
+}

@@ -72,9 +72,10 @@ fn name_in<'a>(names: &'a [u8], range: &Range<u32>) -> &'a [u8] {
     names.get(range.start as usize..range.end as usize).unwrap_or_default()
 }
 
-/// Prefers names with fewer underscores at the beginning, such as `write` before `__write`.
-fn rank(name: &[u8]) -> usize {
-    name.iter().take_while(|byte| **byte == b'_').count()
+/// Prefers names with fewer underscores at the beginning, such as `write` before `__write`, then
+/// shorter ones.
+fn rank(name: &[u8]) -> (usize, usize) {
+    (name.iter().take_while(|byte| **byte == b'_').count(), name.len())
 }
 
 /// The symbols of the running kernel; none if it hides its addresses.
