@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { CategoryBars } from "../charts/causes";
 import { FlameChart } from "../charts/flame";
-import { count, interval, probability, sig } from "../format";
+import { count, interval, probability } from "../format";
 import { Name } from "../identity";
 import type { Causes, CausesDifference } from "../page";
 import {
@@ -216,41 +216,18 @@ function StackTable({ of, title }: { of: Causes; title: string }) {
 
 /** What the processes did besides using a CPU. */
 function Waits({ of }: { of: Causes }) {
-  const title = `Waits and switches per request in ${of.cell}`;
   return (
-    <details class="more">
-      <summary>
-        <bdi>{title}</bdi>
-      </summary>
-      <Scroll label={title}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Per request</th>
-              {of.contenders.map((c) => (
-                <th key={c.name} scope="col" class="number">
-                  <bdi>{c.name}</bdi>
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {of.waits.map((wait) => (
-              <tr key={wait.name}>
-                <th scope="row">
-                  <bdi>{wait.name}</bdi>
-                </th>
-                {of.contenders.map((c, at) => (
-                  <td key={c.name} class="number">
-                    {sig(wait.values[at] ?? null)}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
-    </details>
+    <DataTable
+      alone
+      title={`waits, switches and system calls per request in ${of.cell}`}
+      columns={["Per request", ...of.contenders.map((c) => c.name)]}
+      rows={() =>
+        of.waits.map((wait) => [
+          wait.name,
+          ...of.contenders.map((_, at) => wait.values[at] ?? null),
+        ])
+      }
+    />
   );
 }
 

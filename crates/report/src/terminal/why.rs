@@ -17,7 +17,7 @@ const FUNCTIONS_MAX: usize = 12;
 /// The most system calls that are listed.
 const CALLS_MAX: usize = 8;
 /// The longest name of a function, in characters.
-const NAME_MAX: usize = 44;
+const NAME_MAX: usize = 42;
 
 /// Writes the causes of every cell in lines of 80 columns.
 pub fn why(causes: &[Causes]) -> String {
@@ -42,8 +42,9 @@ fn cell(of: &Causes) -> String {
     for columns in side_by_side(&of.contenders) {
         text += &format!("\n{}", table(&wait_rows(&columns)));
     }
-    for contender in &of.contenders {
-        text += &remarks(contender);
+    let remarks: String = of.contenders.iter().map(remarks).collect();
+    if !remarks.is_empty() {
+        text += &format!("\n{remarks}");
     }
     text
 }
@@ -209,8 +210,7 @@ fn remarks(of: &CpuCauses) -> String {
         lines.insert(format!("the kernel dropped {} samples", of.lost));
     }
     let lines = lines.iter().map(|line| wrapped(&format!("  {}: {line}", of.contender), WIDTH));
-    let text: String = lines.collect();
-    if text.is_empty() { text } else { format!("\n{text}") }
+    lines.collect()
 }
 
 #[cfg(test)]
