@@ -74,7 +74,7 @@ capacity: build ## capacities against known truth, twenty searches (resumable, a
 	$(CARGO) build --release --locked -p bench -p control
 	target/release/limits
 
-why-truth: build ## causes against known truth, forty comparisons (resumable, about three hours)
+why-truth: build ## causes against known truth, forty comparisons (resumable, about forty minutes)
 	$(CARGO) build --release --locked -p bench
 	target/release/why_truth
 

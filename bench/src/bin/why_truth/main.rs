@@ -52,7 +52,7 @@ struct Options {
 }
 
 /// How `faceoff vs` loads the services. They use one CPU in full, so that samples are many.
-const LOAD: [&str; 9] = ["--profile", "-c", "8", "-d", "4s", "--blocks", "6", "--warmup", "30s"];
+const LOAD: [&str; 9] = ["--profile", "-c", "8", "-d", "500ms", "--blocks", "6", "--warmup", "30s"];
 /// The file that a complete run leaves.
 const DONE: &str = "run.json";
 
