@@ -15,9 +15,11 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 /// regularly.
 pub(super) const PERIOD_NS: u64 = 1_000_000_000 / 499;
 
-/// How much of the stack is copied for each sample. Half of it is too little for libuv, which has
-/// 12 KB of events on its stack.
-const STACK_BYTES: u32 = 24 * 1024;
+/// How much of the stack is copied for each sample, for code without frame pointers. Copies take
+/// most of the time that a sample costs.
+const COPY_BYTES: u32 = 8 * 1024;
+/// The same for code with frame pointers: enough for the caller of the innermost function.
+const SMALL_COPY_BYTES: u32 = 512;
 
 /// Maximum number of events for single threads.
 const EVENTS_MAX: usize = 2048;
@@ -60,6 +62,14 @@ struct Attributes {
     reserved: u16,
 }
 
+/// What events record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Request {
+    pub scope: Scope,
+    /// The stacks of the programs can be walked by frame pointers.
+    pub frame_pointers: bool,
+}
+
 /// Which programs the events see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
@@ -80,7 +90,7 @@ pub(super) struct Events {
 
 impl Events {
     /// Starts to sample on these CPUs, in the widest scope that the kernel permits.
-    pub fn open(cpus: &[usize], threads: &[u32]) -> Result<Events, String> {
+    pub fn open(cpus: &[usize], threads: &[u32], frame_pointers: bool) -> Result<Events, String> {
         let scopes = [
             Scope::Machine,
             Scope::Threads { with_kernel: true },
@@ -88,7 +98,7 @@ impl Events {
         ];
         let mut refused = None;
         for scope in scopes {
-            match Events::open_in(scope, cpus, threads) {
+            match Events::open_as(Request { scope, frame_pointers }, cpus, threads) {
                 Ok(events) => return Ok(events),
                 Err(error) => refused = Some(error),
             }
@@ -96,10 +106,10 @@ impl Events {
         Err(refused.map_or_else(String::new, |error| reason(&error)))
     }
 
-    /// Starts to sample in one scope.
-    pub fn open_in(scope: Scope, cpus: &[usize], threads: &[u32]) -> io::Result<Events> {
+    /// Starts to sample exactly so.
+    pub fn open_as(request: Request, cpus: &[usize], threads: &[u32]) -> io::Result<Events> {
         let mut events = Events { rings: Vec::new(), _others: Vec::new(), notes: Vec::new() };
-        let threads: Vec<i32> = match scope {
+        let threads: Vec<i32> = match request.scope {
             Scope::Machine => vec![-1],
             Scope::Threads { with_kernel } => {
                 events.note_scope(with_kernel, cpus.len(), threads.len());
@@ -109,7 +119,7 @@ impl Events {
         };
         let mut refused = None;
         for cpu in cpus {
-            refused = events.open_on(*cpu, cpus.len(), scope, &threads)?.or(refused);
+            refused = events.open_on(*cpu, cpus.len(), request, &threads)?.or(refused);
         }
         if events.rings.is_empty() {
             return Err(refused.unwrap_or_else(|| io::Error::from_raw_os_error(libc::ESRCH)));
@@ -129,12 +139,12 @@ impl Events {
         &mut self,
         cpu: usize,
         cpus: usize,
-        scope: Scope,
+        request: Request,
         threads: &[i32],
     ) -> io::Result<Option<io::Error>> {
         let (mut ring, mut refused) = (None, None);
         for thread in threads {
-            let event = match open_event(scope, *thread, cpu) {
+            let event = match open_event(request, *thread, cpu) {
                 Ok(event) => event,
                 // The thread has ended, or the CPU is offline.
                 Err(error) if is_gone(&error) => continue,
@@ -181,8 +191,8 @@ fn threads_max(cpus: usize) -> usize {
     (free.min(EVENTS_MAX) / cpus.max(1)).max(1)
 }
 
-fn open_event(scope: Scope, thread: i32, cpu: usize) -> io::Result<OwnedFd> {
-    let flags = match scope {
+fn open_event(request: Request, thread: i32, cpu: usize) -> io::Result<OwnedFd> {
+    let flags = match request.scope {
         Scope::Machine => 0,
         Scope::Threads { with_kernel: true } => INHERIT,
         Scope::Threads { with_kernel: false } => INHERIT | EXCLUDE_KERNEL,
@@ -195,7 +205,10 @@ fn open_event(scope: Scope, thread: i32, cpu: usize) -> io::Result<OwnedFd> {
         sample_type: SAMPLE_TYPE,
         flags: flags | EXCLUDE_IDLE | RECORD_NAMES | RECORD_TASKS,
         sample_regs_user: REGISTERS,
-        sample_stack_user: STACK_BYTES,
+        sample_stack_user: match request.frame_pointers {
+            true => SMALL_COPY_BYTES,
+            false => COPY_BYTES,
+        },
         ..Attributes::default()
     };
     // SAFETY: the kernel reads `attributes`, whose size is in it, and keeps no reference.
@@ -283,7 +296,8 @@ mod tests {
     #[test]
     fn process_that_has_ended_cannot_be_sampled_alone() {
         let scope = Scope::Threads { with_kernel: false };
-        let Err(error) = Events::open_in(scope, &[0], &[u32::MAX >> 4]) else { panic!() };
+        let request = Request { scope, frame_pointers: false };
+        let Err(error) = Events::open_as(request, &[0], &[u32::MAX >> 4]) else { panic!() };
         assert!(is_gone(&error), "{error}");
     }
 }

@@ -87,14 +87,14 @@ impl Profiler {
     fn start_with(
         targets: &[Target],
         cpus: &[usize],
-        open: impl FnOnce(&[usize], &[u32]) -> Result<Events, String>,
+        open: impl FnOnce(&[usize], &[u32], bool) -> Result<Events, String>,
     ) -> Result<Profiler, String> {
         let pids: Vec<Vec<u32>> = targets.iter().map(Target::pids).collect();
         // Reading the files of large programs takes a while, so it comes before the first sample.
         let processes = Processes::follow(&pids);
         let of_targets: Vec<u32> = pids.iter().flatten().flat_map(|pid| threads(*pid)).collect();
         let waits = pids.iter().map(|pids| Reading::take(pids)).collect();
-        let events = open(&cpus_of(&pids), &of_targets)?;
+        let events = open(&cpus_of(&pids), &of_targets, processes.keep_frame_pointers())?;
         let cpu_ns = targets.iter().map(|target| trees_cpu_ns(&target.all_roots())).collect();
         let course = Course { targets: targets.to_vec(), processes, waits, cpu_ns, events };
         let (stop, stopped) = channel();

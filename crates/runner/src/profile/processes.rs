@@ -85,6 +85,13 @@ impl Processes {
         self.by_pid.insert(pid, Process { target, space, is_stale, read_at: None });
     }
 
+    /// Whether all programs are in Go or on a Java virtual machine, whose code keeps frame pointers
+    /// as far as it does at all.
+    pub fn keep_frame_pointers(&self) -> bool {
+        let spaces = || self.by_pid.values().filter_map(|process| process.space.as_ref());
+        spaces().all(|space| space.keeps_frame_pointers(&self.modules)) && spaces().count() > 0
+    }
+
     /// Makes room for new processes, at most once a second.
     fn forget_ended(&mut self) {
         if self.forgot_at.is_none_or(|at| at.elapsed() >= FORGET_AGAIN) {

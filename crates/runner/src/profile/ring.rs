@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Size of a ring: at 499 samples a second, each with a copy of the stack, it lasts 340 ms.
-const SIZE_MAX: usize = 4 << 20;
+/// Size of a ring: at 499 samples a second, each with a copy of the stack, it lasts 240 ms.
+const SIZE_MAX: usize = 1 << 20;
 /// Size of all rings together, on machines with many CPUs.
 const SIZE_ALL: usize = 64 << 20;
 /// The least that is of use. Users without privileges may lock little memory.

@@ -89,6 +89,13 @@ impl Space {
         (!ranges.is_empty()).then_some(Space { ranges, unwinder, compiled })
     }
 
+    /// Whether the program is in Go or on a Java virtual machine.
+    pub fn keeps_frame_pointers(&self, modules: &Modules) -> bool {
+        self.ranges.iter().map(|range| modules.get(range.module)).any(|module| {
+            module.name == "libjvm.so" || matches!(module.code, Code::File { go: Some(_), .. })
+        })
+    }
+
     /// The stack of a sample, innermost function first.
     pub fn walk(&self, sample: &Sample, modules: &Modules, cache: &mut Cache) -> Walked {
         let by_kernel = sample.user.get(..DEPTH_MAX.min(sample.user.len())).unwrap_or_default();
@@ -96,7 +103,15 @@ impl Space {
         let registers = sample.registers.and_then(registers);
         let walks_here = innermost.is_none_or(|range| range.how != How::FramePointers);
         let (places, is_cut) = match registers.filter(|_| walks_here) {
-            Some((address, registers)) => self.walk_copy(address, registers, sample, cache),
+            Some((address, registers)) => {
+                let (mut addresses, mut is_cut) = self.walk_copy(address, registers, sample, cache);
+                if is_cut {
+                    // The innermost frame pointer of code with unwind data is of no use.
+                    let first = usize::from(innermost.is_some_and(|r| r.how == How::UnwindData));
+                    is_cut = !continue_by(&mut addresses, by_kernel, first);
+                }
+                (self.places(&addresses), is_cut)
+            }
             None => {
                 let is_deep = sample.user.len() + sample.kernel.len() >= DEPTH_MAX;
                 match self.caller_in_go(sample, modules).filter(|c| by_kernel.get(1) != Some(c)) {
@@ -138,14 +153,14 @@ impl Space {
         places
     }
 
-    /// Walks the copy of the stack.
+    /// Walks the copy of the stack. Also returns whether the walk has left the copy.
     fn walk_copy(
         &self,
         address: u64,
         (registers, pointer): (UnwindRegsNative, u64),
         sample: &Sample,
         cache: &mut Cache,
-    ) -> (Vec<Place>, bool) {
+    ) -> (Vec<u64>, bool) {
         let mut left_copy = false;
         let mut read_stack = |address: u64| {
             let offset = address.checked_sub(pointer).filter(|o| o.is_multiple_of(8)).ok_or(())?;
@@ -169,13 +184,27 @@ impl Space {
             addresses.push(frame.address());
         }
         let is_deep = addresses.len() == DEPTH_MAX;
-        (self.places(&addresses), left_copy || is_deep)
+        (addresses, left_copy || is_deep)
     }
 
     fn range(&self, address: u64) -> Option<&Range> {
         let after = self.ranges.partition_point(|range| range.start <= address);
         self.ranges.get(after.checked_sub(1)?).filter(|range| address < range.end)
     }
+}
+
+/// Continues a walk that has left its copy by a walk by frame pointers, from the outermost address
+/// that both have and that is not before `first`. Returns whether there is one.
+fn continue_by(addresses: &mut Vec<u64>, by_frame_pointers: &[u64], first: usize) -> bool {
+    for at in (first..addresses.len()).rev() {
+        if let Some(same) = by_frame_pointers.iter().position(|other| *other == addresses[at]) {
+            addresses.truncate(at + 1);
+            addresses.extend(&by_frame_pointers[same + 1..]);
+            addresses.truncate(DEPTH_MAX);
+            return addresses.len() < DEPTH_MAX;
+        }
+    }
+    false
 }
 
 /// The innermost place of a sample whose process cannot be read.
@@ -255,6 +284,16 @@ mod tests {
     }
 
     const STACK: u64 = 0x7ffd_0000_0000;
+
+    #[test]
+    fn cut_walk_continues_where_frame_pointers_agree() {
+        let mut addresses = vec![10, 20, 30];
+        assert!(continue_by(&mut addresses, &[10, 30, 40, 50], 1));
+        assert_eq!(addresses, [10, 20, 30, 40, 50]);
+        let mut only_innermost = vec![10, 20];
+        assert!(!continue_by(&mut only_innermost, &[10, 99], 1));
+        assert_eq!(only_innermost, [10, 20]);
+    }
 
     proptest! {
         #[test]

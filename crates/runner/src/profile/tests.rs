@@ -3,7 +3,7 @@
 //! No test depends on the machine's speed: CPU time by samples is compared with CPU time by the
 //! clock of the same thread or process. Start with [`burn`], which is the function to find.
 
-use super::events::{PERIOD_NS, Scope};
+use super::events::{PERIOD_NS, Request, Scope};
 use super::*;
 use record::{Frame, FrameKind, Stack};
 use std::path::Path;
@@ -44,11 +44,10 @@ fn sample_burner(scope: Option<Scope>, name: &str) -> Sampled {
         let burner = named.spawn_scoped(threads, burner).unwrap();
         ready.wait();
         let profiler = Profiler::start_with(&target(std::process::id()), &crate::cpus::usable(), {
-            |cpus, threads| match scope {
-                Some(scope) => {
-                    Events::open_in(scope, cpus, threads).map_err(|error| error.to_string())
-                }
-                None => Events::open(cpus, threads),
+            |cpus, threads, frame_pointers| match scope {
+                Some(scope) => Events::open_as(Request { scope, frame_pointers }, cpus, threads)
+                    .map_err(|error| error.to_string()),
+                None => Events::open(cpus, threads, frame_pointers),
             }
         });
         begin.wait();
