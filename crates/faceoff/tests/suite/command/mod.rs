@@ -39,3 +39,4 @@ mod sweeps;
 mod tutorial;
 mod variables;
 mod vs;
+mod why;
