@@ -137,6 +137,32 @@ describe.skipIf(!found)("the built report, opened from a file", () => {
     await tab.close();
   });
 
+  test("a function of the flame graph is enlarged by keys and by a click", async () => {
+    const { tab, complaints } = await open(realistic());
+    const widths = () =>
+      tab.$$eval("#why .flame-block", (all) =>
+        all.map((block) => block.querySelector("rect")!.getBoundingClientRect().width),
+      );
+    const before = await widths();
+    expect(before.length).toBeGreaterThan(10);
+    await tab.focus("#why .flame-box");
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "Enter"])
+      await tab.keyboard.press(key);
+    await settled(tab);
+    expect((await tab.textContent("#why .flame-told"))!).toMatch(/^serve /);
+    const after = await widths();
+    expect(after.length).toBeLessThan(before.length);
+    expect(after.filter((width) => Math.abs(width - before[0]!) < 2)).toHaveLength(4);
+    await tab.keyboard.press("Escape");
+    await settled(tab);
+    expect(await widths()).toEqual(before);
+    await tab.click("#why .flame-block:last-of-type");
+    await settled(tab);
+    expect((await widths()).length).toBeLessThan(before.length);
+    expect(complaints).toEqual([]);
+    await tab.close();
+  });
+
   test("the trial at the pointer is named in all six charts", async () => {
     const { tab, complaints } = await open(realistic());
     await tab.click("#time .legend-all button:last-child");

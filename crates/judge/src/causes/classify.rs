@@ -164,6 +164,7 @@ mod tests {
                 "kernel memory",
                 "other kernel",
                 "allocation",
+                "runtime scheduling",
                 "TLS",
                 "HTTP parsing",
                 "serialization",

@@ -50,6 +50,12 @@ fn a_stack_has_the_category_of_the_first_row_that_matches() {
         ("runtime.scanobject;runtime.gcDrain;runtime.gcBgMarkWorker", "garbage collection"),
         ("runtime.nextFreeFast;runtime.mallocgc;json.Marshal;main", "allocation"),
         ("libc.so.6!_int_malloc;libc.so.6!malloc;main", "allocation"),
+        (
+            "runtime.stealWork;runtime.findRunnable;runtime.schedule;runtime.mcall",
+            "runtime scheduling",
+        ),
+        ("tokio::runtime::task::raw::poll;main", "runtime scheduling"),
+        ("main.handler;tokio::runtime::task::raw::poll;main", APPLICATION),
         ("crypto/internal/aes;crypto/tls.(*Conn).Write;main", "TLS"),
         ("?libcrypto.so.3;main", "TLS"),
         ("net/textproto.(*Reader).ReadLine;net/http.readRequest;main", "HTTP parsing"),

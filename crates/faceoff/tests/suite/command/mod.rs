@@ -40,3 +40,4 @@ mod sweeps;
 mod tutorial;
 mod variables;
 mod vs;
+mod why;
