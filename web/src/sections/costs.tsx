@@ -59,7 +59,7 @@ const row = (line: CostLine) => [
 function CostsTable({ costs }: { costs: Costs }) {
   return (
     <Scroll label={TITLE}>
-      <table>
+      <table class="costs">
         <thead>
           <tr>
             <th scope="col">Cell</th>
