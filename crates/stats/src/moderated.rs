@@ -3,8 +3,8 @@
 //! A t test of four differences must be cautious, because four values say little about their own
 //! scatter. If hundreds of lines are measured in the same way, their scatter together says what is
 //! usual. Each line then gets a variance between its own and the usual one: the moderated t test.
-//! Source: Smyth, *Linear Models and Empirical Bayes Methods for Assessing Differential Expression*,
-//! Statistical Applications in Genetics and Molecular Biology 3, 2004. Start with
+//! Source: Smyth, *Linear Models and Empirical Bayes Methods for Assessing Differential
+//! Expression*, Statistical Applications in Genetics and Molecular Biology 3, 2004. Start with
 //! [`Prior::of_variances`].
 
 use statrs::function::gamma::digamma;

@@ -2,8 +2,8 @@
 //!
 //! `classify.rs` sorts samples into categories by a table of patterns. `costs.rs` turns them into
 //! microseconds per request with intervals over profiled blocks. `differences.rs` tests what
-//! differs from the baseline, and `sentence.rs` words it. Nothing here decides a verdict. Start with
-//! [`all_causes`].
+//! differs from the baseline, and `sentence.rs` words it. Nothing here decides a verdict. Start
+//! with [`all_causes`].
 
 mod classify;
 mod costs;

@@ -122,7 +122,7 @@ fn beginning(of: &CpuDifference, scale: Scale) -> String {
     }
     if scale.round(total.us) == 0.0 {
         return format!(
-            "No difference in CPU per request between {contender} and {baseline} is visible{interval}"
+            "No difference in CPU per request shows between {contender} and {baseline}{interval}"
         );
     }
     format!(

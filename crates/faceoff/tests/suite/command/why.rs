@@ -7,8 +7,8 @@ use std::io::Write as _;
 /// Four profiled blocks of two contenders: `far` spends 300 more of 1,000 samples in `hash`.
 fn profiles() -> String {
     let mut text = String::new();
-    for block in 1..=4 {
-        for (contender, hash) in [("near", 400), ("far", 700)] {
+    for block in 1..=4u64 {
+        for (contender, hash) in [("near", 400u64), ("far", 700)] {
             let profile = json!({ "profile": {
                 "contender": contender, "block": block, "cell": "closed", "period_ns": 2_000_000,
                 "cpu_ns": (600 + hash + block) * 2_000_000, "correct": 10_000, "lost": 0,
