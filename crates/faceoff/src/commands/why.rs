@@ -8,7 +8,9 @@ use crate::output;
 use clap::Args;
 use judge::causes::{Categories, all_causes};
 use record::Record;
-use std::path::PathBuf;
+use spec::categories::parse_categories;
+use spec::problem::Problems;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Options of `faceoff why`.
@@ -19,15 +21,30 @@ use std::process::ExitCode;
 pub struct Options {
     /// The record's folder
     record: PathBuf,
+    /// A file with categories of your own, which come before those that ship with faceoff
+    #[arg(long, value_name = "FILE")]
+    categories: Option<PathBuf>,
     /// Print the causes as JSON
     #[arg(long)]
     json: bool,
 }
 
+/// Returns the categories that ship with faceoff, after those of a file.
+fn categories(file: Option<&Path>) -> Result<Categories, Problems> {
+    let Some(file) = file else { return Ok(Categories::shipped()) };
+    let text = std::fs::read_to_string(file).map_err(|e| {
+        Problems::plain(
+            format!("{} cannot be read: {e}", file.display()),
+            "name a file with [[category]] tables (docs/guide/why.md)",
+        )
+    })?;
+    parse_categories(file, &text).map(Categories::with_rows)
+}
+
 /// Runs the subcommand.
 pub fn run(options: &Options) -> Result<ExitCode, Error> {
     let record = Record::read(&options.record)?;
-    let causes = all_causes(&record, &Categories::shipped());
+    let causes = all_causes(&record, &categories(options.categories.as_deref())?);
     if causes.is_empty() {
         return Err(Error::Failed(format!(
             "{} has no profiles, so nothing shows where CPU time goes\n\

@@ -52,6 +52,11 @@ fn profiled_run_is_explained_and_exported() {
     let causes: Value =
         serde_json::from_str(&folder.run(&["why", "r", "--json"]).expect(0).out).unwrap();
     assert_eq!(causes[0]["differences"][0]["functions"][0]["name"], "hash");
+    folder.write("own.toml", "[[category]]\nname = \"digest\"\ninnermost = [\"hash\"]\n");
+    let own = folder.run(&["why", "r", "--categories", "own.toml"]).expect(0).out;
+    assert!(own.contains("in digest (hash)"), "{own}");
+    folder.write("bad.toml", "[[category]]\nname = \"digest\"\ninermost = [\"hash\"]\n");
+    folder.run(&["why", "r", "--categories", "bad.toml"]).expect(2).says("innermost");
     let folded = folder.run(&["export", "r", "--to", "folded", "--contender", "far"]);
     assert!(folded.expect(0).out.contains("server;main;hash 2800\n"));
 
