@@ -29,7 +29,7 @@ pub struct Profiling {
 
 impl Default for Profiling {
     fn default() -> Profiling {
-        Profiling { blocks: 6, measure: Duration::from_secs(2), cells: Vec::new() }
+        Profiling { blocks: 6, measure: Duration::from_secs(3), cells: Vec::new() }
     }
 }
 
