@@ -1,10 +1,10 @@
 //! Samples what contenders do with their CPU time: stacks of functions, 499 times per CPU second.
 //!
-//! The kernel takes the samples ([`events`], [`ring`], [`records`]). A thread of ours walks and
-//! counts their stacks while they arrive ([`processes`], [`spaces`], [`stacks`]). Functions are
-//! named at the end, while the processes still run ([`naming`], from [`modules`], [`symbols`] and
-//! [`perf_map`]). Nothing is changed in the contender. A Java virtual machine has to list its
-//! compiled code at the end, which [`hotspot`] makes it do.
+//! The kernel takes the samples (`events`, `ring`, `records`). A thread of ours walks and
+//! counts their stacks while they arrive (`processes`, `spaces`, `stacks`). Functions are
+//! named at the end, while the processes still run (`naming`, from `modules`, `symbols` and
+//! `perf_map`). Nothing is changed in the contender. A Java virtual machine has to list its
+//! compiled code at the end, which `hotspot` makes it do.
 //!
 //! Whatever cannot be read becomes a note, never an error: only the start can fail. Memory is
 //! bounded by the limits at the top of each file. Start with [`Profiler`].

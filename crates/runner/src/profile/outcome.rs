@@ -18,7 +18,7 @@ pub struct Sampled {
     /// The CPU time that one sample stands for.
     pub period_ns: u64,
     /// CPU time of the target's processes meanwhile, by their clocks. It may differ from samples
-    /// times period by what [`super::events`] explains.
+    /// times period by what `events.rs` explains.
     pub cpu_ns: u64,
     /// Records that the kernel dropped, of all targets together.
     pub lost: u64,
