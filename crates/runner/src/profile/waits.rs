@@ -84,12 +84,14 @@ mod tests {
     fn only_what_happened_between_two_readings_counts() {
         let own = [std::process::id()];
         let first = Reading::take(&own);
-        let memory = vec![1u8; 8 << 20];
+        // So large that the allocator always maps new memory, whose pages fault.
+        let mut memory = Vec::<u8>::with_capacity(40 << 20);
+        memory.resize(1 << 20, 1);
         for _ in 0..5 {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         let (waits, note) = first.until(&Reading::take(&own));
-        assert!(std::hint::black_box(memory).len() == 8 << 20);
+        assert!(std::hint::black_box(memory).len() == 1 << 20);
         assert!(waits.voluntary_switches >= 5, "{waits:?}");
         assert!(waits.minor_faults >= 1, "{waits:?}");
         assert_eq!((waits.run_queue_ns.is_some(), note), (true, None));
