@@ -1,8 +1,8 @@
 //! The table of patterns that sorts samples of CPU time into categories.
 //!
 //! faceoff ships one (`crates/judge/src/causes/categories.toml`), and a file of the same form adds
-//! rows to it. [`parse_categories`] reads it, [`matches`] compares a text with a pattern. Which row
-//! a sample belongs to is decided by the crate `judge`.
+//! rows to it. [`parse_categories`] reads it, [`matches()`] compares a text with a pattern. Which
+//! row a sample belongs to is decided by the crate `judge`.
 
 use crate::problem::Problems;
 use crate::reader::{Table, read_text};
