@@ -77,3 +77,46 @@ pub(super) fn parse_profiling(table: &Table<'_>, cells: &[Cell]) -> Profiling {
         cells: named_cells(table, cells),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(profile: &str) -> Result<Experiment, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.toml");
+        let head =
+            "name = \"x\"\nquestion = \"q\"\nbaseline = \"a\"\ncontenders = [\"b\"]\naa = true\n";
+        let cell = |name: &str, more: &str, load: &str| {
+            format!("[[cell]]\nname = \"{name}\"\nworkload = \"w\"\n{more}\nload = {{ {load} }}\n")
+        };
+        let cells = [
+            cell("open", "", "kind = \"arrivals\", rate = 10"),
+            cell("busy", "", "kind = \"closed\", connections = 2"),
+            cell("twice", "repetitions = 2", "kind = \"closed\", connections = 3"),
+            cell("most", "", "kind = \"capacity\", of = \"rate\", service_level = \"p95<1s\""),
+        ];
+        std::fs::write(&file, format!("{head}{}{profile}", cells.concat())).unwrap();
+        Experiment::read(&file).map_err(|problems| problems.to_string())
+    }
+
+    fn sampled(profile: &str) -> Vec<String> {
+        let whole = read(profile).unwrap();
+        let profiled = whole.profile.as_ref().unwrap().experiment_of(&whole);
+        assert_eq!((profiled.contenders.len(), profiled.profile.as_ref()), (1, None), "no twin");
+        profiled.cells.into_iter().map(|cell| cell.name).collect()
+    }
+
+    #[test]
+    fn closed_loads_are_sampled_unless_cells_are_named() {
+        assert_eq!(sampled("[profile]\n"), ["busy", "twice-repetition-1"]);
+        assert_eq!(sampled("[profile]\ncells = [\"open\", \"most\"]\n"), ["open"]);
+    }
+
+    #[test]
+    fn mistakes_of_the_table_are_reported() {
+        assert!(read("[profile]\ncells = [\"bsy\"]\n").unwrap_err().contains("busy"));
+        assert!(read("[profile]\nmeasure = \"0s\"\n").unwrap_err().contains("`measure` is zero"));
+        assert!(read("[profile]\nblocks = 0\n").unwrap_err().contains("blocks"));
+    }
+}

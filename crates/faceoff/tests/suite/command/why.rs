@@ -67,3 +67,40 @@ fn profiled_run_is_explained_and_exported() {
     after.as_object_mut().unwrap().remove("causes");
     assert_eq!(before, after);
 }
+
+#[test]
+#[ignore = "needs sampling"]
+fn profiled_blocks_are_recorded_once_and_not_judged() {
+    for alternate in ["trials", "slices"] {
+        let folder = Folder::new();
+        folder.system("near", &["--cpu", "100us"]);
+        folder.system("far", &["--cpu", "300us"]);
+        folder.experiment(&["near", "far"], "[profile]\nblocks = 2\nmeasure = \"400ms\"");
+        let file = folder.path().join("experiments/x.toml");
+        let text = std::fs::read_to_string(&file).unwrap();
+        let alternating = format!("alternate = \"{alternate}\"");
+        std::fs::write(&file, text.replace("alternate = \"trials\"", &alternating)).unwrap();
+        // In CI only the option asks for a profile.
+        let ran = folder.run(&["run", "x", "--profile", "--blocks", "1", "--out", "r"]);
+        assert!([0, 4].contains(&ran.code), "{ran:?}");
+        let record = folder.record("r");
+        assert_eq!((record.trials.len(), record.profiles.len()), (2, 4), "{alternate}");
+        for profile in &record.profiles {
+            assert_eq!(profile.cell, "closed", "the load in which a contender is busy");
+            assert!(profile.correct > 0 && profile.cpu_ns > 0, "{profile:?}");
+            let burns = |frame: &record::Frame| {
+                frame.function.as_deref().is_some_and(|name| name.ends_with("clock::burn"))
+            };
+            let burning = profile.stacks.iter().filter(|stack| {
+                stack.frames.iter().any(|frame| burns(&profile.frames[*frame as usize]))
+            });
+            let samples: u64 = profile.stacks.iter().map(|stack| stack.samples).sum();
+            let burning: u64 = burning.map(|stack| stack.samples).sum();
+            assert!(5 * burning > samples, "{burning} of {samples}: {:?}", profile.notes);
+        }
+        assert!(folder.run(&["why", "r"]).expect(0).out.contains("closed"));
+        let again = folder.run(&["run", "--resume", "r"]);
+        assert!([0, 4].contains(&again.code), "{again:?}");
+        assert_eq!(folder.record("r").profiles.len(), 4, "nothing is profiled twice");
+    }
+}
