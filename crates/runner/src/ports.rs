@@ -9,6 +9,10 @@ use std::sync::atomic::{AtomicU16, Ordering};
 const FIRST: u16 = 18_000;
 const COUNT: u16 = 12_000;
 
+/// Distance between the first ports of two processes with neighbouring ids. It has no divisor in
+/// common with [`COUNT`].
+const STRIDE: u64 = 769;
+
 static NEXT: AtomicU16 = AtomicU16::new(0);
 
 /// Finds a free port of loopback. Each call returns another one.
@@ -17,8 +21,11 @@ pub(crate) fn pick() -> Option<u16> {
 }
 
 /// Finds a free port at an address of this machine.
+///
+/// A port that was found is used a moment later. Commands that are started at once, as tests do, have
+/// neighbouring process ids, so these must not lead to the same ports.
 pub(crate) fn pick_at(address: Ipv4Addr) -> Option<u16> {
-    let offset = (std::process::id() % u32::from(COUNT)) as u16;
+    let offset = (u64::from(std::process::id()) * STRIDE % u64::from(COUNT)) as u16;
     (0..COUNT).find_map(|_| {
         let step = NEXT.fetch_add(1, Ordering::Relaxed) % COUNT;
         let port = FIRST + (offset + step) % COUNT;
