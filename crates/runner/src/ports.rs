@@ -22,8 +22,8 @@ pub(crate) fn pick() -> Option<u16> {
 
 /// Finds a free port at an address of this machine.
 ///
-/// A port that was found is used a moment later. Commands that are started at once, as tests do, have
-/// neighbouring process ids, so these must not lead to the same ports.
+/// A port that was found is used a moment later. Commands that are started at once, as tests do,
+/// have neighbouring process ids, so these must not lead to the same ports.
 pub(crate) fn pick_at(address: Ipv4Addr) -> Option<u16> {
     let offset = (u64::from(std::process::id()) * STRIDE % u64::from(COUNT)) as u16;
     (0..COUNT).find_map(|_| {
