@@ -17,13 +17,15 @@ use record::{Alternation, Line, Profile};
 use spec::experiment::Experiment;
 use spec::name::ContenderName;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Profiled blocks have numbers from here on where judged blocks are counted too.
 const FIRST_BLOCK: u32 = 100_000;
 
 impl Lab<'_> {
-    /// Runs the profiled blocks that the experiment asks for and that are missing. Nothing that
-    /// happens in them fails the run.
+    /// Runs the profiled blocks that the experiment asks for and that are missing. Like judged
+    /// blocks, none begins after the time budget, which begins anew. Nothing that happens in them
+    /// fails the run.
     ///
     /// # Errors
     /// An interruption; a record that cannot be written.
@@ -42,11 +44,15 @@ impl Lab<'_> {
             .filter(|name| !name.is_twin() && !dropped.contains(&name))
             .collect();
         let last = FIRST_BLOCK + profiling.blocks;
+        let began = Instant::now();
         let orders = plan::blocks(&present, profiling.blocks, experiment.design.seed);
         for (block, order) in (FIRST_BLOCK + 1..=last).zip(orders) {
             let number = block - FIRST_BLOCK;
             if self.record.profiles.iter().any(|profile| profile.block == number) {
                 continue;
+            }
+            if began.elapsed() >= experiment.design.budget {
+                break;
             }
             watch(Progress::Doing(Activity::Profiling { block: number, of: profiling.blocks }));
             match self.profile_block(&experiment, block, &order)? {
