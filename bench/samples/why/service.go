@@ -2,7 +2,7 @@
 // a known amount of CPU time.
 //
 // `make why-truth` compares two processes of it. One runs with `--function NAME --factor 1.3`,
-// which repeats the work of that function so many times more often. `faceoff why` must name it.
+// which repeats the work of that function 1.3 times. `faceoff why` must name it.
 // The services in Rust and Java do the same work with the same names. Each function calls nothing,
 // so that all of its CPU time is its own. Start with `parts`.
 package main

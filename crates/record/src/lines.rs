@@ -114,6 +114,20 @@ pub struct Record {
 }
 
 impl Record {
+    /// A record that has its first line only.
+    pub fn of_header(folder: PathBuf, header: Header) -> Record {
+        Record {
+            folder,
+            header,
+            answers: Vec::new(),
+            upstreams: Vec::new(),
+            trials: Vec::new(),
+            profiles: Vec::new(),
+            sessions: Vec::new(),
+            torn_lines: 0,
+        }
+    }
+
     /// Reads a record from its folder, or from its file.
     ///
     /// # Errors

@@ -118,16 +118,7 @@ impl IndexedRecord {
             Some(Ok(Line::Session(session))) => vec![session],
             _ => Vec::new(),
         };
-        let record = Record {
-            folder: self.folder.clone(),
-            header,
-            answers: vec![],
-            upstreams: vec![],
-            trials: vec![],
-            sessions,
-            profiles: vec![],
-            torn_lines: 0,
-        };
+        let record = Record { sessions, ..Record::of_header(self.folder.clone(), header) };
         let judgement = self.judgement();
         Ok(RecordSummary { record, judgement })
     }

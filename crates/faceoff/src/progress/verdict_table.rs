@@ -170,10 +170,6 @@ impl Row {
             |interval: &Interval| interval.low > 0.0 && interval.high / interval.low > WIDE;
         let interval = verdict.interval.filter(|interval| !is_wide(interval));
         let phrase = Verdict { interval, ..verdict.clone() }.short_phrase();
-        let (ratio, shown) = match phrase.strip_suffix(')').and_then(|text| text.split_once(" (")) {
-            Some((ratio, interval)) => (ratio.to_owned(), interval.to_owned()),
-            None => (phrase, "-".to_owned()),
-        };
         let (outcome, tone) = match verdict.outcome {
             Outcome::Better => ("better".to_owned(), Tone::Good),
             Outcome::Worse => ("worse".to_owned(), Tone::Bad),
@@ -190,8 +186,8 @@ impl Row {
                 .as_ref()
                 .filter(|_| with_cell)
                 .map_or(label.to_owned(), |cell| format!("{label}, {cell}")),
-            ratio,
-            interval: shown,
+            ratio: phrase.size,
+            interval: phrase.interval.unwrap_or_else(|| "-".into()),
             drawn: verdict
                 .ratio
                 .zip(interval)

@@ -123,7 +123,7 @@ impl<'a> Lab<'a> {
         };
         let writer =
             Writer::create(folder, &header).map_err(|e| LabError::Record(folder.to_owned(), e))?;
-        Ok(Lab::assemble(place, parts, aids, writer, empty_record(folder, header)))
+        Ok(Lab::assemble(place, parts, aids, writer, Record::of_header(folder.to_owned(), header)))
     }
 
     /// Continues a record where it stopped, with the experiment that it contains.
@@ -187,20 +187,6 @@ impl<'a> Lab<'a> {
             writer,
             record,
         }
-    }
-}
-
-/// A record of which only the header is there.
-fn empty_record(folder: &Path, header: Header) -> Record {
-    Record {
-        folder: folder.to_owned(),
-        header,
-        answers: vec![],
-        upstreams: vec![],
-        trials: vec![],
-        sessions: vec![],
-        profiles: vec![],
-        torn_lines: 0,
     }
 }
 

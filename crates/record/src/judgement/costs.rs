@@ -3,6 +3,7 @@
 //! Costs follow from CPU per request, memory and throughput; they decide nothing. The price is no
 //! part of a record, because it is known better later. Start with [`Costs`].
 
+use super::ratio_text::{Phrase, compared};
 use serde::{Deserialize, Serialize};
 use spec::name::ContenderName;
 use spec::price::Price;
@@ -51,14 +52,10 @@ impl RequestCost {
     /// Returns how it compares with the baseline: `48 % more than gateway (45 % to 51 %)`. `None`
     /// for the baseline, and without a ratio.
     pub fn phrase(&self, baseline: &ContenderName) -> Option<String> {
-        let shown = super::ratio_text::compared(self.ratio?, self.ratio_interval, "less", "more");
-        let (size, interval) = match shown.split_once(" (") {
-            Some((size, interval)) => (size, format!(" ({interval}")),
-            None => (shown.as_str(), String::new()),
-        };
+        let Phrase { size, interval } = compared(self.ratio?, self.ratio_interval, "less", "more");
         // `no difference from`, but `48 % more than`.
         let joint = if size.starts_with("no ") { "from" } else { "than" };
-        Some(format!("{size} {joint} {baseline}{interval}"))
+        Some(Phrase { size: format!("{size} {joint} {baseline}"), interval }.to_string())
     }
 }
 

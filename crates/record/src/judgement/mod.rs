@@ -19,6 +19,7 @@ pub use curves::{
     CapacityCurves, CapacityLine, CapacityProbe, Crossing, Curve, Effect, Effects, Repetitions,
     SweepCurves, SweepLine, SweepPoint,
 };
+pub use ratio_text::Phrase;
 pub use verdict::{
     ClaimCell, ClaimOutcome, ClaimVerdict, Outcome, RatioUnit, Verdict, show_confidence,
 };

@@ -8,6 +8,7 @@ use super::{Outcome, Verdict};
 use spec::metric::Words;
 use spec::units::show_number;
 use stats::Interval;
+use std::fmt;
 
 /// From this factor on a ratio is shown as a multiple, below it in percent.
 const MULTIPLE_FROM: f64 = 1.5;
@@ -68,41 +69,47 @@ fn percent(value: f64) -> String {
     }
 }
 
-/// Shows a ratio with its interval: how far from 1 it is, and in which direction. `lower` and
-/// `higher` name the directions.
+/// A result in words, with its interval apart. Shown as `17× less (12× to 23×)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phrase {
+    /// How large it is, and in which direction: `17× less`.
+    pub size: String,
+    /// The ends of its interval, the nearer one first: `12× to 23×`.
+    pub interval: Option<String>,
+}
+
+impl fmt::Display for Phrase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.interval {
+            Some(interval) => write!(f, "{} ({interval})", self.size),
+            None => f.write_str(&self.size),
+        }
+    }
+}
+
+/// Words how far a ratio is from 1, and in which direction. `lower` and `higher` name the
+/// directions.
 pub(super) fn compared(
     ratio: f64,
     interval: Option<Interval>,
     lower: &str,
     higher: &str,
-) -> String {
+) -> Phrase {
     let is_one = |ratio: f64| (ratio - 1.0).abs() < LEAST;
-    if is_one(ratio)
-        && interval.is_none_or(|interval| is_one(interval.low) && is_one(interval.high))
-    {
-        return NO_DIFFERENCE.into();
-    }
     let unit = Unit::for_ratio(ratio);
     let word = |ratio: f64| if ratio < 1.0 { lower } else { higher };
-    let shown = if is_one(ratio) {
-        NO_DIFFERENCE.to_owned()
-    } else {
-        format!("{} {}", unit.show(ratio), word(ratio))
-    };
-    let Some(Interval { low, high }) = interval else { return shown };
-    // The nearer end comes first.
-    let (near, far) = if ratio < 1.0 { (high, low) } else { (low, high) };
-    let is_one_way = (near < 1.0) == (far < 1.0);
-    match is_one_way {
-        true => format!("{shown} ({} to {})", unit.show(near), unit.show(far)),
-        false => format!(
-            "{shown} ({} {} to {} {})",
-            unit.show(near),
-            word(near),
-            unit.show(far),
-            word(far)
-        ),
-    }
+    let directed = |ratio: f64| format!("{} {}", unit.show(ratio), word(ratio));
+    let size = if is_one(ratio) { NO_DIFFERENCE.to_owned() } else { directed(ratio) };
+    let is_all_one = |i: &Interval| is_one(ratio) && is_one(i.low) && is_one(i.high);
+    let interval =
+        interval.filter(|interval| !is_all_one(interval)).map(|Interval { low, high }| {
+            let (near, far) = if ratio < 1.0 { (high, low) } else { (low, high) };
+            match (near < 1.0) == (far < 1.0) {
+                true => format!("{} to {}", unit.show(near), unit.show(far)),
+                false => format!("{} to {}", directed(near), directed(far)),
+            }
+        });
+    Phrase { size, interval }
 }
 
 impl Verdict {
@@ -147,37 +154,35 @@ impl Verdict {
     }
 
     /// Returns the result for a table that names the metric: `17× less (12× to 23×)`.
-    pub fn short_phrase(&self) -> String {
+    pub fn short_phrase(&self) -> Phrase {
         let Words { lower, higher, .. } = self.metric.describe().words;
         let (lower, higher) = if lower == "faster" { (lower, higher) } else { ("less", "more") };
         match self.ratio {
             Some(ratio) => compared(ratio, self.interval, lower, higher),
             None => match self.difference {
                 Some(points) => self.in_points(points),
-                None => "-".into(),
+                None => Phrase { size: "-".into(), interval: None },
             },
         }
     }
 
-    /// Shows a difference of shares in percentage points: `+0.50 points (-0.50 to +1.50)`.
-    fn in_points(&self, points: f64) -> String {
-        let shown = match points.abs() < 0.005 {
-            true => NO_DIFFERENCE.to_owned(),
-            false => format!("{points:+.2} points"),
-        };
-        match self.interval.filter(|i| i.low.abs() >= 0.005 || i.high.abs() >= 0.005) {
-            Some(Interval { low, high }) => format!("{shown} ({low:+.2} to {high:+.2})"),
-            None => shown,
+    /// Words a difference of shares in percentage points: `+0.50 points (-0.50 to +1.50)`.
+    fn in_points(&self, points: f64) -> Phrase {
+        let is_zero = |points: f64| points.abs() < 0.005;
+        let interval = self.interval.filter(|i| !is_zero(i.low) || !is_zero(i.high));
+        Phrase {
+            size: match is_zero(points) {
+                true => NO_DIFFERENCE.to_owned(),
+                false => format!("{points:+.2} points"),
+            },
+            interval: interval.map(|Interval { low, high }| format!("{low:+.2} to {high:+.2}")),
         }
     }
 
+    /// Words a ratio with the place before the interval: `4.5× faster on average (4.1× to 5.0×)`.
     fn with_place(&self, ratio: f64, lower: &str, higher: &str, where_: &str) -> String {
-        let shown = compared(ratio, self.interval, lower, higher);
-        // The place comes before the interval: `4.5× faster on average (4.1× to 5.0×)`.
-        match shown.split_once(" (") {
-            Some((size, interval)) => format!("{size}{where_} ({interval}"),
-            None => format!("{shown}{where_}"),
-        }
+        let Phrase { size, interval } = compared(ratio, self.interval, lower, higher);
+        Phrase { size: size + where_, interval }.to_string()
     }
 }
 

@@ -151,7 +151,11 @@ fn place(cell: Option<&str>) -> String {
 /// Writes a result next to the name of its metric: a ratio with its interval or, without one, the
 /// values.
 pub(super) fn found(verdict: &Verdict) -> String {
-    plain(&if verdict.ratio.is_some() { verdict.short_phrase() } else { verdict.phrase() })
+    plain(&if verdict.ratio.is_some() {
+        verdict.short_phrase().to_string()
+    } else {
+        verdict.phrase()
+    })
 }
 
 /// `at most 360 ms`. The value was chosen, so it is shown with the digits that were written.

@@ -125,7 +125,7 @@ fn row(verdict: &Verdict, judgement: &Judgement, reasons: &mut Vec<String>) -> R
         metric: metric.short_label().into(),
         a: show(verdict.value, &verdict.contender),
         b: show(verdict.baseline_value, &judgement.baseline),
-        difference: verdict.short_phrase(),
+        difference: verdict.short_phrase().to_string(),
         verdict: word,
     }
 }

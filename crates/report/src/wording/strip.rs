@@ -67,7 +67,7 @@ pub(crate) fn strip(record: &Record, judgement: &Judgement, answer: &Answer) -> 
             cell: cell.clone().unwrap_or_else(|| "start".into()),
             value: shown(verdict.value, subject),
             baseline_value: shown(verdict.baseline_value, &judgement.baseline),
-            difference: verdict.short_phrase(),
+            difference: verdict.short_phrase().to_string(),
             outcome: verdict.outcome,
             reason: verdict.reason.clone(),
         })

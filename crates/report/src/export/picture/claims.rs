@@ -147,7 +147,7 @@ fn title(picture: &mut Canvas, claim: &ClaimVerdict) {
 fn interval(picture: &mut Canvas, bars: &Bars, bar: &Bar<'_>) {
     let (cell, verdict) = (&bar.claim.cells[bar.at], bar.verdict());
     let of = finding(cell.outcome.name());
-    let found = verdict.short_phrase();
+    let found = verdict.short_phrase().to_string();
     let room = picture.characters(SIDE, 12.0);
     picture.text(
         SIDE,
