@@ -70,7 +70,7 @@ impl Sampling {
                 block: self.block,
                 cell: measurement.cell.clone(),
                 period_ns: sampled.period_ns,
-                cpu_ns: measurement.usage.cpu_ns,
+                cpu_ns: sampled.cpu_ns,
                 correct: measurement.counts.correct,
                 lost: sampled.lost,
                 frames: sampled.frames,

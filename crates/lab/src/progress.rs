@@ -45,6 +45,13 @@ pub enum Progress<'a> {
     Doing(Activity<'a>),
     /// A trial has ended.
     Ended(&'a Trial),
+    /// A block begins in which stacks are sampled, and which is not judged.
+    Profiling {
+        /// Its number, from 1.
+        block: u32,
+        /// The number of profiled blocks.
+        of: u32,
+    },
     /// The run is not profiled, for this reason.
     NotProfiled(&'a str),
     /// The upstream ended with this status and starts again.
@@ -93,13 +100,6 @@ pub enum Activity<'a> {
         /// Number of the repetition, from 1.
         attempt: u32,
     },
-    /// Stacks are sampled, in blocks that are not judged.
-    Profiling {
-        /// Number of the profiled block, from 1.
-        block: u32,
-        /// The number of profiled blocks.
-        of: u32,
-    },
     /// A search for the capacity of a cell has finished a probe.
     Probed {
         /// The cell.
@@ -123,7 +123,6 @@ impl<'a> Activity<'a> {
             | Activity::Repeating { cell, .. }
             | Activity::Probed { cell, .. } => Some(cell),
             Activity::Starting
-            | Activity::Profiling { .. }
             | Activity::WarmingUp { .. }
             | Activity::WarmingUpByAgents
             | Activity::WarmingUpForCell { .. } => None,

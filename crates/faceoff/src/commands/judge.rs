@@ -1,11 +1,11 @@
 //! `faceoff judge`: prints the verdicts of a record. Runs nothing and writes nothing.
 
+use super::values::PriceOption;
 use crate::exit::{Error, judgement_code};
 use crate::output::{self, Format, print, summary};
 use clap::Args;
 use lab::record_files::judgement_text;
 use record::Record;
-use spec::price::Price;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -17,10 +17,8 @@ pub struct Options {
     /// Exit with 3 if a claim is refuted
     #[arg(long)]
     strict: bool,
-    /// The price of a CPU and of memory, for the cost of a million requests: 0.034/cpu-hour,
-    /// 0.004/gib-hour, both with a comma, or a TOML file with cpu_hour, gib_hour and currency
-    #[arg(long, value_name = "PRICE", value_parser = Price::parse)]
-    price: Option<Price>,
+    #[command(flatten)]
+    price: PriceOption,
     /// How to print
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -29,7 +27,7 @@ pub struct Options {
 /// Runs the subcommand.
 pub fn run(options: &Options) -> Result<ExitCode, Error> {
     let record = Record::read(&options.record)?;
-    let judgement = judge::judge_with_price(&record, options.price.as_ref());
+    let judgement = judge::judge_with_price(&record, options.price.price());
     match options.format {
         Format::Json => print(&judgement_text(&judgement)),
         Format::Text => {

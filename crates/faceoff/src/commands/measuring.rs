@@ -4,6 +4,8 @@
 //! answers its statistical questions, `report` writes the page. Start at [`begin`] for a new record
 //! and [`resume`] for one that was interrupted.
 
+use super::values::PriceOption;
+use super::why::NO_PROFILES;
 use super::{VERSION, lock};
 use crate::exit::{Error, judgement_code};
 use crate::output::{message, print, summary};
@@ -25,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::AtomicBool;
 
-/// Options for how a run reports progress and results.
+/// Options that `faceoff run` and `faceoff vs` share: what they report, and how.
 #[derive(Args)]
 pub struct Reporting {
     /// After the judged blocks, sample stacks in a few more, to show where CPU time goes
@@ -46,10 +48,8 @@ pub struct Reporting {
     /// How to report progress [default: live on a terminal, else plain]
     #[arg(long, value_enum, value_name = "HOW")]
     progress: Option<How>,
-    /// The price of a CPU and of memory, for the cost of a million requests: 0.034/cpu-hour,
-    /// 0.004/gib-hour, both with a comma, or a TOML file with cpu_hour, gib_hour and currency
-    #[arg(long, value_name = "PRICE", value_parser = Price::parse)]
-    price: Option<Price>,
+    #[command(flatten)]
+    price: PriceOption,
 }
 
 impl Reporting {
@@ -71,7 +71,7 @@ impl Reporting {
 
     /// The ending that these options ask for, without what only `faceoff run` offers.
     pub fn ending(&self) -> Ending {
-        let price = self.price.clone();
+        let price = self.price.price().cloned();
         Ending { json: self.json, why: self.why, open: self.open, price, ..Ending::default() }
     }
 }
@@ -217,8 +217,10 @@ pub fn conclude(record: &Record, ending: &Ending) -> Result<ExitCode, Error> {
     }
     crate::output::table(&report::verdict_table(record, &judgement, crate::output::width()));
     summary(&report::summary(record, &judgement));
-    if ending.why && !judgement.causes.is_empty() {
-        print(&format!("\n{}", report::why(&judgement.causes)));
+    match (ending.why, judgement.causes.is_empty()) {
+        (true, false) => print(&format!("\n{}", report::why(&judgement.causes))),
+        (true, true) => message(NO_PROFILES),
+        (false, _) => {}
     }
     if let Some(gate) = report::gate(record, &judgement) {
         print(&format!("\n{}\n", gate.sentence));

@@ -1,11 +1,11 @@
 //! `faceoff report`: writes the report page of a record again.
 
+use super::values::PriceOption;
 use crate::exit::Error;
 use crate::output::line;
 use clap::Args;
 use lab::record_files::write_file;
 use record::Record;
-use spec::price::Price;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -17,17 +17,15 @@ pub struct Options {
     /// The report's file [default: page.html in the record's folder]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The price of a CPU and of memory, for the cost of a million requests: 0.034/cpu-hour,
-    /// 0.004/gib-hour, both with a comma, or a TOML file with cpu_hour, gib_hour and currency
-    #[arg(long, value_name = "PRICE", value_parser = Price::parse)]
-    price: Option<Price>,
+    #[command(flatten)]
+    price: PriceOption,
 }
 
 /// Runs the subcommand.
 pub fn run(options: &Options) -> Result<ExitCode, Error> {
     let record = Record::read(&options.record)?;
     let page = options.out.clone().unwrap_or_else(|| record.folder.join("page.html"));
-    let judgement = judge::judge_with_price(&record, options.price.as_ref());
+    let judgement = judge::judge_with_price(&record, options.price.price());
     write_file(&page, report::html(&record, &judgement))?;
     line(&page.display().to_string());
     Ok(ExitCode::SUCCESS)

@@ -13,6 +13,9 @@ use spec::problem::Problems;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+/// What a record without profiles lacks.
+pub const NO_PROFILES: &str = "no profiles, so nothing shows where CPU time goes";
+
 /// Options of `faceoff why`.
 #[derive(Args)]
 #[command(
@@ -47,7 +50,7 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
     let causes = all_causes(&record, &categories(options.categories.as_deref())?);
     if causes.is_empty() {
         return Err(Error::Failed(format!(
-            "{} has no profiles, so nothing shows where CPU time goes\n\
+            "{} has {NO_PROFILES}\n\
              hint: run it again with --profile, which adds profiled blocks after the judged ones",
             options.record.display()
         )));

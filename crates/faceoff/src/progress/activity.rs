@@ -17,7 +17,6 @@ pub fn word_activity(activity: &Activity<'_>) -> String {
         Activity::WarmingUpForCell { contender: Some(contender), cell } => {
             format!("{contender} warms up for {cell}")
         }
-        Activity::Profiling { block, of } => format!("samples stacks, block {block} of {of}"),
         Activity::Measuring { cell } => cell.to_owned(),
         Activity::Repeating { cell, attempt } => {
             format!("{cell}, repeated as it was disturbed ({attempt})")

@@ -19,7 +19,6 @@ use lab::Progress;
 use lab::stopping::Observer;
 use live::Live;
 use record::{Alternation, Answers, Record, Trial};
-use spec::name::ContenderName;
 use spec::problem::Problems;
 use spec::units::show_duration;
 use std::io::IsTerminal;
@@ -180,7 +179,9 @@ impl Show {
             Progress::SkippedCell(skipped) => {
                 self.say(&format!("skipped: cell {}: {}", skipped.cell, skipped.reason))
             }
-            Progress::Warming(name) => self.upstream_warms_up(name),
+            Progress::Warming(name) => {
+                self.step(format!("starting and warming the upstream {name}"))
+            }
             Progress::Proving(name) => self.set_step(format!("checking the responses of {name}")),
             Progress::Proved(answers) => self.responses_checked(answers),
             Progress::Begins { name, block, done, total } => {
@@ -205,6 +206,9 @@ impl Show {
                 };
                 self.say(&format!("{}; {then}", why.lines().next().unwrap_or_default()));
             }
+            Progress::Profiling { block, of } => {
+                self.step(format!("sampling stacks, block {block} of {of}"))
+            }
             Progress::NotProfiled(why) => self.say(&format!("not profiled: {why}")),
             Progress::EngineLost(why) => {
                 self.say(&format!("the engine was lost, so the current trial is repeated: {why}"))
@@ -212,8 +216,8 @@ impl Show {
         }
     }
 
-    fn upstream_warms_up(&mut self, name: &ContenderName) {
-        let text = format!("starting and warming the upstream {name}");
+    /// Reports a step of the run that belongs to no trial.
+    fn step(&mut self, text: String) {
         if self.how == How::Plain {
             self.say(&text);
         }

@@ -117,6 +117,9 @@ impl TerminalView {
             Progress::Warming(name) => {
                 self.set_doing(&format!("starting and warming the upstream {name}"), now)
             }
+            Progress::Profiling { block, of } => {
+                self.set_doing(&format!("sampling stacks, block {block} of {of}"), now)
+            }
             // These come before the first trial, or are printed as separate lines.
             Progress::Building(_)
             | Progress::Built { .. }

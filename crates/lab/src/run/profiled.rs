@@ -8,10 +8,9 @@ use crate::block;
 use crate::error::LabError;
 use crate::plan;
 use crate::profiling::Sampling;
-use crate::progress::{Activity, Progress, Watcher};
+use crate::progress::{Progress, Watcher};
 use crate::trial;
-use crate::trial::setup::{Setup, cell_workloads};
-use crate::trial_database::TrialDatabase;
+use crate::trial::setup::Setup;
 use crate::work_folder::tidy;
 use record::{Alternation, Line, Profile};
 use spec::experiment::Experiment;
@@ -48,13 +47,17 @@ impl Lab<'_> {
         let orders = plan::blocks(&present, profiling.blocks, experiment.design.seed);
         for (block, order) in (FIRST_BLOCK + 1..=last).zip(orders) {
             let number = block - FIRST_BLOCK;
-            if self.record.profiles.iter().any(|profile| profile.block == number) {
+            let profiles = &self.record.profiles;
+            let has_profile = |name: &ContenderName| {
+                profiles.iter().any(|of| of.block == number && of.contender == *name)
+            };
+            if present.iter().all(has_profile) {
                 continue;
             }
             if began.elapsed() >= experiment.design.budget {
                 break;
             }
-            watch(Progress::Doing(Activity::Profiling { block: number, of: profiling.blocks }));
+            watch(Progress::Profiling { block: number, of: profiling.blocks });
             match self.profile_block(&experiment, block, &order)? {
                 Ok(profiles) => self.keep_profiles(profiles)?,
                 Err(why) => {
@@ -116,11 +119,7 @@ impl Lab<'_> {
     }
 
     fn profile_alone(&self, setup: &Setup<'_>, work: &Path) -> Result<(), LabError> {
-        let workloads = cell_workloads(setup.experiment, &self.workloads);
-        let database = match &self.database {
-            Some(source) => source.start(&workloads, &self.cpus().upstream, work, self.means())?,
-            None => TrialDatabase::none(),
-        };
+        let database = self.fresh_database(setup.experiment, work)?;
         let around = self.around(work, &self.cpus().contender);
         trial::run(setup, &around, database, &mut |_| ());
         Ok(())

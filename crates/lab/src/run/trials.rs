@@ -15,6 +15,7 @@ use crate::trial_database::TrialDatabase;
 use crate::work_folder::tidy;
 use record::{Alternation, Line, Trial};
 use runner::start::Running;
+use spec::experiment::Experiment;
 use spec::name::ContenderName;
 use std::path::{Path, PathBuf};
 
@@ -56,13 +57,7 @@ impl Lab<'_> {
         let work = self.work_folder(&format!("block-{block:03}-{name}"));
         self.check_engine(watch)?;
         let mut trial = {
-            let workloads = cell_workloads(self.experiment(), &self.workloads);
-            let database = match &self.database {
-                Some(source) => {
-                    source.start(&workloads, &self.cpus().upstream, &work, self.means())?
-                }
-                None => TrialDatabase::none(),
-            };
+            let database = self.fresh_database(self.experiment(), &work)?;
             let around = self.around(&work, &self.cpus().contender);
             let setup = Setup {
                 agents: self.agents.as_ref(),
@@ -130,6 +125,19 @@ impl Lab<'_> {
             self.keep(trial, work, watch)?;
         }
         self.replace_lost_upstream(lost, watch)
+    }
+
+    /// Starts the database of a trial, filled for the cells of an experiment, if there is one.
+    pub(super) fn fresh_database(
+        &self,
+        experiment: &Experiment,
+        work: &Path,
+    ) -> Result<TrialDatabase, LabError> {
+        let workloads = cell_workloads(experiment, &self.workloads);
+        match &self.database {
+            Some(source) => source.start(&workloads, &self.cpus().upstream, work, self.means()),
+            None => Ok(TrialDatabase::none()),
+        }
     }
 
     /// The setup of a trial whose load this machine's generator makes.
