@@ -1,3 +1,7 @@
+/**
+ * Copies a plot over time as SVG. uPlot draws on a canvas, which no one can copy as a picture with
+ * text, so this draws the visible part once more from its lines.
+ */
 import { scaleLinear } from "d3-scale";
 import type uPlot from "uplot";
 import { tick } from "../format";

@@ -1,3 +1,8 @@
+//! Loads by other generators, in `faceoff load --driver` and in experiments.
+//!
+//! Most tests replace the tool by a script that prints stored output. Those with the real tools are
+//! ignored where a tool is missing.
+
 use crate::control_server::ControlServer;
 use crate::folder::{Folder, Ran, nothing_is_left};
 use crate::needs::need_all;

@@ -1,3 +1,7 @@
+//! `faceoff import` from outside: what is written runs, and sends the requests of the source.
+//!
+//! The formats are tested in `crates/interop/src/import/tests`.
+
 use crate::control_server::ControlServer;
 use crate::folder::Folder;
 use serde_json::Value;

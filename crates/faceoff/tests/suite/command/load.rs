@@ -1,3 +1,8 @@
+//! `faceoff load` from outside, with the control server as a correct, slow, silent or broken
+//! service.
+//!
+//! Counts must add up, and every kind of failure has its own count.
+
 use crate::control_server::ControlServer;
 use crate::folder::Folder;
 use crate::machine::{Shared, share};
