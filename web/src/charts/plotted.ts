@@ -1,6 +1,6 @@
 /**
- * Copies a plot over time as SVG. uPlot draws on a canvas, which no one can copy as a picture with
- * text, so this draws the visible part once more from its lines.
+ * Copies a plot over time as SVG. uPlot draws on a canvas, whose picture has no text. So this draws
+ * the visible part once more, from the lines of the plot.
  */
 import { scaleLinear } from "d3-scale";
 import type uPlot from "uplot";
