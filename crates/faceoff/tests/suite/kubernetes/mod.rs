@@ -457,7 +457,7 @@ fn kills_at_any_time_leave_nothing_and_a_valid_record() {
     not(feature = "agent"),
     ignore = "long, needs kubernetes and engine control and feature agent"
 )]
-fn a_cluster_that_is_killed_at_any_moment_costs_no_contender_its_place() {
+fn a_cluster_killed_at_any_moment_costs_no_contender() {
     let cluster = Cluster::named();
     need("engine control");
     by_agents(&cluster, "150ms");
