@@ -42,7 +42,7 @@ pub fn achieved_per_s(measured: &Measured) -> f64 {
 }
 
 /// Returns the results for `--format json`.
-pub fn report<'a>(
+pub fn load_report<'a>(
     measured: &'a Measured,
     load: &Load,
     checks: &'a str,
@@ -177,7 +177,7 @@ mod tests {
             .collect();
         let measured = measured();
         let load = Load::arrivals(5_000.0, 1024);
-        let report = report(&measured, &load, "status of every response", &outcomes);
+        let report = load_report(&measured, &load, "status of every response", &outcomes);
         let mut found = serde_json::to_value(report).unwrap();
         assert_eq!(breaches(&found), Vec::<String>::new());
         assert_eq!(
