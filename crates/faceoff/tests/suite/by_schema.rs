@@ -32,11 +32,7 @@ pub fn breaches(schema: &Validator, value: &Value) -> Vec<String> {
 /// Checks what a command printed against its schema, which allows no other fields.
 #[track_caller]
 pub fn keeps_to(name: &str, value: &Value) {
-    assert_eq!(
-        breaches(&schema(name), value),
-        Vec::<String>::new(),
-        "docs/{name}.schema.json"
-    );
+    assert_eq!(breaches(&schema(name), value), Vec::<String>::new(), "docs/{name}.schema.json");
 }
 
 /// Checks a record and its judgement against their schemas.

@@ -24,8 +24,7 @@ pub fn check_contained_run(folder: &Folder, record: &Record) {
             assert_eq!(measured.usage.allowed_cpus, record.header.cpus.contender);
             check_usage(measured);
             if trial.contender == logged {
-                let per_request =
-                    measured.usage.cpu_ns as f64 / measured.counts.correct as f64;
+                let per_request = measured.usage.cpu_ns as f64 / measured.counts.correct as f64;
                 assert!(per_request > 300_000.0, "{per_request} ns of CPU time per request");
             }
         }

@@ -219,7 +219,9 @@ fn remarks(of: &CpuCauses) -> String {
     if of.lost > 0 {
         lines.insert(format!("the kernel dropped {} samples", of.lost));
     }
-    let lines = lines.iter().map(|line| wrapped(&format!("  {}: {line}", of.contender), usize::from(WIDTH)));
+    let lines = lines
+        .iter()
+        .map(|line| wrapped(&format!("  {}: {line}", of.contender), usize::from(WIDTH)));
     lines.collect()
 }
 

@@ -45,7 +45,8 @@ pub(super) fn provide(
 
 /// Has the engine pull an image. The engine reports progress and failure as lines of JSON.
 fn pull(engine: &Engine, name: &str, tag: &str) -> Result<(), String> {
-    let path = format!("/images/create?fromImage={}&tag={}", percent_encoded(name), percent_encoded(tag));
+    let path =
+        format!("/images/create?fromImage={}&tag={}", percent_encoded(name), percent_encoded(tag));
     let answer = engine
         .open("POST", &path, Body::Nothing, LOAD_WITHIN)
         .map_err(|error| error.to_string())?;

@@ -170,7 +170,8 @@ impl Pod {
         if self.others.is_empty() {
             return;
         }
-        let others = format!("fieldSelector={}", percent_encoded(&format!("metadata.name!={}", self.pod)));
+        let others =
+            format!("fieldSelector={}", percent_encoded(&format!("metadata.name!={}", self.pod)));
         let path = format!(
             "{}?gracePeriodSeconds={grace_seconds}&{}&{others}",
             self.path("/api/v1", "pods", ""),

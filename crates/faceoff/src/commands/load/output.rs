@@ -57,10 +57,7 @@ pub fn load_report<'a>(
         duration_s: seconds(measured),
         counts: measured.counts,
         statuses: &measured.statuses,
-        rate_per_s: Rates {
-            offered: offered_per_s(measured),
-            achieved: achieved_per_s(measured),
-        },
+        rate_per_s: Rates { offered: offered_per_s(measured), achieved: achieved_per_s(measured) },
         received_bytes: measured.received_bytes,
         latency_us: times(&measured.latency),
         service_us: times(&measured.service),

@@ -393,8 +393,7 @@ fn as_driven(driver: &str, prints: &str, more: &[&str]) -> Value {
     let url = format!("{}/", server.url);
     let path = pretend(&folder, driver, prints, 0);
     let arguments =
-        [&["load", &url, "-d", "2s", "--driver", driver, "--format", "json"][..], more]
-            .concat();
+        [&["load", &url, "-d", "2s", "--driver", driver, "--format", "json"][..], more].concat();
     let ran = Ran::from(folder.faceoff(&arguments).env("PATH", &path).output().unwrap()).expect(0);
     serde_json::from_str::<Value>(&ran.out).unwrap()["reported"].clone()
 }

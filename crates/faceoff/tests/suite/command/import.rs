@@ -12,8 +12,17 @@ const CURL: &str = "curl -X POST http://127.0.0.1:9/a -H 'X-A: b' -d c\n";
 fn curl_command_becomes_runnable_workload() {
     let server = ControlServer::start(&[]);
     let folder = Folder::new();
-    let ran =
-        folder.run(&["import", "--name", "mine", "--format", "json", "curl", "-H", "X-A: b", &server.url]);
+    let ran = folder.run(&[
+        "import",
+        "--name",
+        "mine",
+        "--format",
+        "json",
+        "curl",
+        "-H",
+        "X-A: b",
+        &server.url,
+    ]);
     let came: Value =
         serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {}{}", ran.out, ran.err));
     crate::by_schema::keeps_to("import", &came);

@@ -152,8 +152,11 @@ fn interrupted_comparison_resumes() {
 #[test]
 fn incomparable_services_are_refused_without_leftovers() {
     let folder = Folder::new();
-    let (one, other, alike) =
-        (ControlServer::start(&[]), ControlServer::start(&["--body-size", "9"]), ControlServer::start(&[]));
+    let (one, other, alike) = (
+        ControlServer::start(&[]),
+        ControlServer::start(&["--body-size", "9"]),
+        ControlServer::start(&[]),
+    );
     let path = |server: &ControlServer, path: &str| format!("{}{path}", server.url);
     let (a, b) = (path(&one, "/"), path(&other, "/"));
     for (urls, said) in [

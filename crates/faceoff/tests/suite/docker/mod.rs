@@ -88,7 +88,8 @@ fn run_in_containers_is_judged_and_described() {
     let record = folder.record("r");
     assert_eq!(record.header.experiment.place.runner, RunnerKind::Docker);
     check_contained_run(folder, &record);
-    let images: Vec<_> = record.header.contenders.iter().map(|c| c.image.as_ref().unwrap()).collect();
+    let images: Vec<_> =
+        record.header.contenders.iter().map(|c| c.image.as_ref().unwrap()).collect();
     assert_ne!(images[0].digest, images[1].digest);
     for measured in record.trials.iter().flat_map(|trial| &trial.measurements) {
         let group = measured.usage.signs.group.unwrap();
