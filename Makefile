@@ -6,13 +6,19 @@ FEATURES ?=
 FACEOFF = target/release/faceoff
 
 .PHONY: build page demo systems check articles quick test test-all test-engines conformance lint
-.PHONY: release release-gateway reference bench reality capacity why-truth clean
+.PHONY: pictures release release-gateway reference bench reality capacity why-truth clean
 
 build: ## the command, in target/release/faceoff
 	$(CARGO) build --release --locked -p faceoff $(if $(FEATURES),--features $(FEATURES))
 
 page: web/node_modules ## the report page that the command embeds, from web/ (needs Node)
 	cd web && npm run --silent build
+
+pictures: web/node_modules ## docs/pictures/*.jpg from a stored record, with CHROMIUM
+	$(MAKE) build FEATURES=serve
+	folder=$$(mktemp -d) && (cd web && CI=1 PICTURES=$$folder npm run --silent test:browser) && \
+	  cp $$folder/page-*.jpg $$folder/serve-search.jpg $$folder/serve-over-time.jpg docs/pictures/ && \
+	  rm -r $$folder
 
 web/node_modules: web/package-lock.json
 	cd web && npm ci --no-audit --no-fund --silent

@@ -1,3 +1,7 @@
+/**
+ * Reads the data that `faceoff report` put into the report. A file that was cut short, or made by
+ * another version, becomes a sentence that the reader can act on.
+ */
 import type { Page } from "./page";
 
 export type Reading = { page: Page } | { problem: string };

@@ -5,7 +5,7 @@ use super::experiments::{CONFIDENCE, Tally, on_all_cpus};
 use judge::looks::{Looks, looks, looks_always};
 use judge::rule::{Pair, Question, Side, by_ratio};
 use record::judgement::Outcome;
-use stats::{Interval, Random};
+use stats::Random;
 
 /// One slice, in seconds.
 const SLICE_S: f64 = 0.040;
@@ -112,19 +112,7 @@ impl Plan {
                 &pairs[..complete as usize],
                 &Question { resamples: self.resamples, ..usual },
             );
-            let holds = |interval: Option<Interval>| {
-                u32::from(interval.is_some_and(|i| i.low <= self.ratio && self.ratio <= i.high))
-            };
-            let is = |outcome: Outcome| u32::from(found.outcome == outcome);
-            tally = Tally {
-                experiments: 1,
-                below: is(Outcome::Worse),
-                above: is(Outcome::Better),
-                equivalent: is(Outcome::Equivalent),
-                covered: holds(found.interval),
-                blocks: complete,
-                ..Tally::default()
-            };
+            tally = Tally::of_one(&found, self.ratio, complete);
             if found.outcome != Outcome::Undecided {
                 break;
             }

@@ -2,7 +2,7 @@
 
 use super::world::{Block, World, value};
 use judge::looks::looks;
-use judge::rule::{Pair, Question, Second, Side, by_ratio};
+use judge::rule::{Finding, Pair, Question, Second, Side, by_ratio};
 use record::judgement::Outcome;
 use stats::{Interval, Random};
 use std::ops::AddAssign;
@@ -60,6 +60,23 @@ impl AddAssign for Tally {
 }
 
 impl Tally {
+    /// Counts one experiment: its finding after some blocks, with the true ratio.
+    pub fn of_one(found: &Finding, ratio: f64, blocks: u32) -> Tally {
+        let holds = |interval: Option<Interval>| {
+            u32::from(interval.is_some_and(|i| i.low <= ratio && ratio <= i.high))
+        };
+        let is = |outcome: Outcome| u32::from(found.outcome == outcome);
+        Tally {
+            experiments: 1,
+            below: is(Outcome::Worse),
+            above: is(Outcome::Better),
+            equivalent: is(Outcome::Equivalent),
+            t_covered: holds(found.interval_t),
+            covered: holds(found.interval),
+            blocks,
+        }
+    }
+
     /// Returns a count as a share of the experiments.
     pub fn share(&self, count: u32) -> f64 {
         f64::from(count) / f64::from(self.experiments.max(1))
@@ -99,19 +116,7 @@ impl Plan {
         for (complete, question) in questions {
             let found =
                 by_ratio(&pairs[..*complete as usize], &Question { seed: stream, ..*question });
-            let holds = |interval: Option<Interval>| {
-                u32::from(interval.is_some_and(|i| i.low <= self.ratio && self.ratio <= i.high))
-            };
-            let is = |outcome: Outcome| u32::from(found.outcome == outcome);
-            tally = Tally {
-                experiments: 1,
-                below: is(Outcome::Worse),
-                above: is(Outcome::Better),
-                equivalent: is(Outcome::Equivalent),
-                t_covered: holds(found.interval_t),
-                covered: holds(found.interval),
-                blocks: *complete,
-            };
+            tally = Tally::of_one(&found, self.ratio, *complete);
             if found.outcome != Outcome::Undecided {
                 break;
             }

@@ -13,7 +13,7 @@ use crate::soundness::{measurement, summary};
 use record::Record;
 use record::judgement::{Disqualified, Verdict};
 use spec::experiment::{Cell, FEWEST_BLOCKS};
-use spec::metric::Metric;
+use spec::metric::{Metric, Subject};
 use spec::name::ContenderName;
 use stats::{Interval, smallest_sample};
 use std::borrow::Cow;
@@ -114,15 +114,17 @@ impl<'r> Judge<'r> {
         };
         let has_several =
             |name: &ContenderName| name.share().replicas.is_some_and(|replicas| replicas > 1);
-        match metric {
-            Metric::ScaleOut => both.into_iter().all(has_several),
-            Metric::EnergyPerRequest => both.into_iter().all(|name| self.record.has_energy(name)),
-            Metric::StartUp => !both.iter().any(is_reached),
+        match (metric, metric.describe().of) {
+            (Metric::ScaleOut, _) => both.into_iter().all(has_several),
+            (Metric::EnergyPerRequest, _) => {
+                both.into_iter().all(|name| self.record.has_energy(name))
+            }
+            (Metric::StartUp, _) => !both.iter().any(is_reached),
             // A service that ran already is watched only on this machine.
-            metric if metric.is_of_process() => {
+            (_, Subject::Process | Subject::Start) => {
                 both.iter().all(|name| !is_reached(name) || self.record.is_watched(name))
             }
-            _ => true,
+            (_, Subject::Requests | Subject::Latency) => true,
         }
     }
 

@@ -1,4 +1,8 @@
 //! Computes when requests are due. The formula is closed, so no rounding error accumulates.
+//!
+//! A rate may be constant, or change linearly in stages. The area under the rate says how many
+//! requests are due until an instant, and its inverse says when the next one is. Start with
+//! `Schedule`.
 
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};

@@ -19,7 +19,7 @@ const GENERATOR_BUSY_MAX: f64 = 0.90;
 const RESAMPLES: usize = 2_000;
 
 /// One probe: one level, for a short time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Probe {
     /// The level: users, or requests per second.
@@ -398,22 +398,10 @@ mod tests {
             level,
             at_edge: true,
             kept,
-            found: String::new(),
             duration_ns: 1,
-            counts: Counts::default(),
-            rate_per_s: 0.0,
-            p50_ns: None,
-            p95_ns: None,
-            p99_ns: None,
             generator_busy: 0.1,
-            generator_late: false,
-            generator_lacked: None,
-            contender_cpu_ns: None,
-            behind_cpu_ns: None,
             steal_share: Some(0.0),
-            others_share: None,
-            ended: None,
-            recovery: None,
+            ..Probe::default()
         }
     }
 

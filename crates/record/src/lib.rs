@@ -19,6 +19,7 @@ mod header;
 pub mod history;
 pub mod judgement;
 mod lines;
+pub mod load_report;
 mod measurement;
 mod profile;
 pub mod record_index;

@@ -221,18 +221,6 @@ fn read_head(stream: &mut impl Read) -> io::Result<(u16, Vec<u8>)> {
     }
 }
 
-/// Escapes a text for a path or a query.
-pub(crate) fn escaped(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes()
-        .map(
-            |byte| {
-                if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
-            },
-        )
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,10 +268,5 @@ mod tests {
             [false, false, true, true]
         );
         assert_eq!([404, 500].map(|status| is_of_engine(status, &Value::Null)), [false, true]);
-    }
-
-    #[test]
-    fn text_is_escaped_for_paths_and_queries() {
-        assert_eq!(escaped("a/b:c {\"x\"}"), "a%2Fb%3Ac%20%7B%22x%22%7D");
     }
 }

@@ -41,6 +41,11 @@ pub enum Subject {
     Start,
 }
 
+/// The directions of an amount: below a ratio of 1, and above.
+pub const AMOUNT: [&str; 2] = ["less", "more"];
+/// The directions of a time.
+const SPEED: [&str; 2] = ["faster", "slower"];
+
 /// The words for a ratio, as in `uses 10 % less memory`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Words {
@@ -50,19 +55,27 @@ pub struct Words {
     pub lower: &'static str,
     /// For a ratio above 1.
     pub higher: &'static str,
+    /// Both directions next to the name of the metric.
+    pub short: [&'static str; 2],
     /// What follows either.
     pub where_: &'static str,
     /// For a ratio that is shown as 1.
     pub same: &'static str,
 }
 
-const fn words(
+/// Words for an amount.
+const fn amount(
     verb: &'static str,
     [lower, higher]: [&'static str; 2],
-    where_: &'static str,
     same: &'static str,
 ) -> Words {
-    Words { verb, lower, higher, where_, same }
+    Words { verb, lower, higher, short: AMOUNT, where_: "", same }
+}
+
+/// Words for a time.
+const fn speed(verb: &'static str, where_: &'static str, same: &'static str) -> Words {
+    let [lower, higher] = SPEED;
+    Words { verb, lower, higher, short: SPEED, where_, same }
 }
 
 /// Makes the enum, the list of all metrics and the row of each from the same lines.
@@ -102,7 +115,7 @@ table! {
         lower_is_better: false,
         of: Subject::Requests,
         by_difference: false,
-        words: words("handles", ["fewer requests per second", "more requests per second"], "", "as many requests per second"),
+        words: amount("handles", ["fewer requests per second", "more requests per second"], "as many requests per second"),
     }
     /// The most users, or the highest rate, at which the cell's service level holds.
     Capacity {
@@ -113,7 +126,7 @@ table! {
         lower_is_better: false,
         of: Subject::Requests,
         by_difference: false,
-        words: words("carries", ["less load", "more load"], "", "as much load"),
+        words: amount("carries", ["less load", "more load"], "as much load"),
     }
     /// Mean latency.
     LatencyMean {
@@ -124,7 +137,7 @@ table! {
         lower_is_better: true,
         of: Subject::Latency,
         by_difference: false,
-        words: words("is", ["faster", "slower"], " on average", "as fast on average"),
+        words: speed("is", " on average", "as fast on average"),
     }
     /// Population standard deviation of latency.
     LatencyDeviation {
@@ -135,7 +148,7 @@ table! {
         lower_is_better: true,
         of: Subject::Latency,
         by_difference: false,
-        words: words("has", ["less variation in latency", "more variation in latency"], "", "as much variation in latency"),
+        words: amount("has", ["less variation in latency", "more variation in latency"], "as much variation in latency"),
     }
     /// Median latency.
     LatencyP50 {
@@ -146,7 +159,7 @@ table! {
         lower_is_better: true,
         of: Subject::Latency,
         by_difference: false,
-        words: words("is", ["faster", "slower"], " at the median", "as fast at the median"),
+        words: speed("is", " at the median", "as fast at the median"),
     }
     /// 95th percentile of latency.
     LatencyP95 {
@@ -157,7 +170,7 @@ table! {
         lower_is_better: true,
         of: Subject::Latency,
         by_difference: false,
-        words: words("is", ["faster", "slower"], " at the 95th percentile", "as fast at the 95th percentile"),
+        words: speed("is", " at the 95th percentile", "as fast at the 95th percentile"),
     }
     /// 99th percentile of latency.
     LatencyP99 {
@@ -168,7 +181,7 @@ table! {
         lower_is_better: true,
         of: Subject::Latency,
         by_difference: false,
-        words: words("is", ["faster", "slower"], " at the 99th percentile", "as fast at the 99th percentile"),
+        words: speed("is", " at the 99th percentile", "as fast at the 99th percentile"),
     }
     /// Maximum latency.
     LatencyMax {
@@ -179,7 +192,7 @@ table! {
         lower_is_better: true,
         of: Subject::Latency,
         by_difference: false,
-        words: words("has a", ["lower maximum latency", "higher maximum latency"], "", "maximum latency as high"),
+        words: amount("has a", ["lower maximum latency", "higher maximum latency"], "maximum latency as high"),
     }
     /// CPU time of the whole process tree per correct response.
     CpuPerRequest {
@@ -190,7 +203,7 @@ table! {
         lower_is_better: true,
         of: Subject::Process,
         by_difference: false,
-        words: words("uses", ["less CPU per request", "more CPU per request"], "", "as much CPU per request"),
+        words: amount("uses", ["less CPU per request", "more CPU per request"], "as much CPU per request"),
     }
     /// Maximum resident memory of the process tree during the measurement.
     Memory {
@@ -201,7 +214,7 @@ table! {
         lower_is_better: true,
         of: Subject::Process,
         by_difference: false,
-        words: words("uses", ["less memory", "more memory"], "", "as much memory"),
+        words: amount("uses", ["less memory", "more memory"], "as much memory"),
     }
     /// Maximum number of threads of the process tree during the measurement.
     Threads {
@@ -212,7 +225,7 @@ table! {
         lower_is_better: true,
         of: Subject::Process,
         by_difference: false,
-        words: words("uses", ["fewer threads", "more threads"], "", "as many threads"),
+        words: amount("uses", ["fewer threads", "more threads"], "as many threads"),
     }
     /// Energy of the processor packages, of the whole machine, per correct response.
     EnergyPerRequest {
@@ -223,7 +236,7 @@ table! {
         lower_is_better: true,
         of: Subject::Process,
         by_difference: false,
-        words: words("uses", ["less energy per request", "more energy per request"], "", "as much energy per request"),
+        words: amount("uses", ["less energy per request", "more energy per request"], "as much energy per request"),
     }
     /// Time from the start of the process to its first correct response.
     StartUp {
@@ -234,7 +247,7 @@ table! {
         lower_is_better: true,
         of: Subject::Start,
         by_difference: false,
-        words: words("starts", ["faster", "slower"], "", "as fast"),
+        words: speed("starts", "", "as fast"),
     }
     /// Time from the request for several replicas, when one responds, until all have given a
     /// correct response.
@@ -246,7 +259,7 @@ table! {
         lower_is_better: true,
         of: Subject::Start,
         by_difference: false,
-        words: words("scales out", ["faster", "slower"], "", "as fast"),
+        words: speed("scales out", "", "as fast"),
     }
     /// Share of the requests that got no correct response and were not declined.
     FailedShare {
@@ -257,7 +270,7 @@ table! {
         lower_is_better: true,
         of: Subject::Requests,
         by_difference: true,
-        words: words("fails", ["fewer requests", "more requests"], "", "as many requests"),
+        words: amount("fails", ["fewer requests", "more requests"], "as many requests"),
     }
 }
 

@@ -319,6 +319,16 @@ mod tests {
     }
 
     #[test]
+    fn percent_encoding_is_undone_by_decoding() {
+        let (text, encoded) = ("a/b:c {\"x\"} é", "a%2Fb%3Ac%20%7B%22x%22%7D%20%C3%A9");
+        assert_eq!(percent_encoded(text), encoded);
+        assert_eq!(percent_decoded(encoded).as_deref(), Ok(text));
+        for bad in ["%", "%2", "%g0", "%FF", "%00"] {
+            assert!(percent_decoded(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
     fn every_runner_variant_names_an_existing_network() {
         for (variant, runner, network) in PLACES {
             let place = Place { runner, network, ..Place::default() };

@@ -1,3 +1,7 @@
+/**
+ * Copies a plot over time as SVG. uPlot draws on a canvas, whose picture has no text. So this draws
+ * the visible part once more, from the lines of the plot.
+ */
 import { scaleLinear } from "d3-scale";
 import type uPlot from "uplot";
 import { tick } from "../format";

@@ -1,3 +1,4 @@
+/** The section about how verdicts were decided. Start with `DecidedSection`. */
 import { Interval, RatioAxis } from "../charts/interval";
 import { LooksLine } from "../charts/looks";
 import { band, ratioScale } from "../charts/scales";

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn symbolised_share_counts_innermost_functions_outside_the_kernel() {
+    fn symbolised_share_is_of_innermost_functions_outside_kernel() {
         let frame = |function: Option<&str>, kind| Frame {
             function: function.map(str::to_owned),
             module: "m".into(),

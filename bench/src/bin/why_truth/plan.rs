@@ -101,7 +101,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn runs_follow_from_the_seed_and_cover_languages_functions_and_factors() {
+    fn runs_follow_from_seed_and_cover_all_kinds_of_causes() {
         let planned = runs(48, 20, &Language::ALL);
         assert_eq!(planned, runs(48, 20, &Language::ALL));
         assert_ne!(planned, runs(49, 20, &Language::ALL));

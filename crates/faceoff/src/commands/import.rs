@@ -5,15 +5,11 @@ use crate::Format;
 use crate::exit::{BREACHED, Error};
 use crate::output::{json as print_json, print};
 use clap::{Args, Subcommand};
-use interop::import::{Written, name_for, read_curl, read_plan};
-use serde_json::json as value;
+use interop::import::{ImportReport, SCHEMA, Written, name_for, read_curl, read_plan};
 use spec::name::{NAME_HINT, is_name};
 use spec::problem::Problems;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// What `--format json` prints.
-const SCHEMA: &str = "faceoff.import.v1";
 
 /// Options of `faceoff import`.
 #[derive(Args)]
@@ -102,13 +98,13 @@ pub fn run(options: &Options) -> Result<ExitCode, Error> {
             };
             print(&(parts.join("\n") + &lost + &imported.taken.text("Decided")));
         }
-        Format::Json => print_json(&value!({
-            "schema": SCHEMA,
-            "source": source,
-            "workloads": written,
-            "lost": imported.lost,
-            "taken": imported.taken,
-        })),
+        Format::Json => print_json(&ImportReport {
+            schema: SCHEMA,
+            source: &source,
+            workloads: &written,
+            lost: &imported.lost,
+            taken: &imported.taken,
+        }),
     }
     Ok(ExitCode::from(if options.strict && !imported.lost.is_empty() { BREACHED } else { 0 }))
 }

@@ -1,4 +1,7 @@
 //! Draws the trials of a run as a strip of marks, block by block: `1 ■✗□■ ▣···`.
+//!
+//! If the strip is longer than its place, it shows the lines around the running trial. The view
+//! marks a trial when it begins and ends. Start with `TrialStrip::lines`.
 
 use super::styled_line::Line;
 use crate::tone::Tone;

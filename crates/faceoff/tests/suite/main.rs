@@ -7,6 +7,8 @@
 mod by_schema;
 mod command;
 mod conformance;
+mod contained;
+mod control_server;
 mod databases;
 mod docker;
 mod documents;

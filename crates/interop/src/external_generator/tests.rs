@@ -1,3 +1,7 @@
+//! Tests of plans for other generators: arguments, scripts and files, and what is refused.
+//!
+//! A plan for JMeter is imported again as the same load. No command line contains a secret.
+
 use super::*;
 use spec::data::{Data, Values};
 use spec::experiment::{Load, Overflow, Pause, Spacing, Stage};

@@ -129,13 +129,37 @@ impl Part {
 
 /// Notes with their reasons, in the order in which they were found, each once.
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Notes(Vec<Note>);
 
+/// A part of the source, with the reason for the note.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ImportNote"))]
 struct Note {
+    /// The part.
     what: String,
+    /// The reason.
     why: String,
+}
+
+/// Names the form of [`ImportReport`].
+pub const SCHEMA: &str = "faceoff.import.v1";
+
+/// What `faceoff import --format json` prints.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ImportReport<'a> {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The file, `-` for standard input, or `curl`.
+    pub source: &'a str,
+    /// The workloads that were written.
+    pub workloads: &'a [Written],
+    /// What could not be carried over.
+    pub lost: &'a Notes,
+    /// Decisions about what the plan leaves open or writes differently.
+    pub taken: &'a Notes,
 }
 
 impl Notes {

@@ -21,9 +21,12 @@ const DOLLAR: &str = "a-dollar-sign";
 const SERVER: &str = "http://127.0.0.1:8080";
 
 /// One workload that was written.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Written {
+    /// Its file.
     file: PathBuf,
+    /// The number of its steps.
     steps: usize,
     /// The cell for an experiment.
     cell: String,

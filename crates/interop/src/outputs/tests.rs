@@ -1,3 +1,7 @@
+//! Tests of the outputs of h2load and k6, which changed from version to version.
+//!
+//! `tests/formats.rs` has the other tools. Samples of real outputs are in `crates/interop/samples`.
+
 use super::*;
 use spec::article::Figure;
 

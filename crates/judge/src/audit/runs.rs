@@ -45,7 +45,7 @@ pub(super) fn differing_run(row: &Row, earlier: &Row, title: &str) -> Option<Fin
             ("transfer", &row.transfer),
             ("bytes", &row.received),
             ("mean", &latency.mean),
-            ("deviation", &latency.deviation),
+            ("standard deviation", &latency.deviation),
             ("max", &latency.max),
         ]
     }

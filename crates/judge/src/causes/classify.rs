@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shipped_table_is_read_and_its_categories_are_in_reading_order() {
+    fn shipped_categories_are_read_and_in_reading_order() {
         let rows = parse_categories(Path::new("categories.toml"), SHIPPED);
         assert!(rows.is_ok(), "{}", rows.unwrap_err());
         assert_eq!(

@@ -26,23 +26,13 @@ fn probe(level: f64, kept: bool) -> Probe {
         level,
         at_edge: true,
         kept: Some(kept),
-        found: String::new(),
         duration_ns: 1,
         // A search overloads on purpose, so failures do not bar from winning.
         counts: Counts { scheduled: 10, correct: 5, timed_out: 5, ..Counts::default() },
         rate_per_s: 1.0,
-        p50_ns: None,
-        p95_ns: None,
-        p99_ns: None,
         generator_busy: 0.1,
-        generator_late: false,
-        generator_lacked: None,
-        contender_cpu_ns: None,
-        behind_cpu_ns: None,
         steal_share: Some(0.0),
-        others_share: None,
-        ended: None,
-        recovery: None,
+        ..Probe::default()
     }
 }
 

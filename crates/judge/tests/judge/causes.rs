@@ -215,7 +215,7 @@ fn parts_with_opposite_directions_and_the_rest_add_up() {
 }
 
 #[test]
-fn programs_in_different_languages_are_compared_by_category_only() {
+fn programs_in_different_languages_compare_by_category_only() {
     let a = [("k:tcp_sendmsg;write", 500), ("runtime.mallocgc;main", 500), ("main.serve", 500)];
     let b = [("k:tcp_sendmsg;write", 600), ("jit!java.lang.String.hash", 900), ("malloc", 200)];
     let profiles =

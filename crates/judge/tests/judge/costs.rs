@@ -49,7 +49,7 @@ fn a_million_requests_cost_their_cpu_time() {
 }
 
 #[test]
-fn memory_costs_for_the_time_of_a_request_at_the_measured_throughput() {
+fn memory_costs_follow_from_time_per_request() {
     let [a, b] = &costs(&six_blocks(), &price(Some(0.036), Some(0.36)))[..] else {
         panic!("two lines")
     };

@@ -41,7 +41,7 @@ fn without_readings_of_both_there_is_no_verdict() {
 }
 
 #[test]
-fn energy_of_this_machine_says_nothing_about_a_contender_elsewhere() {
+fn energy_of_this_machine_is_unknown_for_one_elsewhere() {
     let mut elsewhere = six_blocks();
     elsewhere.trials.iter_mut().for_each(|t| t.measurements[0].usage.wall_ns = 0);
     let values: Vec<Option<f64>> = verdicts(&elsewhere).iter().map(|v| v.value).collect();

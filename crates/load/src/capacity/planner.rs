@@ -1,4 +1,8 @@
 //! Chooses which level a capacity search probes next. It does no I/O and reads no clock.
+//!
+//! It first doubles or halves the level until the edge lies between two near levels. Then it probes
+//! around the edge in rounds, in random order, so that neither drift nor the probe before can be
+//! mistaken for an effect of the level. Start with `Planner::next_level` and `Planner::tell`.
 
 use record::capacity::Unfit;
 use spec::experiment::capacity::{Capacity, Quantity};

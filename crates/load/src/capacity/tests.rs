@@ -1,3 +1,7 @@
+//! Tests of the search for a capacity, with a simulated server whose limit is known.
+//!
+//! Its clock is simulated too, so hours take milliseconds and no result depends on this machine.
+
 use super::*;
 use record::capacity::{Estimate, estimate};
 use spec::experiment::{Overflow, Pause, Spacing};

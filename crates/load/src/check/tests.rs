@@ -1,3 +1,7 @@
+//! Tests of the checks of responses: status, headers, JSON, captured values, patterns.
+//!
+//! Property tests compare with serde_json, and show that one wrong byte anywhere is found.
+
 use super::pointer::Pointer;
 use super::*;
 use proptest::prelude::*;

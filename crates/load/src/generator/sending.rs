@@ -1,4 +1,8 @@
 //! Finds a connection for each request, and sends it there.
+//!
+//! If no connection has room, the request waits in a queue. A request without a response is retried
+//! if that is safe, with growing pauses if the server makes no progress. Start with
+//! `Generator::take`, which begins a request.
 
 use super::{Generator, Journey, NONE, Sharing};
 use crate::answer::Retry;

@@ -1,3 +1,7 @@
+//! Tests of closed loads, arrivals and users, with a simulated server, network and clock.
+//!
+//! Schedules, pauses and latencies are exact. In every run the counts add up.
+
 mod agents;
 mod slices;
 

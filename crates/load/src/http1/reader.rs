@@ -1,4 +1,8 @@
 //! Reads the responses of one HTTP/1.1 connection, in whatever pieces they arrive.
+//!
+//! A response may be cut anywhere, so the reader keeps its place between pieces: in a head, in a
+//! body of known length, in chunks, or in a body that ends with the connection. `head.rs` parses
+//! heads, `chunked.rs` chunks. Start with `AnswerReader::read_response`.
 
 use super::Malformed;
 use super::chunked::{Chunked, SizeLine};

@@ -1,3 +1,7 @@
+//! Tests of the reader of HTTP/1 responses: framings, limits, refusals, responses cut anywhere.
+//!
+//! However the bytes are cut, the result is the same, and arbitrary bytes cause no panic.
+
 use super::*;
 use crate::answer::Retry;
 use crate::check::ResponseCheck;

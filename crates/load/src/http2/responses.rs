@@ -1,4 +1,7 @@
 //! Handles frames that belong to a response: headers, bodies and trailers.
+//!
+//! A malformed response ends its stream only, and the connection continues. A frame that breaks the
+//! rules of the connection is fatal (`Fatal`). `mod.rs` reads the frames and calls this.
 
 use super::fields::{read_head, read_trailers};
 use super::hpack::LIST_MAX;

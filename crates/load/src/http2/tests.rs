@@ -1,3 +1,7 @@
+//! Tests of an HTTP/2 connection without sockets: frames in, frames and events out.
+//!
+//! `crates/load/tests/protocol/http2.rs` tests it with another implementation.
+
 mod changes;
 mod errors;
 mod pieces;

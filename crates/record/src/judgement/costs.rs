@@ -3,8 +3,9 @@
 //! Costs follow from CPU per request, memory and throughput; they decide nothing. The price is no
 //! part of a record, because it is known better later. Start with [`Costs`].
 
-use super::ratio_text::{Phrase, compared};
+use super::ratio_text::Phrase;
 use serde::{Deserialize, Serialize};
+use spec::metric::AMOUNT;
 use spec::name::ContenderName;
 use spec::price::Price;
 use stats::Interval;
@@ -52,7 +53,7 @@ impl RequestCost {
     /// Returns how it compares with the baseline: `48 % more than gateway (45 % to 51 %)`. `None`
     /// for the baseline, and without a ratio.
     pub fn phrase(&self, baseline: &ContenderName) -> Option<String> {
-        let Phrase { size, interval } = compared(self.ratio?, self.ratio_interval, "less", "more");
+        let Phrase { size, interval } = Phrase::of_ratio(self.ratio?, self.ratio_interval, AMOUNT);
         // `no difference from`, but `48 % more than`.
         let joint = if size.starts_with("no ") { "from" } else { "than" };
         Some(Phrase { size: format!("{size} {joint} {baseline}"), interval }.to_string())

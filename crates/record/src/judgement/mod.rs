@@ -20,9 +20,7 @@ pub use curves::{
     SweepCurves, SweepLine, SweepPoint,
 };
 pub use ratio_text::Phrase;
-pub use verdict::{
-    ClaimCell, ClaimOutcome, ClaimVerdict, Outcome, RatioUnit, Verdict, show_confidence,
-};
+pub use verdict::{ClaimCell, ClaimOutcome, ClaimVerdict, Outcome, Verdict, show_confidence};
 
 use crate::WarmUpClass;
 use crate::audit::Audit;

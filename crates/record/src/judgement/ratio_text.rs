@@ -1,8 +1,8 @@
 //! Words ratios for people: `17× less CPU per request (12× to 23×)`, `8 % slower (5 % to 11 %)`.
 //!
 //! A ratio of 1.5 or more is a multiple, a smaller one is in percent. The direction is a word, so
-//! no reader has to interpret a number below 1. Start with [`Verdict::phrase`] and
-//! [`Verdict::predicate`].
+//! no reader has to interpret a number below 1. Start with [`Phrase::of_ratio`], then
+//! [`Verdict::phrase`] and [`Verdict::predicate`].
 
 use super::{Outcome, Verdict};
 use spec::metric::Words;
@@ -87,29 +87,27 @@ impl fmt::Display for Phrase {
     }
 }
 
-/// Words how far a ratio is from 1, and in which direction. `lower` and `higher` name the
-/// directions.
-pub(super) fn compared(
-    ratio: f64,
-    interval: Option<Interval>,
-    lower: &str,
-    higher: &str,
-) -> Phrase {
-    let is_one = |ratio: f64| (ratio - 1.0).abs() < LEAST;
-    let unit = Unit::for_ratio(ratio);
-    let word = |ratio: f64| if ratio < 1.0 { lower } else { higher };
-    let directed = |ratio: f64| format!("{} {}", unit.show(ratio), word(ratio));
-    let size = if is_one(ratio) { NO_DIFFERENCE.to_owned() } else { directed(ratio) };
-    let is_all_one = |i: &Interval| is_one(ratio) && is_one(i.low) && is_one(i.high);
-    let interval =
-        interval.filter(|interval| !is_all_one(interval)).map(|Interval { low, high }| {
-            let (near, far) = if ratio < 1.0 { (high, low) } else { (low, high) };
-            match (near < 1.0) == (far < 1.0) {
-                true => format!("{} to {}", unit.show(near), unit.show(far)),
-                false => format!("{} to {}", directed(near), directed(far)),
-            }
-        });
-    Phrase { size, interval }
+impl Phrase {
+    /// Words how far a ratio is from 1, and in which direction. The directions are the words for a
+    /// ratio below 1 and above.
+    pub fn of_ratio(ratio: f64, interval: Option<Interval>, directions: [&str; 2]) -> Phrase {
+        let [lower, higher] = directions;
+        let is_one = |ratio: f64| (ratio - 1.0).abs() < LEAST;
+        let unit = Unit::for_ratio(ratio);
+        let word = |ratio: f64| if ratio < 1.0 { lower } else { higher };
+        let directed = |ratio: f64| format!("{} {}", unit.show(ratio), word(ratio));
+        let size = if is_one(ratio) { NO_DIFFERENCE.to_owned() } else { directed(ratio) };
+        let is_all_one = |i: &Interval| is_one(ratio) && is_one(i.low) && is_one(i.high);
+        let interval =
+            interval.filter(|interval| !is_all_one(interval)).map(|Interval { low, high }| {
+                let (near, far) = if ratio < 1.0 { (high, low) } else { (low, high) };
+                match (near < 1.0) == (far < 1.0) {
+                    true => format!("{} to {}", unit.show(near), unit.show(far)),
+                    false => format!("{} to {}", directed(near), directed(far)),
+                }
+            });
+        Phrase { size, interval }
+    }
 }
 
 impl Verdict {
@@ -135,7 +133,7 @@ impl Verdict {
     /// `looks 20 % faster (3 % slower to 50 % faster)`.
     pub fn predicate(&self) -> Option<String> {
         let ratio = self.ratio?;
-        let Words { verb, lower, higher, where_, same } = self.metric.describe().words;
+        let Words { verb, lower, higher, where_, same, .. } = self.metric.describe().words;
         let margin = percent(100.0 * self.margin);
         Some(match self.outcome {
             Outcome::Equivalent => format!("{verb} {same} (within {margin} %)"),
@@ -155,10 +153,10 @@ impl Verdict {
 
     /// Returns the result for a table that names the metric: `17× less (12× to 23×)`.
     pub fn short_phrase(&self) -> Phrase {
-        let Words { lower, higher, .. } = self.metric.describe().words;
-        let (lower, higher) = if lower == "faster" { (lower, higher) } else { ("less", "more") };
         match self.ratio {
-            Some(ratio) => compared(ratio, self.interval, lower, higher),
+            Some(ratio) => {
+                Phrase::of_ratio(ratio, self.interval, self.metric.describe().words.short)
+            }
             None => match self.difference {
                 Some(points) => self.in_points(points),
                 None => Phrase { size: "-".into(), interval: None },
@@ -181,7 +179,7 @@ impl Verdict {
 
     /// Words a ratio with the place before the interval: `4.5× faster on average (4.1× to 5.0×)`.
     fn with_place(&self, ratio: f64, lower: &str, higher: &str, where_: &str) -> String {
-        let Phrase { size, interval } = compared(ratio, self.interval, lower, higher);
+        let Phrase { size, interval } = Phrase::of_ratio(ratio, self.interval, [lower, higher]);
         Phrase { size: size + where_, interval }.to_string()
     }
 }

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use spec::experiment::Claim;
 use spec::metric::Metric;
 use spec::name::ContenderName;
-use spec::units::show_number;
 use stats::Interval;
 
 /// The outcome of a comparison.
@@ -129,39 +128,6 @@ impl Verdict {
     }
 }
 
-/// The unit in which ratios next to each other are shown: all in percent, or all as multiples.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum RatioUnit {
-    /// `31 %`
-    Percent,
-    /// `2.4 ×`
-    Times,
-}
-
-impl RatioUnit {
-    /// Returns multiples if one of the ratios is 1.5 or more.
-    pub fn for_ratios(ratios: &[f64]) -> RatioUnit {
-        if ratios.iter().any(|ratio| *ratio >= 1.5) { RatioUnit::Times } else { RatioUnit::Percent }
-    }
-
-    /// Shows one ratio.
-    pub fn show(self, ratio: f64) -> String {
-        match self {
-            RatioUnit::Percent => format!("{} %", show_number(ratio * 100.0)),
-            RatioUnit::Times => format!("{} ×", show_number(ratio)),
-        }
-    }
-
-    /// Returns the word between a ratio and its reference: `31 % of the baseline's`,
-    /// `2.4 × the baseline's`.
-    pub fn preposition(self) -> &'static str {
-        match self {
-            RatioUnit::Percent => "of ",
-            RatioUnit::Times => "",
-        }
-    }
-}
-
 /// Shows a confidence with as many digits as distinguish it from certainty: `95 %`, `99.87 %`.
 pub fn show_confidence(confidence: f64) -> String {
     let error = (1.0 - confidence) * 100.0;
@@ -239,14 +205,5 @@ mod tests {
     fn a_confidence_is_shown_as_different_from_certainty() {
         let shown = [0.5, 0.9, 0.95, 0.975, 0.99866, 0.999_987, 1.0].map(show_confidence);
         assert_eq!(shown, ["50 %", "90 %", "95 %", "97.5 %", "99.87 %", "99.9987 %", "100 %"]);
-    }
-    #[test]
-    fn ratios_next_to_each_other_are_shown_in_one_unit() {
-        let shown = |ratios: &[f64]| {
-            let unit = RatioUnit::for_ratios(ratios);
-            ratios.iter().map(|ratio| unit.show(*ratio)).collect::<Vec<_>>().join(", ")
-        };
-        assert_eq!(shown(&[0.31, 0.29, 1.2]), "31.0 %, 29.0 %, 120 %");
-        assert_eq!(shown(&[1.2, 0.886, 1.64]), "1.20 ×, 0.886 ×, 1.64 ×");
     }
 }

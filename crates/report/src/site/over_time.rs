@@ -10,7 +10,7 @@ use crate::chart::panel::{Axis, Panel, Series, Spot};
 use crate::chart::ratio_bars::finding;
 use crate::chart::scales::Scale;
 use record::history::{ChangePoint, History, Point};
-use record::judgement::{Outcome, RatioUnit};
+use record::judgement::{Outcome, Phrase};
 use spec::units::show_number;
 
 /// The records of one experiment, of its full or its quick form.
@@ -184,9 +184,8 @@ fn changes(history: &History) -> Html {
 fn sentence(history: &History, turn: &ChangePoint, what: &'static str) -> Html {
     let Some(point) = history.points.get(turn.at) else { return Html::default() };
     let of = if turn.before > 0.0 {
-        let ratio = turn.after / turn.before;
-        let unit = RatioUnit::for_ratios(&[ratio]);
-        format!(", {} {}what it was", unit.show(ratio), unit.preposition())
+        let directions = history.metric.describe().words.short;
+        format!(": {}", Phrase::of_ratio(turn.after / turn.before, None, directions))
     } else {
         String::new()
     };

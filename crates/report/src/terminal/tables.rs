@@ -46,7 +46,8 @@ pub fn verdict_table(record: &Record, judgement: &Judgement, width: u16) -> Stri
     text + &generator_tables(judgement, width)
 }
 
-fn empty_table(width: u16) -> Table {
+/// A table of this width at most, in the style of all tables.
+pub(super) fn empty_table(width: u16) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::UTF8_FULL_CONDENSED)
@@ -56,7 +57,7 @@ fn empty_table(width: u16) -> Table {
 }
 
 /// A cell of a table whose text is aligned to the right.
-fn right(text: String) -> Cell {
+pub(super) fn right(text: String) -> Cell {
     Cell::new(text).set_alignment(CellAlignment::Right)
 }
 

@@ -3,13 +3,16 @@
 //! For each cell: the sentences, a table of categories with the contenders side by side, the
 //! functions that differ, and what else the processes did. Start with [`why`].
 
-use super::tables::wrapped;
+use super::tables::{empty_table, right, wrapped};
+use comfy_table::{Cell, ColumnConstraint, Width};
 use record::judgement::{CauseLine, Causes, Cost, CpuCauses, CpuDifference, SystemCallsPerRequest};
 use spec::units::show_number;
 use std::collections::BTreeSet;
 
 /// Columns of a line.
-const WIDTH: usize = 80;
+const WIDTH: u16 = 80;
+/// Blanks around the text of a cell.
+const PADDING: usize = 2;
 /// The most contenders next to each other in a table.
 const SIDE_BY_SIDE: usize = 2;
 /// The most functions that are listed for a contender.
@@ -17,7 +20,7 @@ const FUNCTIONS_MAX: usize = 12;
 /// The most system calls that are listed.
 const CALLS_MAX: usize = 8;
 /// The longest name of a function, in characters.
-const NAME_MAX: usize = 42;
+const NAME_MAX: usize = 36;
 
 /// Writes the causes of every cell in lines of 80 columns.
 pub fn why(causes: &[Causes]) -> String {
@@ -27,7 +30,7 @@ pub fn why(causes: &[Causes]) -> String {
 fn cell(of: &Causes) -> String {
     let mut text = format!("{}\n\n", of.cell);
     for difference in &of.differences {
-        text += &wrapped(&format!("  {}", difference.sentence), WIDTH);
+        text += &wrapped(&format!("  {}", difference.sentence), usize::from(WIDTH));
     }
     if of.differences.is_empty() {
         text += "  Nothing is compared: fewer than two contenders were profiled, or not the\n";
@@ -61,22 +64,29 @@ fn side_by_side(contenders: &[CpuCauses]) -> Vec<Vec<&CpuCauses>> {
     }
 }
 
-/// Lays out rows in columns: the first to the left, the others to the right.
+/// A table of rows below a header, the first column to the left and the others to the right. A
+/// column is at least as wide as its longest word, so that no word is broken.
 fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |at: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(at));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).enumerate().map(|(at, (cell, width))| match at {
-            0 => format!("{cell:<width$}"),
-            _ => format!("{cell:>width$}"),
+    let mut table = empty_table(WIDTH);
+    for (number, row) in rows.iter().enumerate() {
+        let cells = row.iter().enumerate().map(|(at, text)| match at {
+            0 => Cell::new(text),
+            _ => right(text.clone()),
         });
-        format!("  {}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+        match number {
+            0 => table.set_header(cells),
+            _ => table.add_row(cells),
+        };
+    }
+    let longest_word = |at: usize| {
+        let words = rows.iter().filter_map(|row| row.get(at)).flat_map(|text| text.split(' '));
+        words.map(|word| word.chars().count()).max().unwrap_or(0)
     };
-    rows.iter().map(line).collect()
+    let columns = rows.first().map_or(0, Vec::len);
+    table.set_constraints((0..columns).map(|at| {
+        ColumnConstraint::LowerBoundary(Width::Fixed((longest_word(at) + PADDING) as u16))
+    }));
+    format!("{table}\n")
 }
 
 /// `12.3 (12.0 to 12.6)`
@@ -124,7 +134,7 @@ fn functions(of: &CpuDifference) -> String {
         let (contender, baseline) = (&of.contender, &of.baseline);
         let text =
             format!("  {contender} and {baseline} share too few functions to be compared by them.");
-        return format!("\n{}", wrapped(&text, WIDTH));
+        return format!("\n{}", wrapped(&text, usize::from(WIDTH)));
     }
     let holding: Vec<&CauseLine> = of.functions.iter().filter(|line| line.holds).collect();
     if holding.is_empty() {
@@ -145,7 +155,7 @@ fn functions(of: &CpuDifference) -> String {
         ]);
     }
     let more = holding.len().saturating_sub(FUNCTIONS_MAX);
-    let rest = if more > 0 { format!("  and {more} more functions\n") } else { String::new() };
+    let rest = if more > 0 { format!("and {more} more functions\n") } else { String::new() };
     format!("\n{}{rest}", table(&rows))
 }
 
@@ -209,7 +219,9 @@ fn remarks(of: &CpuCauses) -> String {
     if of.lost > 0 {
         lines.insert(format!("the kernel dropped {} samples", of.lost));
     }
-    let lines = lines.iter().map(|line| wrapped(&format!("  {}: {line}", of.contender), WIDTH));
+    let lines = lines
+        .iter()
+        .map(|line| wrapped(&format!("  {}: {line}", of.contender), usize::from(WIDTH)));
     lines.collect()
 }
 
@@ -282,7 +294,7 @@ mod tests {
         let contenders = vec![contender("a", 12.3, 0.0), contender("b", 12.7, 0.8)];
         let causes = Causes { cell: "closed-64".into(), contenders, differences: vec![difference] };
         let text = why(&[causes]);
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= usize::from(WIDTH)), "{text}");
         insta::assert_snapshot!(text);
     }
 }

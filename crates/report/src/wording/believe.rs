@@ -1,10 +1,10 @@
 //! Whether to rely on the answer: which checks held, and what is known about the machine's noise and
 //! the instrument's error. Start with [`grounds`].
 
-use super::findings::noise_sentence;
+use super::findings::{noise_phrase, noise_sentence};
 use super::notes::measured_again;
 use record::Record;
-use record::judgement::{Excluded, Judgement, Noise, RatioUnit};
+use record::judgement::{Excluded, Judgement, Noise};
 use record::selftest::{SelfTest, TruthOutcome};
 use record::soundness::{self, CheckResult};
 use serde::Serialize;
@@ -250,13 +250,7 @@ fn noise_ground(noise: &[Noise], checks: &[soundness::Check], margin: f64) -> Gr
     let width = |n: &&Noise| n.interval.high / n.interval.low;
     let shown = |n: &Noise| {
         let cell = n.cell.as_deref().unwrap_or("start");
-        let unit = RatioUnit::for_ratios(&[n.interval.high]);
-        format!(
-            "{} in {cell}: {} to {}",
-            n.metric.describe().label,
-            unit.show(n.interval.low),
-            unit.show(n.interval.high)
-        )
+        format!("{} in {cell}: {}", n.metric.describe().label, noise_phrase(n))
     };
     let narrowest = noise
         .iter()
@@ -423,10 +417,13 @@ mod tests {
         assert_eq!(shown.standing, "good");
         assert!(
             shown.more[0].starts_with("narrowest interval")
-                && shown.more[0].ends_with("in c: 99.0 % to 101 %"),
+                && shown.more[0].ends_with("in c: no difference (1.0 % more to 1.0 % less)"),
             "{shown:?}"
         );
-        assert!(shown.more[1].ends_with("in c: 90.0 % to 120 %"), "{shown:?}");
+        assert!(
+            shown.more[1].ends_with("in c: 4 % slower (10 % faster to 20 % slower)"),
+            "{shown:?}"
+        );
         let differs = noise_ground(&all, &[check("aa-differs", 12, 1)], 0.05);
         assert!(
             differs.standing == "bad" && differs.sentence.contains("margin of 5 %"),

@@ -1,7 +1,7 @@
 //! Phrases about one subject that several outputs share: the number of faults of each kind, the
 //! resources of a database, and the noise of the machine.
 
-use record::judgement::{DatabaseUse, FaultAt, Noise};
+use record::judgement::{DatabaseUse, FaultAt, Noise, Phrase};
 use spec::units::show_number;
 
 /// Returns how many faults there are of each kind, most frequent first.
@@ -35,21 +35,22 @@ pub(crate) fn database_use(used: &DatabaseUse) -> String {
     )
 }
 
-/// Reports the largest difference of the baseline from itself: `The baseline against itself is at
-/// most 1.8 % off: memory in closed-64, interval 0.99 to 1.05.`
+/// Reports the largest difference of the baseline from itself: `The baseline differs from itself
+/// most in memory in closed-64: 1.8 % more (1.0 % less to 5 % more).`
 pub(crate) fn noise_sentence(noise: &[Noise]) -> Option<String> {
     let off = |n: &Noise| n.ratio.ln().abs();
     let most = noise.iter().max_by(|a, b| off(a).total_cmp(&off(b)))?;
     let cell = most.cell.as_deref().unwrap_or("start");
-    let percent = show_number(off(most).exp_m1() * 100.0);
-    let (label, low, high) = (
-        most.metric.describe().label,
-        show_number(most.interval.low),
-        show_number(most.interval.high),
-    );
+    let label = most.metric.describe().label;
     Some(format!(
-        "The baseline against itself is at most {percent} % off: {label} in {cell}, interval {low} to {high}."
+        "The baseline differs from itself most in {label} in {cell}: {}.",
+        noise_phrase(most)
     ))
+}
+
+/// Words the difference of the baseline from itself.
+pub(super) fn noise_phrase(noise: &Noise) -> Phrase {
+    Phrase::of_ratio(noise.ratio, Some(noise.interval), noise.metric.describe().words.short)
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@
 //! [`remove_noted`] by their note.
 
 use super::names::{self, LOCK_LABEL, NOTE_LABEL, RUN_LABEL};
-use crate::engine::{Body, Engine, EngineError, escaped};
+use crate::engine::{Body, Engine, EngineError};
 use crate::image::SYSTEM_LABEL;
 use serde_json::{Value, json};
+use spec::name::percent_encoded;
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ fn engine() -> Option<Engine> {
 }
 
 fn listed(engine: &Engine, path: &str, labels: &[String]) -> Result<Vec<Value>, EngineError> {
-    let path = format!("{path}filters={}", escaped(&json!({"label": labels}).to_string()));
+    let path = format!("{path}filters={}", percent_encoded(&json!({"label": labels}).to_string()));
     let all = engine.request("GET", &path, Body::Nothing, WITHIN)?;
     Ok(all.as_array().cloned().unwrap_or_default())
 }

@@ -4,10 +4,11 @@
 //! [`provide`].
 
 use super::names::{LOAD_WITHIN, Listens, WITHIN};
-use crate::engine::{Body, Engine, EngineError, escaped};
+use crate::engine::{Body, Engine, EngineError};
 use crate::image::{PORT, describe};
 use serde_json::Value;
 use spec::image::{Image, split_reference};
+use spec::name::percent_encoded;
 use spec::system::Start;
 use std::io::{BufRead, BufReader};
 
@@ -44,7 +45,8 @@ pub(super) fn provide(
 
 /// Has the engine pull an image. The engine reports progress and failure as lines of JSON.
 fn pull(engine: &Engine, name: &str, tag: &str) -> Result<(), String> {
-    let path = format!("/images/create?fromImage={}&tag={}", escaped(name), escaped(tag));
+    let path =
+        format!("/images/create?fromImage={}&tag={}", percent_encoded(name), percent_encoded(tag));
     let answer = engine
         .open("POST", &path, Body::Nothing, LOAD_WITHIN)
         .map_err(|error| error.to_string())?;

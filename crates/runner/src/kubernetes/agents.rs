@@ -8,7 +8,7 @@ use super::objects::{self, AGENTS_LABEL};
 use super::replica::root_of;
 use super::status::{self, State};
 use crate::cpus::keep_on;
-use crate::engine::{Body, escaped};
+use crate::engine::Body;
 use crate::image::PORT;
 use crate::place::{AgentPodsSpec, PodAgents};
 use crate::process::Process;
@@ -16,6 +16,7 @@ use crate::procfs::trees;
 use crate::sha256::hex;
 use load::agents::{Seat, TOKEN_VARIABLE, Token, look};
 use serde_json::Value;
+use spec::name::percent_encoded;
 use spec::secret;
 use spec::system::{Contender, System};
 use spec::units::show_duration;
@@ -197,7 +198,7 @@ impl AgentPods {
 
     /// The selector of their pods.
     fn of_job(&self) -> String {
-        format!("labelSelector={}", escaped(&format!("{AGENTS_LABEL}={}", self.name())))
+        format!("labelSelector={}", percent_encoded(&format!("{AGENTS_LABEL}={}", self.name())))
     }
 
     /// Their pods, as the cluster has them now.

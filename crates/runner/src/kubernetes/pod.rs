@@ -9,12 +9,13 @@ use super::replica::{Replica, root_of};
 use super::status::{self, State};
 use crate::cgroup;
 use crate::cpus::keep_on;
-use crate::engine::{Body, escaped};
+use crate::engine::Body;
 use crate::place::Order;
 use crate::process::{last_lines, without_colours};
 use crate::procfs::{is_alive, trees};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use serde_json::Value;
+use spec::name::percent_encoded;
 use spec::units::show_duration;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -147,7 +148,7 @@ impl Pod {
 
     /// The selector of objects with the label of its start.
     pub(super) fn of_start(&self) -> String {
-        format!("labelSelector={}", escaped(&format!("{START_LABEL}={}", self.spot.name)))
+        format!("labelSelector={}", percent_encoded(&format!("{START_LABEL}={}", self.spot.name)))
     }
 
     /// All pods of its start, as the cluster has them now.

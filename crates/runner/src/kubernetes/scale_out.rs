@@ -7,10 +7,11 @@ use super::objects;
 use super::pod::Pod;
 use super::replica::{Replica, root_of};
 use super::status::{self, State};
-use crate::engine::{Body, escaped};
+use crate::engine::Body;
 use crate::place::{ScaledOut, SendTo};
 use load::WrongAnswer;
 use serde_json::Value;
+use spec::name::percent_encoded;
 use spec::units::show_duration;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -169,7 +170,8 @@ impl Pod {
         if self.others.is_empty() {
             return;
         }
-        let others = format!("fieldSelector={}", escaped(&format!("metadata.name!={}", self.pod)));
+        let others =
+            format!("fieldSelector={}", percent_encoded(&format!("metadata.name!={}", self.pod)));
         let path = format!(
             "{}?gracePeriodSeconds={grace_seconds}&{}&{others}",
             self.path("/api/v1", "pods", ""),

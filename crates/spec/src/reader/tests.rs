@@ -1,3 +1,7 @@
+//! Tests of what is reported of a file that is no valid TOML.
+//!
+//! One wrong line is one problem, and the rest of the file is still checked.
+
 use super::*;
 
 fn problems(text: &str) -> Vec<String> {

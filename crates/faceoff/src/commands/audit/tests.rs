@@ -1,3 +1,8 @@
+//! Tests of `faceoff audit`: outputs of real tools in `crates/interop/samples`, sound and changed.
+//!
+//! A sound output has no finding, and a changed one has the finding that its change causes.
+//! Arbitrary text causes no panic.
+
 use super::*;
 use interop::outputs::LONGEST_SUMMARY;
 use judge::audit::{Check, Wording};

@@ -187,20 +187,13 @@ mod tests {
             rate_per_s: 100.0,
             p50_ns: Some(9_000_000),
             p95_ns: Some(10_000_000),
-            p99_ns: None,
             generator_busy: 0.1,
-            generator_late: false,
-            generator_lacked: None,
-            contender_cpu_ns: None,
-            behind_cpu_ns: None,
-            steal_share: None,
-            others_share: None,
-            ended: None,
             recovery: (!kept).then_some(Recovery {
                 after_ns: 1_200_000_000,
                 how: Recovered::ByItself,
                 failure: None,
             }),
+            ..Probe::default()
         }
     }
 

@@ -114,7 +114,8 @@ fn print_results(
     let checks = run.workload.checks();
     let text = match format {
         Format::Json => {
-            format!("{:#}\n", output::to_json(measured, &run.load, &checks, outcomes))
+            let report = output::load_report(measured, &run.load, &checks, outcomes);
+            serde_json::to_string_pretty(&report).expect("plain data") + "\n"
         }
         Format::Csv => output::to_csv(measured, in_flight),
         Format::Text => text::to_text(measured, &run.load, &checks),

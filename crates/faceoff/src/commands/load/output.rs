@@ -1,8 +1,11 @@
 //! The results of a load as JSON, CSV and an HdrHistogram interval log. `text` has them for people.
 
 use load::Measured;
+use record::Second;
+use record::load_report::{
+    GeneratorUse, LOAD_SCHEMA, LoadReport, LoadSecond, Rates, ThresholdResult, Times,
+};
 use report::export::{LogInterval, hdr_log};
-use serde_json::{Value, json as value};
 use spec::experiment::Load;
 use spec::threshold::Outcome;
 use stats::{Histogram, smallest_sample};
@@ -38,57 +41,80 @@ pub fn achieved_per_s(measured: &Measured) -> f64 {
     measured.counts.correct as f64 / seconds(measured)
 }
 
-/// Returns the results as JSON, by the schema in docs/load.schema.json.
-pub fn to_json(measured: &Measured, load: &Load, checks: &str, thresholds: &[Outcome]) -> Value {
-    let times = |histogram: &Histogram| {
-        let us = |ns: f64| ns / 1e3;
-        let mut object = value!({
-            "min": us(histogram.min_ns() as f64), "mean": us(histogram.mean_ns()), "stddev": us(histogram.deviation_ns()), "max": us(histogram.max_ns() as f64),
-        });
-        for (name, q) in QUANTILES {
-            object[name] = if histogram.len() >= smallest_sample(q) {
-                value!(us(histogram.quantile_ns(q) as f64))
-            } else {
-                Value::Null
-            };
-        }
-        object
-    };
+/// Returns the results for `--format json`.
+pub fn load_report<'a>(
+    measured: &'a Measured,
+    load: &Load,
+    checks: &'a str,
+    thresholds: &'a [Outcome],
+) -> LoadReport<'a> {
     let unless_empty = |histogram: &Histogram| (!histogram.is_empty()).then(|| times(histogram));
-    let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
-    value!({
-        "schema": "faceoff.load.v1",
-        "load": load.describe(),
-        "has_schedule": load.has_schedule(),
-        "checks": checks,
-        "duration_s": seconds(measured),
-        "counts": measured.counts,
-        "statuses": measured.statuses,
-        "rate_per_s": {"offered": offered_per_s(measured), "achieved": achieved_per_s(measured)},
-        "received_bytes": measured.received_bytes,
-        "latency_us": times(&measured.latency),
-        "service_us": times(&measured.service),
-        "lag_us": times(&measured.lag),
-        "connect_us": unless_empty(&measured.connect),
-        "handshake_us": unless_empty(&measured.handshake),
-        "handshakes_resumed": measured.resumed,
-        "generator": {
-            "threads": measured.threads,
-            "cpu_s": measured.cpu_ns as f64 / 1e9,
-            "spun_s": measured.spun_ns as f64 / 1e9,
-            "peak_rss_bytes": peak_rss_bytes(),
-            "in_flight_max": measured.in_flight_max,
-            "in_flight_limit": load.in_flight_max(),
-            "connections_opened": measured.connections_opened,
-            "retried": measured.retried,
+    LoadReport {
+        schema: LOAD_SCHEMA,
+        load: load.describe(),
+        has_schedule: load.has_schedule(),
+        checks,
+        duration_s: seconds(measured),
+        counts: measured.counts,
+        statuses: &measured.statuses,
+        rate_per_s: Rates { offered: offered_per_s(measured), achieved: achieved_per_s(measured) },
+        received_bytes: measured.received_bytes,
+        latency_us: times(&measured.latency),
+        service_us: times(&measured.service),
+        lag_us: times(&measured.lag),
+        connect_us: unless_empty(&measured.connect),
+        handshake_us: unless_empty(&measured.handshake),
+        handshakes_resumed: measured.resumed,
+        generator: GeneratorUse {
+            threads: measured.threads,
+            cpu_s: measured.cpu_ns as f64 / 1e9,
+            spun_s: measured.spun_ns as f64 / 1e9,
+            peak_rss_bytes: peak_rss_bytes(),
+            in_flight_max: measured.in_flight_max,
+            in_flight_limit: load.in_flight_max(),
+            connections_opened: measured.connections_opened,
+            retried: measured.retried,
         },
-        "seconds": measured.seconds.iter().map(|s| value!({
-            "correct": s.correct, "not_correct": s.not_correct, "p50_us": us(s.p50_ns), "p99_us": us(s.p99_ns), "max_us": us(s.max_ns),
-        })).collect::<Vec<_>>(),
-        "examples": measured.examples,
-        "thresholds": thresholds.iter().map(|t| value!({"threshold": t.text, "found": t.found, "kept": t.kept})).collect::<Vec<_>>(),
-        "interrupted": measured.interrupted,
-    })
+        seconds: measured.seconds.iter().map(load_second).collect(),
+        examples: &measured.examples,
+        thresholds: thresholds.iter().map(threshold_result).collect(),
+        interrupted: measured.interrupted,
+    }
+}
+
+fn times(histogram: &Histogram) -> Times {
+    let us = |ns: f64| ns / 1e3;
+    let [p50, p75, p90, p95, p99, p99_9, p99_99] = QUANTILES.map(|(_, q)| {
+        (histogram.len() >= smallest_sample(q)).then(|| us(histogram.quantile_ns(q) as f64))
+    });
+    Times {
+        min: us(histogram.min_ns() as f64),
+        mean: us(histogram.mean_ns()),
+        stddev: us(histogram.deviation_ns()),
+        max: us(histogram.max_ns() as f64),
+        p50,
+        p75,
+        p90,
+        p95,
+        p99,
+        p99_9,
+        p99_99,
+    }
+}
+
+fn load_second(second: &Second) -> LoadSecond {
+    let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
+    LoadSecond {
+        correct: second.correct,
+        not_correct: second.not_correct,
+        p50_us: us(second.p50_ns),
+        p99_us: us(second.p99_ns),
+        max_us: us(second.max_ns),
+    }
+}
+
+fn threshold_result(outcome: &Outcome) -> ThresholdResult<'_> {
+    ThresholdResult { threshold: &outcome.text, found: &outcome.found, kept: outcome.kept }
 }
 
 /// Returns the results as CSV, with one line per second.
@@ -127,6 +153,7 @@ mod tests {
     use super::super::planned_load::readings;
     use super::super::test_measurement::measured;
     use super::*;
+    use serde_json::{Value, json as value};
     use spec::threshold;
 
     #[test]
@@ -145,12 +172,10 @@ mod tests {
             .iter()
             .map(|t| t.check(&readings(&measured())))
             .collect();
-        let mut found = to_json(
-            &measured(),
-            &Load::arrivals(5_000.0, 1024),
-            "status of every answer",
-            &outcomes,
-        );
+        let measured = measured();
+        let load = Load::arrivals(5_000.0, 1024);
+        let report = load_report(&measured, &load, "status of every response", &outcomes);
+        let mut found = serde_json::to_value(report).unwrap();
         assert_eq!(breaches(&found), Vec::<String>::new());
         assert_eq!(
             (&found["latency_us"]["p99"], &found["latency_us"]["p99_99"]),

@@ -1,4 +1,7 @@
 //! `faceoff wrk`: takes the options of wrk and wrk2, and prints results in their format.
+//!
+//! Scripts that parse the output of wrk can run this instead, so units, rounding and columns are
+//! those of wrk. The load itself is that of `faceoff load`. Start with `run`.
 
 use super::output::seconds;
 use super::planned_load::PlannedLoad;

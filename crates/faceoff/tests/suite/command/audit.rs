@@ -1,3 +1,8 @@
+//! `faceoff audit` from outside: files and standard input, tables and articles, exit codes.
+//!
+//! Arithmetic is tested in `crates/judge/tests/judge/audit.rs`, the formats of tools in
+//! `crates/interop/src/outputs`.
+
 use crate::folder::Folder;
 use serde_json::Value;
 

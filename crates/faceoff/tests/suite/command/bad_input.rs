@@ -1,3 +1,7 @@
+//! Wrong names and files, as a person types them: what the command prints, and its exit code.
+//!
+//! Every problem of a file is reported with its line, and no record is overwritten.
+
 use crate::folder::Folder;
 
 #[test]

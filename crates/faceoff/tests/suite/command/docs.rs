@@ -2,10 +2,10 @@
 //! them. Exceptions are in a list, each with its reason. `src/reference.rs` checks that faceoff can
 //! parse every command.
 
+use crate::control_server::ControlServer;
 use crate::documents::{Said, commands, root};
-use crate::folder::{Folder, control};
-use std::io::BufRead;
-use std::process::{Child, Command, Stdio};
+use crate::folder::Folder;
+use std::process::Command;
 
 /// A document, the beginning of a line, and why it is not run here.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
@@ -200,37 +200,15 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Starts two servers that respond as `catalog/workloads/products.toml` expects.
-struct Servers(Vec<(Child, String)>);
-
-impl Servers {
-    fn start() -> Servers {
-        let products = root().join("catalog/workloads/products.json");
-        let one = |_| {
-            let mut server = Command::new(control());
-            server
-                .args(["--port", "0", "--content-type", "application/json", "--body-file"])
-                .arg(&products);
-            let mut server = server.stdout(Stdio::piped()).spawn().unwrap();
-            let mut port = String::new();
-            std::io::BufReader::new(server.stdout.take().unwrap()).read_line(&mut port).unwrap();
-            (server, format!("http://127.0.0.1:{}", port.trim()))
-        };
-        Servers((0..2).map(one).collect())
-    }
-}
-
-impl Drop for Servers {
-    fn drop(&mut self) {
-        for (server, _) in &mut self.0 {
-            let _ = server.kill().and_then(|()| server.wait());
-        }
-    }
+/// Starts a server that responds as `catalog/workloads/products.toml` expects.
+fn product_server() -> ControlServer {
+    let products = root().join("catalog/workloads/products.json");
+    let products = products.to_str().unwrap();
+    ControlServer::start(&["--content-type", "application/json", "--body-file", products])
 }
 
 /// Adapts a line to the test: our servers, short times, and only the plan of long measurements.
-fn as_run(said: &Said, servers: &Servers, record: &str) -> String {
-    let [(_, one), (_, other)] = &servers.0[..] else { panic!("two servers") };
+fn as_run(said: &Said, [one, other]: [&str; 2], record: &str) -> String {
     let text = said.text.split(" #").next().unwrap_or_default();
     let text = text
         .replace("http://127.0.0.1:8080", one)
@@ -269,7 +247,8 @@ fn documented_commands_are_run_or_exempted() {
     folder.system("other", &["--delay", "90ms"]);
     folder.experiment(&["other", "nginx"], "");
     folder.run(&["run", "x", "--blocks", "1", "--out", "r"]);
-    let servers = Servers::start();
+    let servers = [product_server(), product_server()];
+    let urls = servers.each_ref().map(|server| server.url.as_str());
     let record = folder.path().join("r");
     let commands_here = std::path::Path::new(env!("CARGO_BIN_EXE_faceoff")).parent().unwrap();
     let path = format!("{}:{}", commands_here.display(), std::env::var("PATH").unwrap());
@@ -288,7 +267,7 @@ fn documented_commands_are_run_or_exempted() {
             used[at] = true;
             continue;
         }
-        let line = as_run(said, &servers, &record.display().to_string())
+        let line = as_run(said, urls, &record.display().to_string())
             .replace("target/release/faceoff", "faceoff");
         // Some read the repository, others write into the current folder.
         let writes = ["faceoff import", "faceoff export", "faceoff vs"]

@@ -1,3 +1,7 @@
+//! `faceoff export` from outside: each format as the command names it, and refusals.
+//!
+//! `tests/suite/export` reads the content of the formats with other libraries.
+
 use crate::folder::{Folder, Ran, nothing_is_left};
 use crate::needs::need;
 

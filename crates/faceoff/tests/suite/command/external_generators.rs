@@ -1,38 +1,15 @@
-use crate::folder::{Folder, Ran, control, nothing_is_left};
+//! Loads by other generators, in `faceoff load --driver` and in experiments.
+//!
+//! Most tests replace the tool by a script that prints stored output. Those with the real tools are
+//! ignored where a tool is missing.
+
+use crate::control_server::ControlServer;
+use crate::folder::{Folder, Ran, nothing_is_left};
 use crate::needs::need_all;
 use record::Record;
 use serde_json::Value;
-use std::io::BufRead;
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Command, Stdio};
-
-/// A control server that ends with the test.
-struct Server(Child, String);
-
-impl Server {
-    fn start() -> Server {
-        Server::with(&[])
-    }
-
-    fn with(flags: &[&str]) -> Server {
-        let mut child = Command::new(control())
-            .args(["--port", "0"])
-            .args(flags)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        Server(child, format!("http://127.0.0.1:{}/", line.trim()))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-}
+use std::process::Command;
 
 /// Puts a program on the PATH that prints a stored output of a tool and burns some CPU.
 fn pretend(folder: &Folder, name: &str, prints: &str, ends_with: u8) -> String {
@@ -54,11 +31,12 @@ const WRK: &str = include_str!("../../../../interop/samples/outputs/wrk-closed.t
 
 #[test]
 fn report_and_cost_of_another_generator_are_read() {
-    let server = Server::start();
+    let server = ControlServer::start(&[]);
+    let url = format!("{}/", server.url);
     let folder = Folder::new();
     let path = pretend(&folder, "wrk", WRK, 0);
     let ran = folder
-        .faceoff(&["load", &server.1, "-c", "8", "-d", "2s", "--driver", "wrk", "--format", "json"])
+        .faceoff(&["load", &url, "-c", "8", "-d", "2s", "--driver", "wrk", "--format", "json"])
         .env("PATH", &path)
         .output()
         .unwrap();
@@ -70,7 +48,7 @@ fn report_and_cost_of_another_generator_are_read() {
     let asked = std::fs::read_to_string(folder.path().join("tools/wrk.arguments")).unwrap();
     assert_eq!(
         asked.trim(),
-        format!("-t1 -c8 -d2s --timeout=10s --latency -s requests.lua {}", server.1),
+        format!("-t1 -c8 -d2s --timeout=10s --latency -s requests.lua {url}"),
         "{printed}"
     );
     assert!(
@@ -117,13 +95,14 @@ fn makes_the_load_that_is_written_for_it(driver: &str, needs: &[&str]) {
         std::env::var("PATH").unwrap()
     );
     let folder = Folder::new();
-    let server = Server::with(&["--delay", "10ms"]);
+    let server = ControlServer::start(&["--delay", "10ms"]);
+    let url = format!("{}/", server.url);
     let load: &[&str] = if driver == "wrk2" {
         &["-R", "80", "-c", "64", "-d", "14s"]
     } else {
         &["-c", "8", "-d", "4s"]
     };
-    let asked = [&["load", &server.1, "--driver", driver, "--format", "json"][..], load].concat();
+    let asked = [&["load", &url, "--driver", driver, "--format", "json"][..], load].concat();
     let ran = Ran::from(folder.faceoff(&asked).env("PATH", &path).output().unwrap());
     let printed: Value = serde_json::from_str(&ran.expect(0).out).unwrap();
     crate::by_schema::keeps_to("external-generator", &printed);
@@ -166,10 +145,11 @@ tools! {
 
 #[test]
 fn failures_are_reported_with_hint() {
-    let server = Server::start();
+    let server = ControlServer::start(&[]);
+    let url = format!("{}/", server.url);
     let folder = Folder::new();
     let run = |name: &str, path: &str, more: &[&str]| {
-        let arguments: Vec<&str> = ["load", &server.1, "-d", "1s", "--driver", name]
+        let arguments: Vec<&str> = ["load", &url, "-d", "1s", "--driver", name]
             .into_iter()
             .chain(more.iter().copied())
             .collect();
@@ -409,11 +389,11 @@ fn unsupported_driver_is_reported_with_line() {
 
 /// Loads a server through a program that prints a stored output; the arguments choose the load.
 fn as_driven(driver: &str, prints: &str, more: &[&str]) -> Value {
-    let (server, folder) = (Server::start(), Folder::new());
+    let (server, folder) = (ControlServer::start(&[]), Folder::new());
+    let url = format!("{}/", server.url);
     let path = pretend(&folder, driver, prints, 0);
     let arguments =
-        [&["load", &server.1, "-d", "2s", "--driver", driver, "--format", "json"][..], more]
-            .concat();
+        [&["load", &url, "-d", "2s", "--driver", driver, "--format", "json"][..], more].concat();
     let ran = Ran::from(folder.faceoff(&arguments).env("PATH", &path).output().unwrap()).expect(0);
     serde_json::from_str::<Value>(&ran.out).unwrap()["reported"].clone()
 }

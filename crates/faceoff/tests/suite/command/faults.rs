@@ -1,3 +1,8 @@
+//! Systems and disks that fail during a run: what is recorded, and what the run does next.
+//!
+//! A failure of a contender is its result, one of anything else is a fault. The other contenders
+//! continue, and no process is left.
+
 use crate::folder::{Folder, Ran, nothing_is_left};
 use record::Record;
 use record::judgement::{ClaimOutcome, Judgement, Outcome};

@@ -1,20 +1,28 @@
-use crate::folder::{Folder, control};
+//! `faceoff import` from outside: what is written runs, and sends the requests of the source.
+//!
+//! The formats are tested in `crates/interop/src/import/tests`.
+
+use crate::control_server::ControlServer;
+use crate::folder::Folder;
 use serde_json::Value;
-use std::io::BufRead;
-use std::process::{Command, Stdio};
 
 const CURL: &str = "curl -X POST http://127.0.0.1:9/a -H 'X-A: b' -d c\n";
 
 #[test]
 fn curl_command_becomes_runnable_workload() {
-    let mut server =
-        Command::new(control()).args(["--port", "0"]).stdout(Stdio::piped()).spawn().unwrap();
-    let mut port = String::new();
-    std::io::BufReader::new(server.stdout.take().unwrap()).read_line(&mut port).unwrap();
-    let url = format!("http://127.0.0.1:{}", port.trim());
+    let server = ControlServer::start(&[]);
     let folder = Folder::new();
-    let ran =
-        folder.run(&["import", "--name", "mine", "--format", "json", "curl", "-H", "X-A: b", &url]);
+    let ran = folder.run(&[
+        "import",
+        "--name",
+        "mine",
+        "--format",
+        "json",
+        "curl",
+        "-H",
+        "X-A: b",
+        &server.url,
+    ]);
     let came: Value =
         serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {}{}", ran.out, ran.err));
     crate::by_schema::keeps_to("import", &came);
@@ -27,8 +35,6 @@ fn curl_command_becomes_runnable_workload() {
     let words: Vec<&str> =
         line.split(' ').skip(1).chain(["-n", "50", "--format", "json"]).collect();
     let ran = folder.run(&words);
-    server.kill().unwrap();
-    server.wait().unwrap();
     let measured: Value = serde_json::from_str(&ran.out)
         .unwrap_or_else(|e| panic!("{e}: {line}\n{}{}", ran.out, ran.err));
     assert_eq!(measured["counts"]["correct"], 50, "{line}\n{measured}");

@@ -1,3 +1,7 @@
+//! Runs that end early: Ctrl-C, a spent budget, SIGKILL, a line that was cut short.
+//!
+//! The record stays valid, no process is left, and `--resume` measures only what is missing.
+
 use crate::folder::{Folder, alive_in, nothing_is_left};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;

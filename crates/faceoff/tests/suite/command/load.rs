@@ -1,24 +1,27 @@
-use crate::folder::{Folder, control};
+//! `faceoff load` from outside, with the control server as a correct, slow, silent or broken
+//! service.
+//!
+//! Counts must add up, and every kind of failure has its own count.
+
+use crate::control_server::ControlServer;
+use crate::folder::Folder;
 use crate::machine::{Shared, share};
 use serde_json::Value;
-use std::io::BufRead;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-/// A control server that ends with the test.
-pub struct Server(Child, pub u16, #[expect(dead_code, reason = "held until it ends")] Shared);
+/// A control server that ends with the test, and the part of the machine that the test has.
+pub struct Server(
+    #[expect(dead_code, reason = "held until it ends")] ControlServer,
+    pub u16,
+    #[expect(dead_code, reason = "held until it ends")] Shared,
+);
 
 impl Server {
     pub fn start(flags: &[&str]) -> Server {
         let machine = share();
-        let mut child = Command::new(control())
-            .args(["--port", "0"])
-            .args(flags)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        Server(child, line.trim().parse().unwrap(), machine)
+        let server = ControlServer::start(flags);
+        let port = server.port;
+        Server(server, port, machine)
     }
 
     pub fn load(&self, arguments: &[&str]) -> Value {
@@ -29,13 +32,6 @@ impl Server {
             .collect();
         let ran = Folder::new().run(&all);
         serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}\n{}\n{}", ran.out, ran.err))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
     }
 }
 

@@ -1,3 +1,8 @@
+//! `faceoff run` from outside: a whole run, its plan, its JSON, variants, proxies and shared
+//! blocks.
+//!
+//! Start with the first test, which measures a known difference and judges the record again.
+
 use crate::folder::{Folder, code_of, least_cpu_us, nothing_is_left};
 use record::Event;
 use record::judgement::Outcome;

@@ -1,3 +1,7 @@
+//! `faceoff selftest` from outside, in a short form: its table, its file, and its place in records.
+//!
+//! The whole self-test takes minutes and is one of the longer tests.
+
 use crate::folder::{Folder, nothing_is_left};
 use record::Record;
 use record::selftest::{SelfTest, TruthOutcome};

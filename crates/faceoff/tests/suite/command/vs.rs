@@ -1,39 +1,13 @@
 //! `faceoff vs`: services that run already, commands and varying responses.
 
+use crate::control_server::ControlServer;
 use crate::folder::{Folder, code_of, control, measured, nothing_is_left};
 use record::judgement::Judgement;
 use record::{Alternation, Record};
 use spec::metric::Metric;
-use std::io::{BufRead, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// A control server that faceoff did not start.
-struct Server {
-    process: Child,
-    url: String,
-}
-
-impl Server {
-    fn start(flags: &[&str]) -> Server {
-        let mut process = Command::new(control())
-            .args(["--port", "0"])
-            .args(flags)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut port = String::new();
-        std::io::BufReader::new(process.stdout.take().unwrap()).read_line(&mut port).unwrap();
-        Server { process, url: format!("http://127.0.0.1:{}", port.trim()) }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill().and_then(|()| self.process.wait());
-    }
-}
 
 /// Options of a short run with enough blocks for a verdict.
 const SHORT: [&str; 8] = ["--blocks", "6", "-d", "300ms", "--warmup", "200ms", "--out", "r"];
@@ -42,7 +16,7 @@ const SHORT: [&str; 8] = ["--blocks", "6", "-d", "300ms", "--warmup", "200ms", "
 fn two_services_are_measured_and_unknowns_are_named() {
     let folder = Folder::new();
     let (mut quick, mut slow) =
-        (Server::start(&["--delay", "2ms"]), Server::start(&["--delay", "6ms"]));
+        (ControlServer::start(&["--delay", "2ms"]), ControlServer::start(&["--delay", "6ms"]));
     let names = [format!("quick={}/a", quick.url), format!("slow={}/a", slow.url)];
     let ran = folder.run(&[&["vs", &names[0], &names[1], "-R", "100"], &SHORT[..]].concat());
     assert_eq!(
@@ -59,7 +33,7 @@ fn two_services_are_measured_and_unknowns_are_named() {
     );
     assert!(ran.err.contains("compared: status 200 and every byte of the body"), "{}", ran.err);
     for server in [&mut quick, &mut slow] {
-        assert!(server.process.try_wait().unwrap().is_none(), "the server still runs");
+        assert!(server.is_running(), "the server still runs");
     }
     crate::by_schema::is_by_schema(&folder, "r");
     let record = folder.record("r");
@@ -151,7 +125,7 @@ fn check_verdicts(record: &Record) {
 #[test]
 fn interrupted_comparison_resumes() {
     let folder = Folder::new();
-    let (one, other) = (Server::start(&[]), Server::start(&[]));
+    let (one, other) = (ControlServer::start(&[]), ControlServer::start(&[]));
     let names = [format!("one={}/", one.url), format!("other={}/", other.url)];
     folder.run(&[&["vs", &names[0], &names[1], "-c", "2"], &SHORT[..]].concat());
     let path = folder.path().join("r/record.jsonl");
@@ -178,9 +152,12 @@ fn interrupted_comparison_resumes() {
 #[test]
 fn incomparable_services_are_refused_without_leftovers() {
     let folder = Folder::new();
-    let (one, other, alike) =
-        (Server::start(&[]), Server::start(&["--body-size", "9"]), Server::start(&[]));
-    let path = |server: &Server, path: &str| format!("{}{path}", server.url);
+    let (one, other, alike) = (
+        ControlServer::start(&[]),
+        ControlServer::start(&["--body-size", "9"]),
+        ControlServer::start(&[]),
+    );
+    let path = |server: &ControlServer, path: &str| format!("{}{path}", server.url);
     let (a, b) = (path(&one, "/"), path(&other, "/"));
     for (urls, said) in [
         ([a.clone(), a.clone()], "give them names"),

@@ -3,6 +3,7 @@
 mod lost;
 mod ready_made;
 
+use crate::contained::check_contained_run;
 use crate::engines::kills::{self, Victim};
 use crate::engines::limits;
 use crate::folder::{Folder, Ran, nothing_is_left};
@@ -86,58 +87,17 @@ fn run_in_containers_is_judged_and_described() {
     ran.says("in Docker containers on the machine's own network");
     let record = folder.record("r");
     assert_eq!(record.header.experiment.place.runner, RunnerKind::Docker);
-    let digests: Vec<&str> = record
-        .header
-        .contenders
-        .iter()
-        .map(|c| c.image.as_ref().unwrap().digest.as_str())
-        .collect();
-    assert!(
-        digests.iter().all(|digest| digest.len() == 71 && digest.starts_with("sha256:"))
-            && digests[0] != digests[1],
-        "{digests:?}"
-    );
-    assert_eq!(record.trials.len(), 4);
-    let logged = "b".parse().unwrap();
-    for trial in &record.trials {
-        assert!(trial.failure.is_none(), "{:?}", trial.failure);
+    check_contained_run(folder, &record);
+    let images: Vec<_> =
+        record.header.contenders.iter().map(|c| c.image.as_ref().unwrap()).collect();
+    assert_ne!(images[0].digest, images[1].digest);
+    for measured in record.trials.iter().flat_map(|trial| &trial.measurements) {
+        let group = measured.usage.signs.group.unwrap();
         assert!(
-            trial.ready_after_ns.is_some() && trial.stop.as_ref().is_some_and(|stop| stop.clean),
-            "{:?}",
-            trial.stop
+            group.memory_max_bytes.is_some_and(|most| most > 0) && group.memory_kills == 0,
+            "{group:?}"
         );
-        for measured in &trial.measurements {
-            let usage = &measured.usage;
-            assert!(
-                measured.counts.correct > 0 && usage.cpu_ns > 0 && usage.rss_max_bytes > 0,
-                "{usage:?}"
-            );
-            assert_eq!(usage.allowed_cpus, record.header.cpus.contender);
-            // Both count the same processes; the group's figure lags by at most one kernel tick
-            // at either end.
-            let group = usage.signs.group.expect("a container has a group of its own");
-            assert!(
-                group.cpu_ns.abs_diff(usage.cpu_ns) < usage.cpu_ns / 4 + 40_000_000,
-                "{group:?} {}",
-                usage.cpu_ns
-            );
-            assert!(
-                group.memory_max_bytes.is_some_and(|most| most > 0) && group.memory_kills == 0,
-                "{group:?}"
-            );
-            if trial.contender == logged {
-                let per_request = usage.cpu_ns as f64 / measured.counts.correct as f64;
-                assert!(per_request > 300_000.0, "{per_request} ns of CPU time a request");
-            }
-        }
     }
-    let logs = std::fs::read_dir(folder.path().join("r/starts"))
-        .unwrap()
-        .flatten()
-        .map(|start| start.path().join("output.log"));
-    assert!(logs.filter(|log| log.exists()).count() >= 2, "what b wrote is kept");
-    folder.run(&["judge", "r"]);
-    crate::by_schema::is_by_schema(folder, "r");
     engine.is_clean();
 }
 

@@ -1,3 +1,7 @@
+//! The formats of `faceoff export`, read by other libraries or by the tests' own parsers.
+//!
+//! What is read must equal the record: every sample, row and claim, and no excluded trial.
+
 use super::{arrivals, made_up, record, xml};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

@@ -1,6 +1,7 @@
 //! Systems in pods of a real cluster, which KUBECONFIG names. FACEOFF_KUBE_LOAD loads images into
 //! it.
 
+use crate::contained::check_contained_run;
 use crate::engines::kills::{self, Victim};
 use crate::engines::limits;
 use crate::folder::{Folder, Ran, nothing_is_left};
@@ -175,56 +176,7 @@ fn run_in_pods_is_judged_and_described() {
     let record = folder.record("r");
     let place = &record.header.experiment.place;
     assert_eq!((place.runner, place.network), (RunnerKind::Kubernetes, Network::ClusterIp));
-    let digests: Vec<&str> = record
-        .header
-        .contenders
-        .iter()
-        .map(|c| c.image.as_ref().unwrap().digest.as_str())
-        .collect();
-    assert!(
-        digests.iter().all(|digest| digest.len() == 71 && digest.starts_with("sha256:")),
-        "{digests:?}"
-    );
-    assert_eq!(record.trials.len(), 4);
-    let logged = "b".parse().unwrap();
-    for trial in &record.trials {
-        assert!(trial.failure.is_none(), "{:?}", trial.failure);
-        assert!(
-            trial.ready_after_ns.is_some() && trial.stop.as_ref().is_some_and(|stop| stop.clean),
-            "{:?}",
-            trial.stop
-        );
-        for measured in &trial.measurements {
-            let usage = &measured.usage;
-            assert!(
-                measured.counts.correct > 0 && usage.cpu_ns > 0 && usage.rss_max_bytes > 0,
-                "{usage:?}"
-            );
-            assert_eq!(usage.allowed_cpus, record.header.cpus.contender);
-            // Both count the same processes; the group's figure lags by at most one kernel tick
-            // at either end.
-            let group = usage.signs.group.expect("a container of a pod has a group of its own");
-            assert!(
-                group.cpu_ns.abs_diff(usage.cpu_ns) < usage.cpu_ns / 4 + 40_000_000,
-                "{group:?} {}",
-                usage.cpu_ns
-            );
-            if trial.contender == logged {
-                let per_request = usage.cpu_ns as f64 / measured.counts.correct as f64;
-                assert!(per_request > 300_000.0, "{per_request} ns of CPU time a request");
-            }
-        }
-    }
-    let logs = std::fs::read_dir(folder.path().join("r/starts"))
-        .unwrap()
-        .flatten()
-        .map(|start| start.path().join("output.log"));
-    assert!(
-        logs.filter(|log| log.metadata().is_ok_and(|log| log.len() > 0)).count() >= 2,
-        "what b wrote is kept"
-    );
-    folder.run(&["judge", "r"]);
-    crate::by_schema::is_by_schema(folder, "r");
+    check_contained_run(folder, &record);
     cluster.is_clean();
 }
 
@@ -505,7 +457,7 @@ fn kills_at_any_time_leave_nothing_and_a_valid_record() {
     not(feature = "agent"),
     ignore = "long, needs kubernetes and engine control and feature agent"
 )]
-fn a_cluster_that_is_killed_at_any_moment_costs_no_contender_its_place() {
+fn a_cluster_killed_at_any_moment_costs_no_contender() {
     let cluster = Cluster::named();
     need("engine control");
     by_agents(&cluster, "150ms");

@@ -1,3 +1,7 @@
+//! A sweep over the work of a request, with two systems whose times are known at every level.
+//!
+//! The measured curve is compared with them.
+
 use crate::folder::{Folder, code_of, measured, nothing_is_left};
 use crate::machine::alone;
 

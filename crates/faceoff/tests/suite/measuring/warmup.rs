@@ -1,3 +1,7 @@
+//! Warm-up with a control server whose service time changes with its age.
+//!
+//! The end of the warm-up and its class are known, and the record must have them.
+
 use crate::folder::{Folder, nothing_is_left};
 use crate::machine::alone;
 use record::{Trial, Warmup};

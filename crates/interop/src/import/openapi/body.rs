@@ -1,4 +1,8 @@
 //! Writes bodies of requests: JSON, URL-encoded forms, multipart forms and texts.
+//!
+//! An operation may list several types of body. JSON is taken first, then forms, then text. Version
+//! 2 describes a body as a parameter, version 3 as content by type. What cannot be written is
+//! noted. Start with `Api::body`.
 
 use super::super::multipart::{self, Content, Field};
 use super::{

@@ -1,4 +1,8 @@
 //! Writes parameters into paths, queries, headers and cookies, in the styles of OpenAPI.
+//!
+//! A style says how a list or an object is written: `form`, `simple`, `label`, `matrix`,
+//! `deepObject` and others. A value that its style does not define is refused by `is_defined`.
+//! Start with `pairs`.
 
 use super::{encoded, plain};
 use serde_json::Value;

@@ -1,3 +1,7 @@
+//! Tests of imports: real plans in `crates/interop/samples/plans`, limits, and damaged files.
+//!
+//! Each format has a file here. What is written is read again as the same workload.
+
 mod of_curl;
 mod of_har;
 mod of_jmx;

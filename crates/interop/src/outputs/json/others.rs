@@ -1,4 +1,8 @@
 //! Reads JSON of vegeta, bombardier, autocannon, zrk, fortio, and the runs that HttpArena collects.
+//!
+//! One function for each tool, which puts each figure to its place with the tool's unit. Figures
+//! without a place are kept by name. `tools.rs` has oha, h2load, Gatling and JMeter, and `k6.rs`
+//! has k6.
 
 use super::document::Reading;
 use crate::outputs::{run::Run, run::percent, run::percentage, run::share_of};

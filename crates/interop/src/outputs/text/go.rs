@@ -1,4 +1,7 @@
 //! Reads the text of vegeta, bombardier and zrk.
+//!
+//! One `Format` for each tool: how its text is recognized, and how one line of it is read. A figure
+//! is read with the rounding that the tool applies.
 
 use crate::outputs::paste::Line;
 use crate::outputs::{

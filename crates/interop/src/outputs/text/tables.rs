@@ -1,4 +1,7 @@
 //! Reads autocannon and goose, which print tables.
+//!
+//! One `Format` for each tool: how its table is recognized, and how one line of it is read. Both
+//! tools round their figures, so these are widened to what they may have been.
 
 use crate::outputs::paste::Line;
 use crate::outputs::run::{Format, Run, Slot, percent, percentage, share_of, words};

@@ -1,4 +1,7 @@
 //! Panels of trials over time: starts, warm-up, and readings by second and by sample.
+//!
+//! Each trial is one line of a panel, and each cell is one panel, so that drift between trials is
+//! visible. Start with `readings`; `trials` puts the whole course of a trial on one axis.
 
 use crate::chart::panel::{Axis, NAMES, Panel, Series};
 use crate::chart::scales::{Scale, is_drawable};

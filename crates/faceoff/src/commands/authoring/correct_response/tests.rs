@@ -1,3 +1,8 @@
+//! Tests of what `faceoff init` takes as the correct response of services.
+//!
+//! Several responses of each service show which parts are constant. Parts that vary are ignored and
+//! named, and services with different responses are refused.
+
 use super::*;
 
 fn sampled(bodies: &[(&str, &[&str])]) -> Vec<Sampled> {

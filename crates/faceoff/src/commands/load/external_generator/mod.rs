@@ -9,7 +9,9 @@ use interop::external_generator::{Translated, translate};
 use lab::external_generator::{GeneratorError, Means, driver_program};
 use load::{Address, Target, ask};
 use record::Usage;
-use serde_json::{Map, Value, json as value};
+use record::load_report::{
+    EXTERNAL_LOAD_SCHEMA, ExternalLoadReport, GeneratorCost, ReportedFigures, ReportedTimes,
+};
 use spec::article::{Figure, Row};
 use spec::experiment::Load;
 use spec::experiment::external_generator::{Driver, Task};
@@ -21,8 +23,6 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-
-const SCHEMA: &str = "faceoff.external-generator.v1";
 
 /// What the other generator reported and used.
 struct Report {
@@ -68,7 +68,7 @@ pub fn run(
     let report = Report { row, usage };
     let answers = report.row.samples.as_ref().map_or(0.0, Figure::value);
     match format {
-        Format::Json => json(&to_json(driver, task.load, &translated, &report)),
+        Format::Json => json(&json_report(driver, task.load, &translated, &report)),
         Format::Text | Format::Csv => print(&to_text(driver, &translated, &report)),
     }
     Ok(ExitCode::from(if answers > 0.0 { 0 } else { FAILED }))
@@ -129,35 +129,43 @@ fn cpu_us(report: &Report) -> Option<f64> {
     number(&report.row.samples).filter(|n| *n > 0.0).map(|n| report.usage.cpu_ns as f64 / 1e3 / n)
 }
 
-fn to_json(driver: Driver, load: &Load, translated: &Translated, report: &Report) -> Value {
+fn json_report<'a>(
+    driver: Driver,
+    load: &Load,
+    translated: &'a Translated,
+    report: &Report,
+) -> ExternalLoadReport<'a> {
     let Report { row, usage } = report;
-    let quantiles: Map<String, Value> = row
-        .latency
-        .quantiles
-        .iter()
-        .map(|(percent, figure)| (format!("p{percent}"), value!(figure.value() * 1e6)))
-        .collect();
-    value!({
-        "schema": SCHEMA,
-        "driver": driver.name(),
-        "arguments": translated.arguments,
-        "load": load.describe(),
-        "reported": {
-            "requests": number(&row.samples),
-            "rate_per_s": number(&row.throughput),
-            "errors": number(&row.errors),
-            "error_share": number(&row.error_share),
-            "other": row.other.iter().map(|(what, text)| (what.clone(), value!(text))).collect::<Map<_, _>>(),
-            "latency_us": {"min": us(&row.latency.min), "mean": us(&row.latency.mean), "max": us(&row.latency.max), "quantiles": quantiles},
+    let quantiles = row.latency.quantiles.iter();
+    let other = row.other.iter().map(|(what, text)| (what.clone(), text.as_str().into()));
+    ExternalLoadReport {
+        schema: EXTERNAL_LOAD_SCHEMA,
+        driver,
+        arguments: &translated.arguments,
+        load: load.describe(),
+        reported: ReportedFigures {
+            requests: number(&row.samples),
+            rate_per_s: number(&row.throughput),
+            errors: number(&row.errors),
+            error_share: number(&row.error_share),
+            other: other.collect(),
+            latency_us: ReportedTimes {
+                min: us(&row.latency.min),
+                mean: us(&row.latency.mean),
+                max: us(&row.latency.max),
+                quantiles: quantiles
+                    .map(|(percent, figure)| (format!("p{percent}"), (figure.value() * 1e6).into()))
+                    .collect(),
+            },
         },
-        "cost": {
-            "cpu_s": usage.cpu_ns as f64 / 1e9,
-            "cpu_us_per_request": cpu_us(report),
-            "rss_max_bytes": usage.rss_max_bytes,
-            "threads_max": usage.threads_max,
+        cost: GeneratorCost {
+            cpu_s: usage.cpu_ns as f64 / 1e9,
+            cpu_us_per_request: cpu_us(report),
+            rss_max_bytes: usage.rss_max_bytes,
+            threads_max: usage.threads_max,
         },
-        "differs": translated.differs,
-    })
+        differs: &translated.differs,
+    }
 }
 
 fn to_text(driver: Driver, translated: &Translated, report: &Report) -> String {

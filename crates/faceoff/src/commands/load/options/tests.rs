@@ -1,3 +1,8 @@
+//! Tests of how the command line of `faceoff load` becomes a load.
+//!
+//! Each kind of load is parsed as a whole, with its duration. Contradictions are refused with a
+//! hint.
+
 use super::*;
 use clap::Parser;
 use spec::experiment::capacity::Quantity;
