@@ -186,7 +186,11 @@ fn of_comparison(claim: &Claim, judged: &Judged) -> (ClaimOutcome, Option<f64>) 
             (below_upper, above_upper)
         }
         Expectation::NotWorse => (above_lower, below_lower),
-        _ => {
+        Expectation::Same
+        | Expectation::Times
+        | Expectation::Zero
+        | Expectation::AboveZero
+        | Expectation::AtMost => {
             let outcome = match judged.verdict.outcome {
                 Outcome::Equivalent => ClaimOutcome::Confirmed,
                 Outcome::Better | Outcome::Worse => ClaimOutcome::Refuted,

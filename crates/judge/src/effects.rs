@@ -3,7 +3,7 @@
 //! A linear model of all starts has one column for each factor, each pair of factors and each
 //! block. Its coefficients are the effects. Start with [`all_effects`].
 
-use crate::readings::values;
+use crate::readings::{invalidating, values};
 use record::Record;
 use record::judgement::{Effect, Effects};
 use spec::experiment::factorial::Combination;
@@ -36,16 +36,18 @@ pub(crate) fn all_effects(record: &Record) -> Vec<Effects> {
 }
 
 /// Returns the kinds of faults because of which no effect could be estimated. Returns `None` if
-/// some could, or if no factors are crossed.
+/// some could, if no factors are crossed, or if no fault invalidated a metric.
 pub(crate) fn unsound(record: &Record, all: &[Effects]) -> Option<String> {
     if all.is_empty() || all.iter().any(|e| !e.effects.is_empty()) {
         return None;
     }
-    let of_trials = record
-        .trials
+    let kinds: BTreeSet<&str> = all
         .iter()
-        .flat_map(|t| t.faults.iter().chain(t.measurements.iter().flat_map(|m| &m.faults)));
-    let kinds: BTreeSet<&str> = of_trials.map(|fault| fault.kind.as_str()).collect();
+        .flat_map(|effects| {
+            let (metric, cell) = (effects.metric, effects.cell.as_deref());
+            record.trials.iter().flat_map(move |trial| invalidating(trial, metric, cell))
+        })
+        .collect();
     (!kinds.is_empty()).then(|| kinds.into_iter().collect::<Vec<_>>().join(", "))
 }
 

@@ -35,12 +35,17 @@ pub use soundness::{exclusion, invalidates, measurement};
 
 use causes::Categories;
 use judged::Judged;
-use record::Record;
-use record::judgement::{Excluded, Judgement, Outcome, SCHEMA};
+use record::judgement::{Excluded, Judgement, Outcome, SCHEMA, Verdict};
+use record::{Event, Record};
 use soundness::Faults;
+use spec::experiment::FEWEST_BLOCKS;
 use spec::price::Price;
 use std::borrow::Cow;
 use verdict::Judge;
+
+/// After this many blocks, of which faults left none, a run does not wait for a quiet one: twice the
+/// fewest blocks of a verdict.
+const SPOILED_MAX: usize = 2 * FEWEST_BLOCKS as usize;
 
 /// Returns the record with all its faults: recorded ones, and those that its readings show.
 pub fn with_faults(record: &Record) -> Cow<'_, Record> {
@@ -48,13 +53,20 @@ pub fn with_faults(record: &Record) -> Cow<'_, Record> {
 }
 
 /// Returns whether every primary metric of every contender is settled
-/// ([`spec::metric::Metric::is_primary`]). A metric without an estimate counts as settled, because
-/// more blocks would not give one: the contender failed, or nothing was measured.
+/// ([`spec::metric::Metric::is_primary`]). A metric counts as settled, too, if more blocks would
+/// give no verdict: the contender failed, nothing was measured, or faults spoiled every block so
+/// far. If faults left too few blocks, the next ones replace them.
 pub fn is_settled(record: &Record) -> bool {
     let record = &*with_faults(record);
     let verdicts = Judge::new(record).primary_verdicts();
-    let is_settled =
-        |judged: &Judged| judged.verdict.outcome != Outcome::Undecided || judged.p.is_none();
+    let is_settled = |judged: &Judged| {
+        let Verdict { outcome, used, invalidated, .. } = judged.verdict;
+        let is_hopeless = match used {
+            0 => invalidated == 0 || invalidated >= SPOILED_MAX,
+            used => used >= FEWEST_BLOCKS as usize,
+        };
+        outcome != Outcome::Undecided || (judged.p.is_none() && is_hopeless)
+    };
     !verdicts.is_empty() && verdicts.iter().all(is_settled)
 }
 
@@ -135,11 +147,14 @@ fn excluded_trials(record: &Record) -> Vec<Excluded> {
 }
 
 /// Returns whether something that was planned is missing: a trial or a contender that failed, a
-/// disqualified contender, or blocks that did not run.
+/// disqualified contender, or blocks that did not run. A run that is analysed after every block has
+/// an upper limit of blocks and no plan: if its time is spent, it is complete.
 fn is_incomplete(record: &Record, judge: &Judge<'_>) -> bool {
+    let is_out_of_time =
+        record.header.experiment.design.look_always && record.ended() == Some(Event::BudgetSpent);
     !judge.disqualified.is_empty()
         || record.trials.iter().any(|t| t.failure.is_some())
         || record.dropped().next().is_some()
         || record.header.skipped.iter().any(|s| s.failed)
-        || !record.missing().is_empty()
+        || (!is_out_of_time && !record.missing().is_empty())
 }

@@ -6,8 +6,8 @@
 
 use crate::judged::Judged;
 use crate::readings::invalidating;
-use crate::soundness::{invalidates, is_self_caused, measurement};
-use record::judgement::Verdict;
+use crate::soundness::{has_failed, invalidates, is_self_caused, measurement};
+use record::judgement::{Outcome, Verdict};
 use record::{Fault, Record, Trial};
 use spec::metric::Metric;
 use spec::name::ContenderName;
@@ -57,6 +57,22 @@ pub(crate) fn bar_failed(judged: &mut Judged, record: &Record, cell: Option<&str
     }
 }
 
+/// Withdraws an equivalent verdict on a contender that failed: part of the work was not done.
+pub(crate) fn bar_failed_equal(judged: &mut Judged, record: &Record, cell: Option<&str>) {
+    if judged.verdict.outcome != Outcome::Equivalent {
+        return;
+    }
+    let contender = &judged.verdict.contender;
+    let causes = failures(record, contender, cell);
+    if !causes.is_empty() {
+        let reason = format!(
+            "{contender} had failures of its own ({}), so it cannot be judged equal",
+            causes.join(", ")
+        );
+        judged.withdraw(reason);
+    }
+}
+
 /// Lists what a contender itself failed in a cell, or in all cells: `3 requests timed out`, `1 of
 /// its trials failed`.
 pub(crate) fn failures(record: &Record, name: &ContenderName, cell: Option<&str>) -> Vec<String> {
@@ -68,7 +84,7 @@ pub(crate) fn failures(record: &Record, name: &ContenderName, cell: Option<&str>
     let mut failed: Vec<(&str, u64)> = Vec::new();
     let mut failed_trials = 0;
     for trial in record.trials.iter().filter(|t| t.contender == *name && !has_fault(&t.faults)) {
-        failed_trials += usize::from(trial.failure.as_ref().is_some_and(|f| f.stage != "stop"));
+        failed_trials += usize::from(has_failed(trial));
         for measured in trial
             .measurements
             .iter()

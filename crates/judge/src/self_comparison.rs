@@ -27,7 +27,10 @@ pub(crate) fn judge_self_comparison(
             let first = first_repetition(&judge.record.header.experiment.cells, cell);
             judge.with_itself(&claim.contender, claim.metric, cell, first, margin)
         }
-        _ => steady_and_cold(judge, claim, margin),
+        // A claim about a repetition always has a cell: the experiment is refused otherwise.
+        (SelfComparison::FirstRepetition, None) | (SelfComparison::Cold, _) => {
+            steady_and_cold(judge, claim, margin)
+        }
     }
 }
 

@@ -7,9 +7,9 @@ use crate::durability;
 use crate::judged::Judged;
 use crate::looks::{Looks, looks_of_record};
 use crate::readings::{Missing, invalidating, side, values};
-use crate::restraint::{bar_biased, bar_failed};
+use crate::restraint::{bar_biased, bar_failed, bar_failed_equal};
 use crate::rule::{Finding, Pair, Question, Second, Side, by_difference, by_ratio};
-use crate::soundness::{measurement, summary};
+use crate::soundness::{has_failed, measurement, summary};
 use record::Record;
 use record::judgement::{Disqualified, Verdict};
 use spec::experiment::{Cell, FEWEST_BLOCKS};
@@ -152,15 +152,13 @@ impl<'r> Judge<'r> {
         let comparison =
             Comparison { contender: sides.0, baseline: sides.1, metric, margin, factor: 1.0 };
         let mut judged = self.compare(&comparison);
-        if !metric.describe().by_difference {
-            bar_failed(&mut judged, self.record, cell);
-            cell.iter().for_each(|cell| bar_biased(&mut judged, self.record, cell));
-        }
+        self.bar(&mut judged, metric, cell);
         self.restrain(&mut judged);
         judged
     }
 
     /// Compares one contender with a multiple of the baseline. The ratio is to the baseline itself.
+    /// A contender with failures of its own cannot be judged to equal the multiple.
     pub fn with_multiple(
         &self,
         contender: &ContenderName,
@@ -172,6 +170,10 @@ impl<'r> Judge<'r> {
         let baseline = (&self.record.header.experiment.baseline, cell);
         let contender = (contender, cell);
         let mut judged = self.compare(&Comparison { contender, baseline, metric, margin, factor });
+        self.bar(&mut judged, metric, cell);
+        if !metric.describe().by_difference {
+            bar_failed_equal(&mut judged, self.record, cell);
+        }
         self.restrain(&mut judged);
         judged
     }
@@ -190,6 +192,14 @@ impl<'r> Judge<'r> {
             self.compare(&Comparison { contender, baseline, metric, margin, factor: 1.0 });
         self.restrain(&mut judged);
         judged
+    }
+
+    /// Withdraws a verdict in favour of a contender that failed, or that faults of its own spared.
+    fn bar(&self, judged: &mut Judged, metric: Metric, cell: Option<&str>) {
+        if !metric.describe().by_difference {
+            bar_failed(judged, self.record, cell);
+            cell.iter().for_each(|cell| bar_biased(judged, self.record, cell));
+        }
     }
 
     /// Returns whether a contender lost or doubled a write that it acknowledged.
@@ -293,7 +303,7 @@ impl<'r> Judge<'r> {
         let Comparison { contender, baseline, metric, factor, .. } = *comparison;
         let by_block = |(name, cell): Place<'_>| -> BTreeMap<u32, Side> {
             let trials = self.record.trials.iter();
-            let of_name = trials.filter(|t| t.contender == *name && t.failure.is_none());
+            let of_name = trials.filter(|t| t.contender == *name && !has_failed(t));
             of_name.filter_map(|t| Some((t.block, side(t, metric, cell)?))).collect()
         };
         let mut of_baseline = by_block(baseline);

@@ -68,8 +68,8 @@ pub struct Trial {
     pub warmup: Option<Warmup>,
     /// The cells, in the order in which they were measured.
     pub measurements: Vec<Measurement>,
-    /// Measurements with CPU steal above [`STEAL_SHARE_MAX`](crate::STEAL_SHARE_MAX), in order. Each
-    /// was repeated.
+    /// Measurements that were repeated, in order, because CPU steal was above
+    /// [`STEAL_SHARE_MAX`](crate::STEAL_SHARE_MAX) or other programs used the CPUs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stolen: Vec<Measurement>,
     /// Searches for the capacity of a cell, in order. These cells have no measurement.

@@ -28,5 +28,5 @@ pub(crate) use checks::list_checks;
 pub(crate) use faults::Faults;
 pub use faults::faults_of_trial;
 pub use kinds::{FaultKind, Row};
-pub(crate) use usable::used_trials;
 pub use usable::{exclusion, measurement};
+pub(crate) use usable::{has_failed, used_trials};

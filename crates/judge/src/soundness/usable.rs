@@ -4,11 +4,14 @@ use super::by_name::{invalidates_all, title};
 use record::{Measurement, Record, Trial};
 use spec::name::ContenderName;
 
+/// Returns whether a trial failed before its measurements were complete.
+pub(crate) fn has_failed(trial: &Trial) -> bool {
+    trial.failure.as_ref().is_some_and(|failure| failure.stage != "stop")
+}
+
 /// Returns why a trial is excluded from every verdict. Returns `None` if it is used.
 pub fn exclusion(trial: &Trial) -> Option<String> {
-    if let Some(failure) = &trial.failure
-        && failure.stage != "stop"
-    {
+    if let Some(failure) = trial.failure.as_ref().filter(|_| has_failed(trial)) {
         return Some(format!("{} ({})", failure.cause, failure.stage));
     }
     trial

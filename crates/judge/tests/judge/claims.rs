@@ -154,6 +154,24 @@ fn times_claim_holds_only_near_its_multiple() {
     );
 }
 
+#[test]
+fn contender_with_failures_reaches_no_multiple() {
+    let judged = |ratio: f64| {
+        let mut record = record(&[ratio; 6]);
+        record.header.experiment.claims =
+            vec![Claim { margin: Some(0.1), value: Some(0.5), ..claim(Expectation::Times) }];
+        let trial = record.trials.iter_mut().find(|t| t.contender == name("b")).unwrap();
+        trial.measurements[0].counts.correct = 999;
+        trial.measurements[0].counts.wrong = 1;
+        judge::judge(&record).claims.remove(0)
+    };
+    // Equal to the multiple, better than it, and worse than it.
+    assert_eq!(
+        [0.5, 0.3, 1.0].map(|ratio| judged(ratio).outcome),
+        [ClaimOutcome::Undecided, ClaimOutcome::Undecided, ClaimOutcome::Refuted]
+    );
+}
+
 /// Judges the claim that `b` needs at most `value` µs of CPU time per request. It needs 200.2 in
 /// the first of six blocks and 1201.2 in the last.
 fn at_most(value: f64, change: impl Fn(&mut Record)) -> ClaimVerdict {

@@ -23,7 +23,7 @@ fn record() -> Record {
     record
 }
 
-fn fault(kind: &str) -> Fault {
+pub fn fault(kind: &str) -> Fault {
     Fault { kind: kind.into(), evidence: "e".into(), hint: "h".into() }
 }
 

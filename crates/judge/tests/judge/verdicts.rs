@@ -1,9 +1,10 @@
 //! The rule on records with known answers: outcomes, intervals, looks and blocks.
 
+use crate::fault_kinds::fault;
 use crate::made_up::{MS, histogram, name};
 use crate::ratios::{cpu, record, spread, trial, verdict};
 use record::judgement::{ClaimOutcome, Outcome};
-use record::{Event, Second, Session};
+use record::{Event, Record, Second, Session};
 use spec::metric::Metric;
 
 #[test]
@@ -151,6 +152,49 @@ fn settled_record_misses_only_begun_blocks() {
     record.trials.pop();
     assert_eq!((record.missing().len(), record.complete_blocks()), (1, 5));
     assert!(judge::judge(&record).incomplete);
+}
+
+#[test]
+fn run_without_a_plan_is_complete_when_its_time_is_spent() {
+    let mut record = record(&[2.0; 6]);
+    let design = &mut record.header.experiment.design;
+    (design.blocks, design.look_always) = (1000, true);
+    record.header.plan = vec![vec![name("a"), name("b")]; 1000];
+    record.sessions.push(Session { event: Event::BudgetSpent, at: String::new() });
+    assert!(!judge::judge(&record).incomplete);
+    record.header.experiment.design.look_always = false;
+    assert!(judge::judge(&record).incomplete);
+}
+
+#[test]
+fn block_spoiled_by_a_fault_is_not_settled() {
+    let mut record = record(&[2.0; 7]);
+    let spoil = |record: &mut Record, blocks: usize| {
+        for trial in record.trials.iter_mut().filter(|t| t.block as usize <= blocks) {
+            trial.measurements[0].faults = vec![fault("shared-cpu")];
+        }
+    };
+    let mut six = record.clone();
+    six.trials.retain(|t| t.block <= 6);
+    assert!(judge::is_settled(&six));
+    spoil(&mut six, 1);
+    assert!(!judge::is_settled(&six));
+    // A seventh block replaces it.
+    spoil(&mut record, 1);
+    assert!(judge::is_settled(&record));
+}
+
+#[test]
+fn run_whose_every_block_is_spoiled_is_given_up() {
+    let spoiled = |blocks: usize| {
+        let mut record = record(&vec![2.0; blocks]);
+        for trial in &mut record.trials {
+            trial.measurements[0].faults = vec![fault("shared-cpu")];
+        }
+        record
+    };
+    assert!(!judge::is_settled(&spoiled(11)));
+    assert!(judge::is_settled(&spoiled(12)));
 }
 
 #[test]

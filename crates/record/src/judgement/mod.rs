@@ -72,7 +72,8 @@ pub struct Judgement {
     /// The checks that find faults, including those that found none.
     #[serde(default)]
     pub checks: Vec<Check>,
-    /// The number of measurements that were repeated, because CPU steal was too high.
+    /// The number of measurements that were repeated, because the hypervisor or other programs
+    /// took the CPUs.
     #[serde(default)]
     pub made_again: u32,
     /// The table of a load tester: one row for each cell and contender.

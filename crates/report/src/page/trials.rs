@@ -152,7 +152,7 @@ fn facts_of_trial(t: &record::Trial) -> Vec<Fact> {
     if !t.stolen.is_empty() {
         facts.push(fact(
             "measured again",
-            format!("{} measurements, because of CPU steal", t.stolen.len()),
+            format!("{} measurements, which the machine disturbed", t.stolen.len()),
         ));
     }
     if !t.pauses.is_empty() {
