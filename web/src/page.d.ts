@@ -141,14 +141,17 @@ export type CausesDifference = {
   sentence: string;
   /** Whether functions were compared: contenders in one language. */
   functions_compared: boolean;
-  /** Categories and functions that differ beyond chance, the largest difference first. */
+  /**
+   * Categories and functions that differ beyond chance, the largest difference first. Then waits
+   * that do, if responses take longer or shorter by more than CPU time explains.
+   */
   lines: Array<CausesLine>;
 };
 
-/** A category or function that differs beyond chance. */
+/** A category, function or wait that differs beyond chance. */
 export type CausesLine = {
   name: string;
-  /** The category of a function; empty for a category. */
+  /** The category of a function; empty otherwise. */
   category: string;
   us: number;
   low: number | null;

@@ -4,6 +4,7 @@
 //! times of what it does not say: how long a JVM or another program needs to start and to become
 //! steady. Start at [`Estimate::of_experiment`].
 
+use crate::profiling::traced_for;
 use crate::warmup::upstream_warmup;
 use spec::catalog::Catalog;
 use spec::experiment::{CpuSets, Experiment};
@@ -64,7 +65,8 @@ impl Estimate {
             Some(profiling) => {
                 let profiled = profiling.experiment_of(experiment);
                 let one = Estimate::of_experiment(catalog, &profiled, cpus)?.block;
-                one * profiling.blocks
+                let loads = profiled.cells.len() * profiled.all_contenders().count();
+                (one + traced_for(profiling.measure) * loads as u32) * profiling.blocks
             }
             None => Duration::ZERO,
         };

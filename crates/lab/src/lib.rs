@@ -8,11 +8,12 @@
 //! |---|---|
 //! | `error`, `progress`, `place`, `clock`, `writer`, `work_folder` | basics |
 //! | `plan`, `instrument`, `record_files` | plan of a run, last self-test, files of a record |
-//! | `profiling` | sample stacks while a cell is measured |
 //! | `pauses`, `steady` | parse a log, find a steady state |
+//! | `profiling` | sample stacks while a cell is measured |
 //! | `trial_database`, `warmup`, `agents`, `external_generator` | make and check load |
 //! | `estimate` | how long a run takes |
 //! | `participants`, `proof` | build contenders and prove their responses |
+//! | `gc_logs` | what contenders find in the starts of profiled blocks |
 //! | `trial`, `block` | measure |
 //! | `run` | the whole run |
 //! | `stopping` | runs trials until there is a reason to stop |
@@ -23,6 +24,7 @@ mod clock;
 mod error;
 pub mod estimate;
 pub mod external_generator;
+mod gc_logs;
 pub mod instrument;
 mod participants;
 mod pauses;

@@ -38,7 +38,9 @@ pub use header::{
 };
 pub use lines::{Event, FILE_NAME, Line, Record, Session};
 pub use measurement::{Counts, Generator, Measurement, Second, Slices};
-pub use profile::{Frame, FrameKind, Profile, Stack, SystemCall, Waits};
+pub use profile::{
+    Frame, FrameKind, Pauses, Profile, SampledLoad, Stack, SystemCall, TracedLoad, Waits,
+};
 pub use trial::{
     Answers, Failure, Host, Pause, Stopped, Trial, Upstream, WarmUpClass, WarmUpWindow, Warmup,
     log_lines,

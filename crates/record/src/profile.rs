@@ -23,6 +23,9 @@ pub struct Profile {
     pub cpu_ns: u64,
     /// Correct responses meanwhile.
     pub correct: u64,
+    /// The load meanwhile; `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<SampledLoad>,
     /// Samples that the kernel dropped.
     pub lost: u64,
     /// Every frame that a stack has, each once.
@@ -34,6 +37,16 @@ pub struct Profile {
     /// What could not be read, in sentences: a stripped executable, a missing permission.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// The load during which stacks were sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SampledLoad {
+    /// How long it lasted. In slices, only their measured parts count.
+    pub duration_ns: u64,
+    /// The mean time to a response: the latency of a load with a schedule, else the service time.
+    pub response_ns: u64,
 }
 
 /// A function that was on a stack.
@@ -95,6 +108,34 @@ pub struct Waits {
     /// System calls by name, most frequent first; empty where they could not be counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub system_calls: Vec<SystemCall>,
+    /// The load during which system calls were counted; `None` where they could not be counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traced: Option<TracedLoad>,
+    /// Pauses of the garbage collector; `None` if no collector logged any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pauses: Option<Pauses>,
+}
+
+/// A short load of the same kind, after the sampled one. Tracing slows the contender down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TracedLoad {
+    /// Its correct responses.
+    pub correct: u64,
+    /// How long it lasted.
+    pub duration_ns: u64,
+}
+
+/// Pauses in which the garbage collector stopped all threads of the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Pauses {
+    /// The number of pauses.
+    pub count: u64,
+    /// Their sum.
+    pub total_ns: u64,
+    /// The longest one.
+    pub longest_ns: u64,
 }
 
 /// How often a system call was made.
@@ -103,8 +144,8 @@ pub struct Waits {
 pub struct SystemCall {
     /// Its name, such as `epoll_wait`.
     pub name: String,
-    /// The number of calls.
+    /// The number of calls while they were traced.
     pub calls: u64,
-    /// Time within them, if it was measured.
+    /// Time from their begin to their end, if it was measured. It includes what tracing takes.
     pub spent_ns: Option<u64>,
 }

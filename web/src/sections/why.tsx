@@ -59,7 +59,7 @@ function Difference({ of }: { of: CausesDifference }) {
         <DataTable
           alone
           title={title}
-          columns={["Category or function", "In", "Differs by, µs per request", "Low", "High", "q"]}
+          columns={["Cause", "In", "Differs by, µs per request", "Low", "High", "q"]}
           texts={2}
           rows={() =>
             of.lines.map((l) => [

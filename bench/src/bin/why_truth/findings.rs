@@ -241,6 +241,7 @@ mod tests {
             period_ns: 1,
             cpu_ns: 1,
             correct: 1,
+            load: None,
             lost: 0,
             frames: vec![
                 frame(Some("f"), FrameKind::Native),

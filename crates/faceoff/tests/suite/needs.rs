@@ -86,6 +86,11 @@ const NEEDS: &[Need] = &[
         hint: "set kernel.perf_event_paranoid to 0, or run as root",
     },
     Need {
+        name: "strace",
+        missing: || fails("sh", &["-c", ATTACHES]),
+        hint: "install strace, and set kernel.yama.ptrace_scope to 0, or run as root",
+    },
+    Need {
         name: "2000 descriptors",
         missing: || descriptors(2_000),
         hint: "raise the hard limit: ulimit -Hn",
@@ -170,6 +175,10 @@ const NEEDS: &[Need] = &[
         hint: LEAN,
     },
 ];
+
+/// Succeeds if strace may attach to a process that it has not started.
+const ATTACHES: &str = "sleep 9 & timeout -s INT 1 strace -c -p $! 2>&1 | grep -q attached; \
+                        found=$?; kill $!; exit $found";
 
 const FULL: &str = "build with `--features full`";
 const LEAN: &str = "build without features";

@@ -6,14 +6,13 @@
 
 use super::classify::Categories;
 use super::costs::{BLOCKS_MIN, Block, Blocks, CONFIDENCE, FunctionId, Spent};
-use super::sentence::sentence;
 use record::judgement::{CauseLine, CpuDifference};
 use spec::name::ContenderName;
 use stats::{Counted, benjamini_hochberg, counted_differences, mean};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest corrected probability of a line that may be named.
-const Q_MAX: f64 = 0.05;
+pub(super) const Q_MAX: f64 = 0.05;
 /// The fewest samples of a line, of both contenders together, for a test. The choice uses the
 /// sum of both sides and not their difference, so it does not bias the test (Bourgon, Gentleman and
 /// Huber 2010).
@@ -27,7 +26,8 @@ const SHARED_MIN: f64 = 0.5;
 /// A block of both contenders: the contender's first.
 type Pair<'a> = (&'a Block, &'a Block);
 
-/// Compares a contender with the baseline. `None` without a block that both have.
+/// Compares the CPU time of a contender with that of the baseline. `None` without a block that both
+/// have. Waits and the sentence are left for the caller.
 pub(super) fn compare(
     (contender, of): (&ContenderName, &Blocks),
     (baseline, with): (&ContenderName, &Blocks),
@@ -68,7 +68,7 @@ pub(super) fn compare(
     largest_first(&mut of_categories);
     largest_first(&mut of_functions);
     of_functions.truncate(LINES_MAX);
-    let mut difference = CpuDifference {
+    Some(CpuDifference {
         contender: contender.clone(),
         baseline: baseline.clone(),
         blocks: pairs.len() as u32,
@@ -76,10 +76,9 @@ pub(super) fn compare(
         categories: of_categories,
         functions: of_functions,
         functions_compared,
+        waits: None,
         sentence: String::new(),
-    };
-    difference.sentence = sentence(&difference);
-    Some(difference)
+    })
 }
 
 /// A category or function, with what it costs both contenders in each block.

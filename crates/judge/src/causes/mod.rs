@@ -2,11 +2,12 @@
 //!
 //! `classify.rs` sorts samples into categories by a table of patterns. `costs.rs` turns them into
 //! microseconds per request with intervals over profiled blocks. `differences.rs` tests what
-//! differs from the baseline, and `sentence.rs` words it. Nothing here decides a verdict. Start
-//! with [`all_causes`].
+//! differs from the baseline. `delays.rs` does the same for waits, and `sentence.rs` words both.
+//! Nothing here decides a verdict. Start with [`all_causes`].
 
 mod classify;
 mod costs;
+mod delays;
 mod differences;
 mod sentence;
 mod waits;
@@ -52,14 +53,19 @@ fn causes_of_cell(record: &Record, cell: &str, categories: &Categories) -> Cause
     let costs = blocks.iter().zip(&contenders).map(|((name, blocks), (_, profiles))| {
         let mut costs = blocks.causes(name, categories);
         costs.waits = waits::waits_per_request(profiles);
+        costs.notes.extend(costs.waits.slow_down.map(waits::cost_of_tracing));
         costs
     });
-    let base = blocks.first().filter(|(name, _)| *name == baseline);
-    let differences = base.map_or_else(Vec::new, |(_, base)| {
-        let others = blocks.iter().skip(1);
-        others
-            .filter_map(|(name, of)| differences::compare((name, of), (baseline, base), categories))
-            .collect()
+    let mut all = blocks.iter().zip(&contenders).map(|(of, (_, profiles))| (of, profiles));
+    let base = all.next().filter(|((name, _), _)| *name == baseline);
+    let differences = base.map_or_else(Vec::new, |((_, base), of_base)| {
+        all.filter_map(|((name, of), profiles)| {
+            let mut found = differences::compare((name, of), (baseline, base), categories)?;
+            found.waits = delays::compare(profiles, of_base);
+            found.sentence = sentence::sentence(&found);
+            Some(found)
+        })
+        .collect()
     });
     Causes { cell: cell.to_owned(), contenders: costs.collect(), differences }
 }

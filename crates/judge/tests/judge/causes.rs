@@ -8,7 +8,7 @@ use crate::profiled::{CORRECT, PERIOD_NS, drawn, profile, profiled};
 use judge::causes::{APPLICATION, Categories, OTHER_KERNEL, UNKNOWN, all_causes};
 use judge::judge;
 use record::judgement::{Causes, CpuDifference};
-use record::{Record, SystemCall, Waits};
+use record::{Pauses, Profile, Record, SampledLoad, SystemCall, TracedLoad, Waits};
 use spec::categories::parse_categories;
 use stats::Random;
 use std::path::Path;
@@ -289,6 +289,118 @@ fn waits_are_shown_per_request() {
     two.waits.run_queue_ns = None;
     let waits = causes(&profiled(vec![one, two])).contenders.remove(0).waits;
     assert_eq!(waits.run_queue_us, None);
+}
+
+#[test]
+fn calls_are_divided_by_the_responses_of_their_own_load() {
+    let mut counted = profile("a", 1, &[("main", 7)]);
+    counted.load = Some(SampledLoad { duration_ns: 3_000_000_000, response_ns: 600_000 });
+    counted.waits = Waits {
+        system_calls: vec![SystemCall { name: "write".into(), calls: 20, spent_ns: Some(40_000) }],
+        traced: Some(TracedLoad { correct: CORRECT / 10_000, duration_ns: 1_000_000 }),
+        pauses: Some(Pauses { count: 3, total_ns: 30_000_000, longest_ns: 20_000_000 }),
+        ..Waits::default()
+    };
+    let mut refused = profile("a", 2, &[("main", 7)]);
+    refused.load = counted.load;
+    let found = causes(&profiled(vec![counted.clone(), refused])).contenders.remove(0);
+    let call = found.waits.call("write").unwrap();
+    assert_eq!((call.calls, call.spent_us), (2.0, Some(4.0)));
+    assert_eq!(found.waits.pauses, None, "the second block has none");
+    // 100,000 responses in 3 s, then 10 in 1 ms.
+    let slow_down = found.waits.slow_down.unwrap();
+    assert!((slow_down - 10.0 / 3.0).abs() < 1e-9, "{slow_down}");
+    assert!(found.notes.iter().any(|note| note.contains("3.3× slower")), "{:?}", found.notes);
+    let alone = causes(&profiled(vec![counted])).contenders.remove(0).waits.pauses.unwrap();
+    assert!((alone.share - 0.01).abs() < 1e-9 && alone.count == 3.0, "{alone:?}");
+    assert_eq!(alone.longest_us, 20_000.0);
+}
+
+/// Six blocks of two contenders that use the same CPU time. `b` takes `late_us` longer to respond,
+/// and its waits are these.
+fn waiting(late_us: u64, waits: &Waits) -> CpuDifference {
+    let mut random = Random::new(5, 0);
+    let mut of_block = |who, block: u64, response_us: u64, waits: &Waits| {
+        let stacks = drawn(&mut random, &[("main.handler;main", 5_000.0)]);
+        let scatter = 1_000 * (block % 3);
+        let load =
+            SampledLoad { duration_ns: 3_000_000_000, response_ns: 1_000 * response_us + scatter };
+        let waits =
+            Waits { run_queue_ns: waits.run_queue_ns.map(|ns| ns + scatter), ..waits.clone() };
+        Profile { load: Some(load), waits, ..profile(who, block as u32, &stacks) }
+    };
+    let usual = Waits {
+        run_queue_ns: Some(10_000 * CORRECT),
+        pauses: Some(Pauses::default()),
+        traced: Some(TracedLoad { correct: 100, duration_ns: 1_000_000 }),
+        system_calls: vec![SystemCall {
+            name: "write".into(),
+            calls: 100,
+            spent_ns: Some(400_000),
+        }],
+        ..Waits::default()
+    };
+    let waits = Waits { traced: usual.traced, ..waits.clone() };
+    let profiles = (1..=6).flat_map(|block| {
+        [of_block("a", block, 500, &usual), of_block("b", block, 500 + late_us, &waits)]
+    });
+    difference(&profiled(profiles.collect()))
+}
+
+#[test]
+fn waits_are_named_where_cpu_time_does_not_explain_the_response() {
+    let call = |name: &str, us: u64| SystemCall {
+        name: name.into(),
+        calls: 100,
+        spent_ns: Some(100 * 1_000 * us),
+    };
+    let waits = Waits {
+        run_queue_ns: Some(210_000 * CORRECT),
+        pauses: Some(Pauses { count: 9, total_ns: 300_000_000, longest_ns: 90_000_000 }),
+        system_calls: vec![call("write", 4), call("fsync", 104), call("epoll_wait", 9_000)],
+        ..Waits::default()
+    };
+    let found = waiting(400, &waits);
+    let of_waits = found.waits.as_ref().unwrap();
+    assert!(of_waits.beyond_cpu && of_waits.response.holds, "{of_waits:?}");
+    let names: Vec<&str> = of_waits.lines.iter().map(|line| line.name.as_str()).collect();
+    assert_eq!(names, ["for a CPU", "in fsync", "for the garbage collector"]);
+    assert!(
+        found.sentence.ends_with(
+            "b takes 400 µs longer to respond than a (400 µs to 400 µs), which CPU time does not \
+             explain. Per request, its threads wait 200 µs longer for a CPU, 100 µs longer in \
+             fsync, 90 µs longer for the garbage collector."
+        ),
+        "{}",
+        found.sentence
+    );
+}
+
+#[test]
+fn late_responses_without_a_wait_are_reported_as_such() {
+    let same = Waits { run_queue_ns: Some(10_000 * CORRECT), ..Waits::default() };
+    let found = waiting(400, &same);
+    assert!(found.sentence.ends_with("No wait that was measured differs along with it."));
+    // 1 % is no difference to explain.
+    let found = waiting(5, &Waits { run_queue_ns: Some(15_000 * CORRECT), ..Waits::default() });
+    let of_waits = found.waits.unwrap();
+    assert!(of_waits.response.holds && !of_waits.beyond_cpu);
+    assert!(!found.sentence.contains("respond"), "{}", found.sentence);
+}
+
+#[test]
+fn cpu_time_that_explains_the_response_leaves_no_wait_to_name() {
+    let mut record = two_builds(1, 6, 3.0);
+    for profile in &mut record.profiles {
+        // A busy contender responds in proportion to its CPU time.
+        let response_ns = 8 * profile.cpu_ns / CORRECT;
+        profile.load = Some(SampledLoad { duration_ns: 3_000_000_000, response_ns });
+        profile.waits.run_queue_ns = Some(7 * profile.cpu_ns);
+    }
+    let found = difference(&record);
+    let waits = found.waits.unwrap();
+    assert!(waits.response.holds && !waits.beyond_cpu && waits.lines[0].holds, "{waits:?}");
+    assert!(!found.sentence.contains("respond"), "{}", found.sentence);
 }
 
 /// A profile explains a verdict and never decides it.

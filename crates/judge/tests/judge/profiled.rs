@@ -56,6 +56,7 @@ pub fn profile(contender: &str, block: u32, stacks: &[(&str, u64)]) -> Profile {
         period_ns: PERIOD_NS,
         cpu_ns: samples * PERIOD_NS,
         correct: CORRECT,
+        load: None,
         lost: 0,
         frames,
         stacks,

@@ -5,6 +5,8 @@
 //! length, and each measurement the length for the next block. Start with [`measure`].
 
 use super::slice_readings::{SliceReadings, to_slice_time};
+use crate::profiling::Spans;
+use crate::trial::cell_load::count_system_calls;
 use crate::trial::readings::{Readings, Seen, measurement};
 use crate::trial::setup::Setup;
 use crate::trial_database::TrialDatabase;
@@ -34,8 +36,8 @@ const ROUND_STREAMS: u64 = 1 << 40;
 pub(super) type Guest<'a, 's> = (&'a Setup<'s>, &'a Running);
 
 /// Measures a cell of these contenders. If slices were far too short for the service times, it
-/// measures once more with longer ones. `lengths` has the slice length of each cell, and receives
-/// that of the next block.
+/// measures once more with longer ones. In profiled blocks, system calls are counted after that.
+/// `lengths` has the slice length of each cell, and receives that of the next block.
 pub(super) fn measure<'a>(
     cell: &'a Cell,
     position: u32,
@@ -55,6 +57,9 @@ pub(super) fn measure<'a>(
         (made, next) = measure_once(cell, position, guests, next, stop);
     }
     lengths.insert(cell.name.clone(), next);
+    for (setup, running) in guests {
+        count_system_calls(setup, cell, running, &mut TrialDatabase::none(), stop);
+    }
     made
 }
 
@@ -91,6 +96,7 @@ fn measure_once<'a>(
         .zip(guests)
         .map(|((since_ns, readings), (setup, _))| (since_ns, readings.end(setup, &none)));
     let seen: Vec<(u64, Seen)> = ended.collect();
+    let spans: Vec<Spans> = slices.iter().map(|slices| slices.spans.clone()).collect();
     let all_ns: u64 = slices.iter().map(SliceReadings::cpu_ns).sum();
     let (mut spilled, mut made) = (false, Vec::new());
     for (((measured, seen), mut slices), (_, running)) in
@@ -106,7 +112,8 @@ fn measure_once<'a>(
     }
     if let (Some(sampling), Some(sampler)) = (first.sampling, sampler) {
         let names = guests.iter().map(|(setup, _)| &setup.ready.contender.name);
-        sampling.end(sampler, names.zip(made.iter().map(|made| made.as_ref().ok())));
+        let made = made.iter().map(|made| made.as_ref().ok());
+        sampling.end(sampler, names.zip(made).zip(spans).map(|((name, m), s)| (name, m, s)));
     }
     let times = made.iter().flatten().map(|measurement| &measurement.service);
     let needed = times.map(|service| length_for(&cell.load, service)).max().unwrap_or(wanted);

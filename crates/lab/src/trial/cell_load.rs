@@ -3,13 +3,14 @@
 use super::readings::{Readings, measurement};
 use super::setup::{SETTLE, Setup};
 use crate::agents::Agents;
+use crate::profiling::traced_for;
 use crate::trial_database::TrialDatabase;
 use crate::warmup;
-use load::Plan;
+use load::{Plan, Wait};
 use record::Measurement;
 use runner::start::Running;
 use spec::experiment::Cell;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Makes a cell's load for as long as the cell's own warm-up lasts. Returns the number of correct
@@ -85,7 +86,10 @@ pub(crate) fn measure_once(
     let mut measurement = measurement(cell, position, running, measured, seen);
     measurement.generator.agents = agents;
     if let (Some(sampling), Some(sampler)) = (setup.sampling, sampler) {
-        sampling.end(sampler, std::iter::once((&setup.ready.contender.name, Some(&measurement))));
+        let began_ns = running.began_ns + measurement.began_after_ns;
+        let spans = vec![(began_ns, began_ns + measurement.duration_ns)];
+        let name = &setup.ready.contender.name;
+        sampling.end(sampler, std::iter::once((name, Some(&measurement), spans)));
     }
     if setup.agents.is_some_and(Agents::are_in_its_place)
         && let Some(circumstances) = &mut measurement.circumstances
@@ -95,4 +99,27 @@ pub(crate) fn measure_once(
             circumstances.faceoff_cpu_ns.saturating_add(measurement.generator.cpu_ns);
     }
     Ok(measurement)
+}
+
+/// Has the system calls of a contender counted that was sampled in a cell, during a short load of
+/// the same kind. Does nothing in blocks that are judged.
+pub(crate) fn count_system_calls(
+    setup: &Setup<'_>,
+    cell: &Cell,
+    running: &Running,
+    database: &mut TrialDatabase,
+    stop: &AtomicBool,
+) {
+    let Some(sampling) = setup.sampling.filter(|_| !stop.load(Ordering::Relaxed)) else { return };
+    let time = traced_for(setup.experiment.design.measure);
+    // Tracing needs a CPU, which a generator that polls would take from it.
+    let plan = Plan { wait: Wait::Asleep, ..setup.plan(cell, running, time, stop) };
+    database.begin(&[plan.workload]);
+    std::thread::sleep(SETTLE);
+    sampling.trace((&setup.ready.contender.name, running), &cell.name, || {
+        let measured = warmup::on_cpus(&plan, &setup.cpus.generator).ok()?;
+        database.record(plan.workload, &measured.steps);
+        Some(measured)
+    });
+    database.check(&cell.name);
 }

@@ -250,7 +250,10 @@ impl Course<'_, '_> {
         watch: &mut Watcher<'_>,
     ) -> Result<(), EarlyEnd> {
         match self.measure_undisturbed(cell, position, watch) {
-            Ok(measurement) => self.trial.measurements.push(measurement),
+            Ok(measurement) => {
+                self.trial.measurements.push(measurement);
+                self.count_system_calls(cell);
+            }
             Err(NotMeasured::Failed(failure)) => return Err(failure.into()),
             Err(NotMeasured::NotMade(cause)) if self.setup.agents.is_some() => {
                 self.trial.faults.push(agent_lost_in(cell, &cause));
@@ -260,6 +263,13 @@ impl Course<'_, '_> {
             Err(NotMeasured::NotMade(cause)) => self.trial.faults.push(not_made(cell, &cause)),
         }
         Ok(())
+    }
+
+    fn count_system_calls(&mut self, cell: &Cell) {
+        if let Ok(running) = &self.running {
+            let (setup, stop) = (self.setup, self.around.stop);
+            cell_load::count_system_calls(setup, cell, running, self.database, stop);
+        }
     }
 
     /// Measures a cell, and repeats the measurement while the hypervisor or other programs take too

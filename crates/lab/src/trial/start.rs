@@ -72,6 +72,9 @@ fn note_artifacts(setup: &Setup<'_>, trial: &mut Trial) -> Result<(), Failure> {
 pub(crate) fn stop(setup: &Setup<'_>, running: Running, trial: &mut Trial) {
     let (log, began_ns) = (running.log().map(Path::to_owned), running.began_ns);
     let (stopped, failure) = running.stop(&setup.ready.contender);
+    if let (Some(sampling), Some(log)) = (setup.sampling, &log) {
+        sampling.read_log(&setup.ready.contender.name, log, began_ns);
+    }
     trial.pauses = log.map(|log| pauses::pauses_in_log(&log, began_ns)).unwrap_or_default();
     trial.stop = stopped;
     trial.failure = trial.failure.take().or(failure);

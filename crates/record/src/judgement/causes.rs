@@ -103,6 +103,48 @@ pub struct WaitsPerRequest {
     /// System calls, most frequent first; empty where they could not be counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub system_calls: Vec<SystemCallsPerRequest>,
+    /// By which factor the contender was slower, in correct responses per second, while its system
+    /// calls were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_down: Option<f64>,
+    /// Pauses of the garbage collector; `None` unless every block has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pauses: Option<PausesPerBlock>,
+}
+
+impl WaitsPerRequest {
+    /// Returns the calls with a name, if they were made and counted.
+    pub fn call(&self, name: &str) -> Option<&SystemCallsPerRequest> {
+        self.system_calls.iter().find(|call| call.name == name)
+    }
+}
+
+/// Returns the names of the system calls of all contenders: those in which any of them spends the
+/// most time first, then the most frequent.
+pub fn slowest_calls<'a>(contenders: impl Iterator<Item = &'a CpuCauses>) -> Vec<&'a str> {
+    let mut calls: Vec<&SystemCallsPerRequest> =
+        contenders.flat_map(|of| &of.waits.system_calls).collect();
+    let spent = |call: &SystemCallsPerRequest| call.spent_us.unwrap_or(0.0);
+    calls.sort_by(|a, b| spent(b).total_cmp(&spent(a)).then(b.calls.total_cmp(&a.calls)));
+    let mut names: Vec<&str> = Vec::new();
+    for call in calls {
+        if !names.contains(&call.name.as_str()) {
+            names.push(&call.name);
+        }
+    }
+    names
+}
+
+/// Pauses in which the garbage collector stopped all threads of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PausesPerBlock {
+    /// Their number in a block, in the mean.
+    pub count: f64,
+    /// The share of the time with load that they take.
+    pub share: f64,
+    /// The longest one of all blocks, in microseconds.
+    pub longest_us: f64,
 }
 
 /// How often a system call was made.
@@ -136,26 +178,45 @@ pub struct CpuDifference {
     pub functions: Vec<CauseLine>,
     /// Whether functions were compared.
     pub functions_compared: bool,
+    /// How much later responses arrive, and which waits differ. `None` if no block of both has
+    /// what is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<WaitsDifference>,
     /// The result in plain English.
     pub sentence: String,
 }
 
-/// The difference in one category or function. Positive: the contender uses more than the baseline.
+/// How the time to a response differs, and what the processes wait for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaitsDifference {
+    /// The mean time to a response. It is tested by itself, so it has no `q`.
+    pub response: CauseLine,
+    /// Whether responses take longer or shorter by so much that CPU time does not explain it.
+    pub beyond_cpu: bool,
+    /// Each wait that both have, the largest difference first.
+    pub lines: Vec<CauseLine>,
+}
+
+/// The difference in one category, function or wait. Positive: the contender uses more than the
+/// baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CauseLine {
-    /// The category or function; empty for the whole difference.
+    /// The category, function or wait; empty for the whole difference.
     pub name: String,
     /// The category of a function; empty otherwise.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub category: String,
-    /// The mean difference over blocks, in microseconds of CPU time per correct response.
+    /// The mean difference over blocks, in microseconds per correct response: of CPU time, or of
+    /// the time that was waited.
     pub us: f64,
     /// Its interval at 95 %, by itself; `None` with one block.
     pub interval: Option<Interval>,
     /// The probability of such a difference, or a larger one, if there were none.
     pub p: Option<f64>,
-    /// The same, corrected for all categories and functions of the pair (Benjamini-Hochberg).
+    /// The same, corrected for all categories and functions of the pair, or for all its waits
+    /// (Benjamini-Hochberg).
     pub q: Option<f64>,
     /// Whether it may be named: enough blocks, and no chance by the corrected probability.
     pub holds: bool,

@@ -11,8 +11,8 @@ mod ratio_text;
 mod verdict;
 
 pub use causes::{
-    CauseLine, Causes, Cost, CpuCauses, CpuDifference, FunctionCost, NamedCost,
-    SystemCallsPerRequest, WaitsPerRequest,
+    CauseLine, Causes, Cost, CpuCauses, CpuDifference, FunctionCost, NamedCost, PausesPerBlock,
+    SystemCallsPerRequest, WaitsDifference, WaitsPerRequest, slowest_calls,
 };
 pub use costs::{Costs, RequestCost};
 pub use curves::{

@@ -18,7 +18,7 @@ const SHARE_MIN: f64 = 0.001;
 const NODES_MAX: usize = 3_000;
 /// The most functions that explain a difference.
 const LINES_MAX: usize = 30;
-/// The most system calls.
+/// The most system calls: those that take the most time.
 const CALLS_MAX: usize = 12;
 
 /// Where the CPU time of one cell went.
@@ -76,16 +76,17 @@ struct CausesDifference {
     sentence: String,
     /// Whether functions were compared: contenders in one language.
     functions_compared: bool,
-    /// Categories and functions that differ beyond chance, the largest difference first.
+    /// Categories and functions that differ beyond chance, the largest difference first. Then waits
+    /// that do, if responses take longer or shorter by more than CPU time explains.
     lines: Vec<CausesLine>,
 }
 
-/// A category or function that differs beyond chance.
+/// A category, function or wait that differs beyond chance.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 struct CausesLine {
     name: String,
-    /// The category of a function; empty for a category.
+    /// The category of a function; empty otherwise.
     category: String,
     us: f64,
     low: Option<f64>,
@@ -185,8 +186,8 @@ fn contender(of: &judged::CpuCauses) -> CausesContender {
 }
 
 fn difference(of: &judged::CpuDifference) -> CausesDifference {
-    let line = |line: &judged::CauseLine| CausesLine {
-        name: line.name.clone(),
+    let line = |name: String, line: &judged::CauseLine| CausesLine {
+        name,
         category: line.category.clone(),
         us: round(line.us),
         low: line.interval.map(|interval| round(interval.low)),
@@ -194,12 +195,16 @@ fn difference(of: &judged::CpuDifference) -> CausesDifference {
         q: line.q.map(round),
     };
     let holding = of.categories.iter().chain(&of.functions).filter(|line| line.holds);
+    let cpu = holding.take(LINES_MAX).map(|cause| line(cause.name.clone(), cause));
+    let beyond_cpu = of.waits.iter().filter(|waits| waits.beyond_cpu);
+    let waits = beyond_cpu.flat_map(|waits| &waits.lines).filter(|wait| wait.holds);
+    let waits = waits.map(|wait| line(format!("waiting {}", wait.name), wait));
     CausesDifference {
         contender: of.contender.to_string(),
         baseline: of.baseline.to_string(),
         sentence: of.sentence.clone(),
         functions_compared: of.functions_compared,
-        lines: holding.take(LINES_MAX).map(line).collect(),
+        lines: cpu.chain(waits).collect(),
     }
 }
 
@@ -215,20 +220,25 @@ fn waits(of: &judged::Causes) -> Vec<CausesWait> {
         row("Page faults without the disk", &|waits| Some(waits.minor_faults)),
         row("Page faults with the disk", &|waits| Some(waits.major_faults)),
     ];
-    let mut calls: Vec<&judged::SystemCallsPerRequest> =
-        of.contenders.iter().flat_map(|c| &c.waits.system_calls).collect();
-    calls.sort_by(|a, b| b.calls.total_cmp(&a.calls));
-    let mut names: Vec<&str> = Vec::new();
-    for call in calls {
-        if !names.contains(&call.name.as_str()) && names.len() < CALLS_MAX {
-            names.push(&call.name);
-        }
+    let paused = |waits: &judged::WaitsPerRequest| waits.pauses;
+    if of.contenders.iter().any(|c| c.waits.pauses.is_some()) {
+        rows.extend([
+            row("Paused by the garbage collector, % of the time", &|waits| {
+                paused(waits).map(|pauses| 100.0 * pauses.share)
+            }),
+            row("Pauses of the garbage collector in a block", &|waits| {
+                paused(waits).map(|pauses| pauses.count)
+            }),
+            row("Longest of these pauses, µs", &|waits| {
+                paused(waits).map(|pauses| pauses.longest_us)
+            }),
+        ]);
     }
-    rows.extend(names.into_iter().map(|name| {
-        row(&format!("Calls of {name}"), &|waits| {
-            waits.system_calls.iter().find(|call| call.name == name).map(|call| call.calls)
-        })
-    }));
+    for name in judged::slowest_calls(of.contenders.iter()).into_iter().take(CALLS_MAX) {
+        let call = |waits: &judged::WaitsPerRequest| waits.call(name).cloned();
+        rows.push(row(&format!("Calls of {name}"), &|waits| call(waits).map(|call| call.calls)));
+        rows.push(row(&format!("Time in {name}, µs"), &|waits| call(waits)?.spent_us));
+    }
     rows
 }
 

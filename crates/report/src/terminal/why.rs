@@ -5,7 +5,9 @@
 
 use super::tables::{empty_table, right, wrapped};
 use comfy_table::{Cell, ColumnConstraint, Width};
-use record::judgement::{CauseLine, Causes, Cost, CpuCauses, CpuDifference, SystemCallsPerRequest};
+use record::judgement::{
+    CauseLine, Causes, Cost, CpuCauses, CpuDifference, SystemCallsPerRequest, slowest_calls,
+};
 use spec::units::show_number;
 use std::collections::BTreeSet;
 
@@ -189,21 +191,22 @@ fn wait_rows(columns: &[&CpuCauses]) -> Vec<Vec<String>> {
     row("switches, CPU lost", &|of| Some(of.waits.involuntary_switches));
     row("page faults, no disk", &|of| Some(of.waits.minor_faults));
     row("page faults, disk", &|of| Some(of.waits.major_faults));
-    let calls = columns.iter().flat_map(|of| &of.waits.system_calls);
-    let mut names: Vec<&str> = Vec::new();
-    let mut sorted: Vec<&SystemCallsPerRequest> = calls.collect();
-    sorted.sort_by(|a, b| b.calls.total_cmp(&a.calls));
-    for call in sorted {
-        if !names.contains(&call.name.as_str()) {
-            names.push(&call.name);
-        }
+    if columns.iter().any(|of| of.waits.pauses.is_some()) {
+        let pauses = |of: &CpuCauses| of.waits.pauses;
+        row("collector paused, % of time", &|of| pauses(of).map(|pauses| 100.0 * pauses.share));
+        row("longest such pause, µs", &|of| pauses(of).map(|pauses| pauses.longest_us));
     }
-    for name in names.into_iter().take(CALLS_MAX) {
-        row(&format!("calls of {name}"), &|of| {
-            of.waits.system_calls.iter().find(|call| call.name == name).map(|call| call.calls)
-        });
+    for name in slowest_calls(columns.iter().copied()).into_iter().take(CALLS_MAX) {
+        let calls = columns.iter().map(|of| of.waits.call(name).map_or("-".into(), show_calls));
+        rows.push(std::iter::once(name.to_owned()).chain(calls).collect());
     }
     rows
+}
+
+/// `2 calls, 13.5 µs`: how often a request makes a call, and the time within it.
+fn show_calls(call: &SystemCallsPerRequest) -> String {
+    let calls = format!("{} calls", show_us(call.calls));
+    call.spent_us.map_or(calls.clone(), |us| format!("{calls}, {} µs", show_us(us)))
 }
 
 /// What a reader must know about the profiles of a contender.
@@ -228,7 +231,7 @@ fn remarks(of: &CpuCauses) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::judgement::{NamedCost, WaitsPerRequest};
+    use record::judgement::{NamedCost, PausesPerBlock, WaitsPerRequest};
     use stats::Interval;
 
     fn cost(us: f64, half: f64) -> Cost {
@@ -259,8 +262,13 @@ mod tests {
                 system_calls: vec![SystemCallsPerRequest {
                     name: "write".into(),
                     calls: 2.0,
-                    spent_us: None,
+                    spent_us: (name == "a").then_some(13.5),
                 }],
+                pauses: (name == "b").then_some(PausesPerBlock {
+                    count: 12.0,
+                    share: 0.0123,
+                    longest_us: 850.0,
+                }),
                 ..WaitsPerRequest::default()
             },
             notes: vec![format!("libx.so of {name} has no symbols")],
@@ -287,6 +295,7 @@ mod tests {
             categories: vec![],
             functions: vec![line("runtime.gcDrain", 0.8), line(long, -0.4)],
             functions_compared: true,
+            waits: None,
             sentence: "b uses 1.2 µs more CPU per request than a (1.0 µs to 1.4 µs): 0.8 µs in \
                        garbage collection (runtime.gcDrain); 0.4 µs is spread over the rest."
                 .into(),

@@ -4,7 +4,8 @@
 //! counts their stacks while they arrive (`processes`, `spaces`, `stacks`). Functions are
 //! named at the end, while the processes still run (`naming`, from `modules`, `symbols` and
 //! `perf_map`). Nothing is changed in the contender. A Java virtual machine has to list its
-//! compiled code at the end, which `hotspot` makes it do.
+//! compiled code at the end, which `hotspot` makes it do. System calls are counted apart from
+//! sampling, by `tracer`.
 //!
 //! Whatever cannot be read becomes a note, never an error: only the start can fail. Memory is
 //! bounded by the limits at the top of each file. Start with [`Profiler`].
@@ -27,6 +28,7 @@ mod stacks;
 mod symbols;
 #[cfg(test)]
 mod tests;
+mod tracer;
 mod waits;
 
 use crate::cpus::{allowed, pin_this_thread};
@@ -41,6 +43,7 @@ use std::time::Duration;
 use waits::Reading;
 
 pub use outcome::Sampled;
+pub use tracer::Tracer;
 
 /// Time between two readings of the rings.
 const PERIOD: Duration = Duration::from_millis(25);

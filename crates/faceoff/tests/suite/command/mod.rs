@@ -41,3 +41,4 @@ mod tutorial;
 mod variables;
 mod vs;
 mod why;
+mod why_waits;
