@@ -13,7 +13,7 @@ use crate::variable;
 use std::collections::BTreeMap;
 
 /// Placeholders for one text, in addition to `{port.NAME}`.
-const TEXTS: [&str; 20] = [
+const TEXTS: [&str; 21] = [
     "java",
     "java.home",
     "work",
@@ -23,6 +23,7 @@ const TEXTS: [&str; 20] = [
     "upstream.http",
     "upstream.https",
     "upstream.address",
+    "upstream.host",
     "upstream.port",
     "database.host",
     "database.port",

@@ -87,6 +87,7 @@ fn start_values(
     if let Some(Upstream { address, https }) = around.upstream {
         values.texts.insert("upstream.http".into(), format!("http://{address}"));
         values.texts.insert("upstream.address".into(), address.to_string());
+        values.texts.insert("upstream.host".into(), address.ip().to_string());
         values.texts.insert("upstream.port".into(), address.port().to_string());
         values
             .texts
