@@ -306,4 +306,12 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= usize::from(WIDTH)), "{text}");
         insta::assert_snapshot!(text);
     }
+
+    #[test]
+    fn long_names_stay_whole() {
+        let names = ["proxy-spring-webflux:virtual-threads", "proxy-spring-gateway:platform"];
+        let contenders = names.map(|name| contender(name, 12.3, 0.8)).to_vec();
+        let text = why(&[Causes { cell: "c".into(), contenders, differences: vec![] }]);
+        assert!(names.iter().all(|name| text.matches(name).count() >= 2), "{text}");
+    }
 }

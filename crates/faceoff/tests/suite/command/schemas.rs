@@ -159,7 +159,7 @@ fn generated() -> Vec<(&'static str, String)> {
         let mut schema = schema.to_value();
         let id = format!("faceoff.{name}.v1");
         if let Some(named) = schema.pointer_mut("/properties/schema") {
-            named["const"] = id.as_str().into();
+            *named = serde_json::json!({ "const": id });
         }
         schema["$id"] = id.into();
         schema["title"] = title.into();
