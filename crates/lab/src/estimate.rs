@@ -85,11 +85,10 @@ impl Estimate {
 
 /// Returns how long a contender takes to start, and to become steady under load.
 ///
-/// A JVM needs seconds, and more of them on one CPU: from 2 s for Helidon SE to 10 s for Spring Boot.
-/// Other programs need hardly any time.
+/// A JVM needs seconds, and more of them on one CPU. Other programs need hardly any time.
 fn start_up_and_warm_up(contender: &Contender, cpus: &CpuSets) -> (Duration, Duration) {
     match contender.system.jdk {
-        Some(_) if cpus.contender.len() == 1 => (Duration::from_secs(6), Duration::from_secs(70)),
+        Some(_) if cpus.contender.len() == 1 => (Duration::from_secs(9), Duration::from_secs(70)),
         Some(_) => (Duration::from_secs(4), Duration::from_secs(20)),
         None => (Duration::from_millis(300), Duration::from_secs(9)),
     }
