@@ -34,7 +34,7 @@ check: build ## check that every system, in every variant, gives correct respons
 	$(FACEOFF) check --all --jobs 2
 	.ci/unchanged systems --record
 
-articles: build ## every experiment of the articles in full: hours, resumable, into results/
+articles: build ## the experiments of the articles, in 6 hours at most, resumable, into results/
 	scripts/articles
 
 quick: ## formatting, lints and unit tests, for the loop before a commit

@@ -99,6 +99,7 @@ pub fn judge(record: &Record) -> Judgement {
         recorded_at: record.header.recorded_at.clone(),
         blocks: record.last_block(),
         quick: record.header.quick,
+        machine: record.header.machine_in_words(),
         baseline: experiment.baseline.clone(),
         verdicts: judged.into_iter().map(|j| j.verdict).collect(),
         claims,

@@ -11,7 +11,7 @@ use crate::run::Lab;
 use record::{Event, Record};
 use spec::experiment::{Design, FEWEST_BLOCKS};
 use std::sync::mpsc::SyncSender;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Answers the statistical questions that decide when a run stops.
 pub trait Decisions {
@@ -58,11 +58,13 @@ pub fn run_to_end(
     observer: &mut dyn Observer,
 ) -> Result<Event, LabError> {
     let began = Instant::now();
+    let design = &lab.record().header.experiment.design;
+    let budget = budget_of_missing(design, lab.record().complete_blocks());
     lab.begin(&mut |progress| observer.progress(progress))?;
     if let Some(sender) = observer.trials_begin(lab.record()) {
         lab.tell_seconds(sender);
     }
-    let (mut last_block, mut reported) = (0, 0);
+    let (mut last_block, mut reported, mut block_began) = (0, 0, Instant::now());
     loop {
         let (record, complete) = (lab.record(), lab.record().complete_blocks());
         if complete > reported {
@@ -76,14 +78,31 @@ pub fn run_to_end(
             lab.profile(&mut |progress| observer.progress(progress))?;
             return Ok(if is_settled { Event::Settled } else { Event::Finished });
         };
-        // The budget ends a run between blocks: an incomplete block decides nothing.
-        if block != last_block && last_block != 0 && began.elapsed() >= design.budget {
-            lab.profile(&mut |progress| observer.progress(progress))?;
-            return Ok(Event::BudgetSpent);
+        if block != last_block {
+            // The budget ends a run between blocks: an incomplete block decides nothing.
+            let last_took = block_began.elapsed();
+            if last_block != 0 && is_spent(budget, began.elapsed(), last_took, design.start_once) {
+                lab.profile(&mut |progress| observer.progress(progress))?;
+                return Ok(Event::BudgetSpent);
+            }
+            (last_block, block_began) = (block, Instant::now());
         }
-        last_block = block;
         lab.run_trial(&mut |progress| observer.progress(progress))?;
     }
+}
+
+/// Returns the time for the missing blocks of a run: their share of the budget, so that all sessions
+/// of a run together keep to it.
+fn budget_of_missing(design: &Design, complete: u32) -> Duration {
+    let missing = design.blocks.saturating_sub(complete).max(1);
+    design.budget.mul_f64(f64::from(missing) / f64::from(design.blocks))
+}
+
+/// Returns whether a budget leaves no time for another block that takes as long as the last one.
+/// Where contenders are started once, the first block is longer than all others, so only the time
+/// that has passed counts.
+fn is_spent(budget: Duration, passed: Duration, last_took: Duration, start_once: bool) -> bool {
+    passed + if start_once { Duration::ZERO } else { last_took } >= budget
 }
 
 /// Returns the block of the next trial: a planned one, or a spare one if faults cost too many.
@@ -123,7 +142,6 @@ fn analysis_due(design: &Design, begun: u32, complete: u32) -> Analysis {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn design(looks: &[u32], look_always: bool) -> Design {
         Design {
@@ -162,6 +180,21 @@ mod tests {
             [0, 5, 6, 7].map(due),
             [Analysis::None, Analysis::None, Analysis::Metrics, Analysis::Metrics]
         );
+    }
+
+    #[test]
+    fn budget_is_shared_by_missing_blocks() {
+        let design = design(&[], false);
+        let seconds = |complete| budget_of_missing(&design, complete).as_secs();
+        assert_eq!([0, 6, 11, 12, 14].map(seconds), [60, 30, 5, 5, 5]);
+    }
+
+    #[test]
+    fn block_begins_only_if_it_would_end_in_time() {
+        let s = Duration::from_secs;
+        let spent = |passed, took, once| is_spent(s(60), s(passed), s(took), once);
+        assert!(!spent(39, 20, false) && spent(41, 20, false), "20 s are left for 20 s");
+        assert!(!spent(41, 20, true) && spent(60, 20, true), "later blocks are shorter");
     }
 
     #[test]

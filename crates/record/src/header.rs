@@ -75,6 +75,15 @@ pub struct Header {
     pub changes: Vec<String>,
 }
 
+impl Header {
+    /// Describes the machine in words: `AMD EPYC 7763, 8 CPUs, 4 of them for the contender`.
+    pub fn machine_in_words(&self) -> String {
+        let (all, contender) = (self.machine.cores, self.cpus.contender.len());
+        let s = if all == 1 { "" } else { "s" };
+        format!("{}, {all} CPU{s}, {contender} of them for the contender", self.machine.cpu)
+    }
+}
+
 /// How the contenders of a block alternate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

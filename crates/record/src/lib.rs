@@ -12,6 +12,7 @@ mod agents;
 pub mod audit;
 pub mod capacity;
 mod circumstances;
+mod compression;
 pub mod database;
 mod external_generator;
 mod fault;
@@ -31,6 +32,7 @@ mod usage;
 
 pub use agents::{AgentReport, Doubt};
 pub use circumstances::{Circumstances, CpuTime, Memory, Ports, STEAL_SHARE_MAX, TICK_NS, Tcp};
+pub use compression::compress_record;
 pub use external_generator::ExternalReport;
 pub use fault::Fault;
 pub use header::{

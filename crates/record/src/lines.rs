@@ -4,6 +4,7 @@
 //! the last line short; such a line is skipped and counted. A [`Record`] is everything that was
 //! read, with questions about it, such as which trials are missing.
 
+use crate::compression::open_lines;
 use crate::header::{Header, SCHEMA};
 use crate::profile::Profile;
 use crate::trial::{Answers, Failure, Trial, Upstream};
@@ -12,7 +13,7 @@ use spec::experiment::{Claim, Design, Experiment};
 use spec::name::ContenderName;
 use spec::problem::Problems;
 use spec::units::show_duration;
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 /// The file in a record's folder that has its lines.
@@ -128,7 +129,7 @@ impl Record {
         }
     }
 
-    /// Reads a record from its folder, or from its file.
+    /// Reads a record from its folder, or from its file, which may be compressed.
     ///
     /// # Errors
     /// No such record; a first line that is not a header of this schema.
@@ -138,10 +139,10 @@ impl Record {
         let unreadable = |e: &dyn std::fmt::Display| {
             Problems::plain(
                 format!("{} is not a record: {e}", path.display()),
-                format!("name the folder of a run, with its {FILE_NAME}"),
+                format!("name the folder of a run, with its {FILE_NAME}, or a compressed record"),
             )
         };
-        let reader = BufReader::new(std::fs::File::open(&file).map_err(|e| unreadable(&e))?);
+        let reader = open_lines(&file).map_err(|e| unreadable(&e))?;
         let (mut header, mut torn_lines) = (None, 0);
         let (mut answers, mut upstreams, mut trials, mut profiles, mut sessions) =
             (Vec::new(), Vec::new(), Vec::<Trial>::new(), Vec::new(), Vec::new());

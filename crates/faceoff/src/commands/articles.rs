@@ -10,6 +10,7 @@ use record::Record;
 use record::judgement::Evidence;
 use report::{Results, Tried};
 use spec::catalog::Catalog;
+use spec::problem::Problems;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,8 +18,8 @@ use std::process::ExitCode;
 /// Options of `faceoff articles`.
 #[derive(Args)]
 pub struct Options {
-    /// Folders of records, or files of their judgements; the newest full run of each experiment
-    /// counts [default: all records in records/]
+    /// Folders of records, compressed records, or files of their judgements, also of other machines;
+    /// the newest full run of each experiment counts [default: all records in records/]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Write an index, a page for each article and charts into this folder, instead of pages
@@ -28,6 +29,9 @@ pub struct Options {
     /// Also write the judgement of each experiment that was run into this folder
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
+    /// Also write the record of each experiment that was run into this folder, compressed
+    #[arg(long, value_name = "FOLDER")]
+    records: Option<PathBuf>,
 }
 
 /// A run: a record that is still to be judged, or a stored judgement.
@@ -63,6 +67,10 @@ impl Run {
 /// Runs the subcommand.
 pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let mut runs = newest(read_runs(catalog, &options.paths)?);
+    if let Some(folder) = &options.records {
+        create_folder(folder, "--records")?;
+        runs.values().try_for_each(|run| keep_record(folder, run))?;
+    }
     let mut experiments = Vec::new();
     for name in catalog.experiment_names() {
         experiments.push(catalog.experiment(&name)?);
@@ -113,7 +121,7 @@ fn read_runs(catalog: &Catalog, named: &[PathBuf]) -> Result<Vec<Run>, Error> {
     let record = |folder: &Path| Record::read(folder).map(|record| Run::Record(Box::new(record)));
     if !named.is_empty() {
         let one = |path: &PathBuf| {
-            if path.is_file() {
+            if path.extension().is_some_and(|extension| extension == "json") {
                 Evidence::read(path).map(|evidence| Run::Judged(Box::new(evidence)))
             } else {
                 record(path)
@@ -149,4 +157,18 @@ fn keep(folder: &Path, evidence: &Evidence) -> Result<(), Error> {
     create_folder(folder, "--keep")?;
     let text = serde_json::to_string_pretty(evidence).expect("plain data") + "\n";
     Ok(write_file(&folder.join(format!("{}.json", evidence.experiment)), text)?)
+}
+
+/// Writes the record of a run into a folder, compressed. A stored judgement has none.
+fn keep_record(folder: &Path, run: &Run) -> Result<(), Error> {
+    let Run::Record(record) = run else { return Ok(()) };
+    let file = record.folder.join(record::FILE_NAME);
+    let text = std::fs::read(&file).map_err(|e| {
+        Problems::plain(
+            format!("{} cannot be read: {e}", file.display()),
+            "name the folder of a run",
+        )
+    })?;
+    let name = format!("{}.record.zst", run.experiment());
+    Ok(write_file(&folder.join(name), record::compress_record(&text))?)
 }

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 /// Options of `faceoff judge`.
 #[derive(Args)]
 pub struct Options {
-    /// The record's folder
+    /// The record's folder, or a compressed record
     record: PathBuf,
     /// Exit with 3 if a claim is refuted
     #[arg(long)]

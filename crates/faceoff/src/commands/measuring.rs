@@ -193,7 +193,7 @@ fn finish(
     if event == Event::BudgetSpent {
         let design = &record.header.experiment.design;
         message(&format!(
-            "the time budget of {} is spent after {} of {} blocks\nhint: `faceoff run --resume {}` continues with the same budget again",
+            "the time budget of {} is spent after {} of {} blocks\nhint: `faceoff run --resume {}` continues with the budget of the missing blocks",
             show_duration(design.budget),
             record.complete_blocks(),
             design.blocks,

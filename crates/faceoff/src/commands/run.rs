@@ -38,7 +38,7 @@ pub struct Options {
     /// Number of blocks, instead of the experiment's (a verdict needs 6)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     blocks: Option<u32>,
-    /// Time budget, instead of the experiment's: no block begins later
+    /// Time budget, instead of the experiment's: no block begins that would end later
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     at_most: Option<Duration>,
     /// Add a contender to the experiment: `system` or `system:variant`; repeatable
@@ -166,7 +166,7 @@ impl Options {
 pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     let stop = signals::stop_flag();
     let cache = cache(catalog);
-    let resumed = options.resume.as_deref().map(Record::read).transpose()?;
+    let resumed = options.resume.as_deref().map(record_to_continue).transpose()?;
     options.check_summary(resumed.as_ref())?;
     let progress = options.reporting.progress();
     let show = Show::on_request(progress)?;
@@ -207,6 +207,17 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     }
     let planned = Planned { experiment, is_quick, changes: options.changes() };
     measuring::begin(&place(catalog, &cache, &stop), planned, &folder, show, &ending)
+}
+
+/// Reads a record that is to be continued. Lines can only be appended to the file of a run.
+fn record_to_continue(path: &Path) -> Result<Record, Problems> {
+    if path.is_file() && path.file_name().is_none_or(|name| name != record::FILE_NAME) {
+        return Err(Problems::plain(
+            format!("{} is a copy of a record, which cannot be continued", path.display()),
+            "name the folder of the run",
+        ));
+    }
+    Record::read(path)
 }
 
 /// Continues an interrupted run, or concludes it again if nothing is missing.

@@ -50,29 +50,44 @@ pub(super) fn measure<'a>(
     std::thread::sleep(SETTLE);
     let known = lengths.get(&cell.name).copied();
     let wanted = known.unwrap_or_else(|| pilot(cell, guests, stop).min(time));
-    let (mut made, mut next) = measure_once(cell, position, guests, wanted, stop);
-    // A new connection is often faster than one that is in use, so the pilot may find too short a
-    // length.
-    if next >= TOO_SHORT * wanted && !stop.load(Ordering::Relaxed) {
-        (made, next) = measure_once(cell, position, guests, next, stop);
+    let mut once = measure_once(cell, position, guests, wanted, stop);
+    if is_too_short(wanted, &once) && !stop.load(Ordering::Relaxed) {
+        once = measure_once(cell, position, guests, once.next, stop);
     }
-    lengths.insert(cell.name.clone(), next);
+    lengths.insert(cell.name.clone(), once.next);
     for (setup, running) in guests {
         count_system_calls(setup, cell, running, &mut TrialDatabase::none(), stop);
     }
-    made
+    once.made
 }
 
-/// Measures a cell once, in slices of about this length. Also returns the length for the next
-/// block.
+/// What one measurement of a cell gave.
+struct Once {
+    /// The measurement of each contender.
+    made: Vec<Result<Measurement, String>>,
+    /// The slice length that the service times need.
+    needed: Duration,
+    /// The slice length of the next measurement.
+    next: Duration,
+}
+
+/// Returns whether slices were far too short. The pilot may find too short a length: a new
+/// connection is often faster than one that is in use, and responses that take long miss its end.
+fn is_too_short(wanted: Duration, once: &Once) -> bool {
+    once.next >= TOO_SHORT * wanted || once.needed > LONGEST && once.needed >= 2 * wanted
+}
+
+/// Measures a cell once, in slices of about this length.
 fn measure_once<'a>(
     cell: &'a Cell,
     position: u32,
     guests: &[Guest<'a, '_>],
     wanted: Duration,
     stop: &'a AtomicBool,
-) -> (Vec<Result<Measurement, String>>, Duration) {
-    let Some((first, _)) = guests.first() else { return (Vec::new(), wanted) };
+) -> Once {
+    let Some((first, _)) = guests.first() else {
+        return Once { made: Vec::new(), needed: wanted, next: wanted };
+    };
     let time = first.experiment.design.measure;
     // The time is a whole number of rounds, so slices may be a little longer or shorter.
     let rounds = (time.as_secs_f64() / wanted.as_secs_f64().max(1e-9) - 0.1).ceil().max(1.0) as u32;
@@ -118,7 +133,7 @@ fn measure_once<'a>(
     let times = made.iter().flatten().map(|measurement| &measurement.service);
     let needed = times.map(|service| length_for(&cell.load, service)).max().unwrap_or(wanted);
     let next = if spilled { 2 * wanted } else { wanted }.max(needed).min(time);
-    (made, next)
+    Once { made, needed, next }
 }
 
 /// Makes the load of a cell in rounds, in each of which every contender gets one slice.
@@ -209,6 +224,17 @@ fn on_one_thread<T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn slices_without_a_whole_lead_are_measured_again() {
+        let ms = Duration::from_millis;
+        let again = |wanted, needed, next| {
+            is_too_short(ms(wanted), &Once { made: vec![], needed: ms(needed), next: ms(next) })
+        };
+        assert!(again(40, 160, 160) && !again(40, 159, 159), "a pilot that was too fast");
+        assert!(again(500, 1_050, 1_050) && !again(500, 900, 900), "responses that take long");
+        assert!(!again(500, 400, 1_000), "work that spilled over waits for the next block");
+    }
 
     #[test]
     fn slice_length_follows_the_service_times() {

@@ -56,6 +56,9 @@ pub struct Judgement {
     /// Whether it was the quick form.
     #[serde(default)]
     pub quick: bool,
+    /// The machine, in words; empty in older judgements.
+    #[serde(default)]
+    pub machine: String,
     /// The contender that the others are compared with.
     pub baseline: ContenderName,
     /// One verdict for each cell, contender and metric. Metrics of a start have no cell.
@@ -155,6 +158,9 @@ pub struct Evidence {
     pub blocks: u32,
     /// Whether it was the quick form.
     pub quick: bool,
+    /// The machine, in words; empty in older judgements.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub machine: String,
     /// The contender that claims compare with.
     pub baseline: ContenderName,
     /// The experiment's claims.
@@ -173,6 +179,7 @@ impl From<Judgement> for Evidence {
             recorded_at,
             blocks,
             quick,
+            machine,
             baseline,
             claims,
             effects,
@@ -185,6 +192,7 @@ impl From<Judgement> for Evidence {
             recorded_at,
             blocks,
             quick,
+            machine,
             baseline,
             claims,
             effects,

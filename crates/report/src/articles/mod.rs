@@ -164,7 +164,12 @@ fn question(tried: &Tried, run: &Evidence, article: &Article, pictures: &[File])
     let sentences =
         [headline.map(|headline| format!("**{headline}**")), sentences::tally("", &outcomes)];
     text += &format!("{}\n\n", sentences.into_iter().flatten().collect::<Vec<_>>().join(" "));
-    text += &format!("Measured {}: {}.", table::made(run), command(tried, run.quick));
+    let machine = if run.machine.is_empty() {
+        String::new()
+    } else {
+        format!(", on {}", plain(&run.machine))
+    };
+    text += &format!("Measured {}{machine}: {}.", table::made(run), command(tried, run.quick));
     if run.quick {
         text += &format!(" That is the quick form; for the whole one: {}.", command(tried, false));
     }

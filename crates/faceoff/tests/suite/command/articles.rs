@@ -92,12 +92,27 @@ fn pages_are_rebuilt_from_kept_judgements() {
     let folder = with_article();
     folder.experiment(&["a", "b"], &format!("{}{SOURCE}", claim("b never fails")));
     folder.run(&["run", "x", "--blocks", "2", "--out", "r"]);
-    let made = folder.run(&["articles", "r", "--keep", "kept/judgements"]).expect(0);
+    let keep = ["articles", "r", "--keep", "kept/judgements", "--records", "kept/records"];
+    let made = folder.run(&keep).expect(0);
     assert!(made.out.contains(", 2 blocks | `faceoff run x` |"), "{}", made.out);
     let kept = folder.run(&["articles", "kept/judgements/x.json"]).expect(0);
     assert_eq!(kept.out, made.out);
     let whole = folder.run(&["articles", "r/judgement.json"]).expect(0);
     assert_eq!(whole.out, made.out, "a whole judgement will do");
+    let packed = "kept/records/x.record.zst";
+    assert_eq!(folder.run(&["articles", packed]).expect(0).out, made.out, "its record as well");
+    let [judged, again] = ["r", packed].map(|record| folder.run(&["judge", record]).expect(1).out);
+    assert_eq!(judged, again);
+    folder
+        .run(&["run", "--resume", packed])
+        .expect(2)
+        .says("x.record.zst is a copy of a record, which cannot be continued");
+    let machine = folder.record("r").header.machine_in_words();
+    assert!(
+        made.out.contains(&format!("2 blocks, on {machine}: `faceoff run x`.")),
+        "{}",
+        made.out
+    );
 
     let text = std::fs::read_to_string(folder.path().join("kept/judgements/x.json")).unwrap();
     folder.write("old.json", &text.replace("\"recorded_at\"", "\"was_recorded_at\""));
