@@ -4,8 +4,8 @@
 //! block. Its coefficients are the effects. Start with [`all_effects`].
 
 use crate::readings::values;
-use record::Record;
 use record::judgement::{Effect, Effects};
+use record::{Record, Trial};
 use spec::experiment::factorial::Combination;
 use spec::metric::Metric;
 use stats::{Fit, Interval, holm, least_squares, mean, student_t};
@@ -41,10 +41,7 @@ pub(crate) fn unsound(record: &Record, all: &[Effects]) -> Option<String> {
     if all.is_empty() || all.iter().any(|e| !e.effects.is_empty()) {
         return None;
     }
-    let of_trials = record
-        .trials
-        .iter()
-        .flat_map(|t| t.faults.iter().chain(t.measurements.iter().flat_map(|m| &m.faults)));
+    let of_trials = record.trials.iter().flat_map(Trial::all_faults);
     let kinds: BTreeSet<&str> = of_trials.map(|fault| fault.kind.as_str()).collect();
     (!kinds.is_empty()).then(|| kinds.into_iter().collect::<Vec<_>>().join(", "))
 }

@@ -109,7 +109,7 @@ fn measure_cell(cell: &Cell, position: u32, guests: &mut [Guest<'_, '_>], kept: 
     for (guest, made) in present.iter_mut().zip(made) {
         match made {
             Ok(measurement) => guest.trial.measurements.push(measurement),
-            Err(cause) => guest.trial.faults.push(not_made(cell, &cause)),
+            Err(cause) => guest.trial.cell_faults.push(not_made(cell, &cause)),
         }
         guest.fail_if_ended("measure");
     }

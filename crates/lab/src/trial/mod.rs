@@ -218,7 +218,7 @@ impl Course<'_, '_> {
         self.database.check(&cell.name);
         match found {
             Ok(searched) => self.trial.capacities.push(searched),
-            Err(cause) => self.trial.faults.push(not_made(cell, &cause)),
+            Err(cause) => self.trial.cell_faults.push(not_made(cell, &cause)),
         }
     }
 
@@ -257,7 +257,7 @@ impl Course<'_, '_> {
                 self.must_run("measure")?;
                 return Err(EarlyEnd::AgentsLost);
             }
-            Err(NotMeasured::NotMade(cause)) => self.trial.faults.push(not_made(cell, &cause)),
+            Err(NotMeasured::NotMade(cause)) => self.trial.cell_faults.push(not_made(cell, &cause)),
         }
         Ok(())
     }

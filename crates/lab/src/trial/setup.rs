@@ -83,6 +83,7 @@ impl<'a> Setup<'a> {
                 steal_share: 0.0,
                 start_steal_share: None,
                 load_average: (runner::load_average() - own_load).max(0.0),
+            cell_faults: Vec::new(),
             },
             database: None,
             pauses: Vec::new(),
