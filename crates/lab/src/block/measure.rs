@@ -134,7 +134,7 @@ fn make_rounds<'a>(
         order
     };
     on_one_thread(&first.cpus.generator, || {
-        let mut lanes: Vec<Result<Lane<'_>, LoadError>> = plans.iter().map(Lane::open).collect();
+        let mut lanes = Lane::open_all(&plans);
         let began_ns = load::clock::now_ns();
         for round in 0..rounds {
             for at in order(u64::from(round)) {
