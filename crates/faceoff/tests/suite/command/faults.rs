@@ -150,6 +150,20 @@ fn stubborn_and_leftover_processes_are_recorded_and_ended() {
     nothing_is_left(&folder);
 }
 
+/// A helper that ends when its parent does is not left behind.
+#[test]
+fn helper_that_ends_with_its_parent_is_no_leftover() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    let path = folder.path().join("systems/a/system.toml");
+    let manifest = std::fs::read_to_string(&path).unwrap();
+    // The helper reads a pipe that only its parent writes to.
+    let run = r#"run = ["bash", "-c", "exec 3> >(exec cat > /dev/null); exec \"$@\"", "bash", "#;
+    std::fs::write(&path, manifest.replace("run = [", run)).unwrap();
+    folder.run(&["check", "a"]).expect(0);
+    nothing_is_left(&folder);
+}
+
 #[test]
 fn aborted_requests_are_counted_and_win_nothing() {
     let folder = Folder::new();
