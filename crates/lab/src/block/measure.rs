@@ -133,7 +133,7 @@ fn make_rounds<'a>(
         stats::shuffle(&mut order, seed, stream + round);
         order
     };
-    on_one_thread(&first.cpus.generator, || {
+    let made = warmup::on_pinned_thread(&first.cpus.generator, || {
         let mut lanes = Lane::open_all(&plans);
         let began_ns = load::clock::now_ns();
         for round in 0..rounds {
@@ -146,7 +146,8 @@ fn make_rounds<'a>(
             }
         }
         lanes.into_iter().map(|lane| lane.map(Lane::end)).collect()
-    })
+    });
+    made.unwrap_or_else(|error| plans.iter().map(|_| Err(error.clone())).collect())
 }
 
 /// Combines the load of one contender and the readings during it into a measurement.
@@ -182,21 +183,6 @@ fn pilot(cell: &Cell, guests: &[Guest<'_, '_>], stop: &AtomicBool) -> Duration {
             .map_or(LONGEST, |measured| length_for(&cell.load, &measured.service))
     };
     guests.iter().map(length).max().unwrap_or(LONGEST)
-}
-
-/// Calls a function on a thread that is pinned to these CPUs.
-fn on_one_thread<T: Send>(
-    cpus: &[usize],
-    does: impl FnOnce() -> Vec<Result<T, LoadError>> + Send,
-) -> Vec<Result<T, LoadError>> {
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            // Without permission to pin the thread, it runs on any CPU.
-            let _ = runner::cpus::pin_this_thread(cpus);
-            does()
-        });
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
 }
 
 #[cfg(test)]
