@@ -1,12 +1,13 @@
 //! Measures a cell in slices: the load passes from contender to contender every few hundredths of a
 //! second, in random order within each round.
 //!
-//! A slice must be long enough for the slowest contender's responses. A pilot finds the first
-//! length, and each measurement the length for the next block. Start with [`measure`].
+//! A slice must be long enough for the slowest contender's responses. A [`pilot`] finds the first
+//! length, and each measurement the length for the next block. Each load sends data of its own: a
+//! system may refuse what it has stored before. Start with [`measure`].
 
 use super::slice_readings::{SliceReadings, to_slice_time};
 use crate::trial::readings::{Readings, Seen, measurement};
-use crate::trial::setup::Setup;
+use crate::trial::setup::{OTHER_DATA, Setup};
 use crate::trial_database::TrialDatabase;
 use crate::warmup;
 use load::slices::{LONGEST, Lane, slice_length};
@@ -15,54 +16,26 @@ use record::Measurement;
 use runner::start::Running;
 use spec::experiment::{Cell, Load};
 use stats::Histogram;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Pause before a cell that is measured in slices.
-const SETTLE: Duration = Duration::from_millis(50);
+pub(super) const SETTLE: Duration = Duration::from_millis(50);
 /// A contender may use this share of its CPU time while others have the load.
 const SPILL_OVER_MAX: f64 = 0.10;
 /// Duration of the load that finds the first slice length.
 const PILOT: Duration = Duration::from_millis(60);
-/// A measurement is repeated if its slices should have been this many times as long.
-const TOO_SHORT: u32 = 4;
 /// Streams of the seed from here on order the contenders of a round.
 const ROUND_STREAMS: u64 = 1 << 40;
 
 /// A contender that runs, with the setup of its trial.
 pub(super) type Guest<'a, 's> = (&'a Setup<'s>, &'a Running);
 
-/// Measures a cell of these contenders. If slices were far too short for the service times, it
-/// measures once more with longer ones. `lengths` has the slice length of each cell, and receives
-/// that of the next block.
+/// Measures a cell in slices of about this length. Also returns the length for the next block. Each
+/// attempt sends other data.
 pub(super) fn measure<'a>(
     cell: &'a Cell,
-    position: u32,
-    guests: &[Guest<'a, '_>],
-    lengths: &mut BTreeMap<String, Duration>,
-    stop: &'a AtomicBool,
-) -> Vec<Result<Measurement, String>> {
-    let Some((first, _)) = guests.first() else { return Vec::new() };
-    let time = first.experiment.design.measure;
-    std::thread::sleep(SETTLE);
-    let known = lengths.get(&cell.name).copied();
-    let wanted = known.unwrap_or_else(|| pilot(cell, guests, stop).min(time));
-    let (mut made, mut next) = measure_once(cell, position, guests, wanted, stop);
-    // A new connection is often faster than one that is in use, so the pilot may find too short a
-    // length.
-    if next >= TOO_SHORT * wanted && !stop.load(Ordering::Relaxed) {
-        (made, next) = measure_once(cell, position, guests, next, stop);
-    }
-    lengths.insert(cell.name.clone(), next);
-    made
-}
-
-/// Measures a cell once, in slices of about this length. Also returns the length for the next
-/// block.
-fn measure_once<'a>(
-    cell: &'a Cell,
-    position: u32,
+    (position, attempt): (u32, u64),
     guests: &[Guest<'a, '_>],
     wanted: Duration,
     stop: &'a AtomicBool,
@@ -85,7 +58,7 @@ fn measure_once<'a>(
         let running: Vec<&Running> = guests.iter().map(|(_, running)| *running).collect();
         sampling.begin(&running, &first.cpus.generator)
     });
-    let measured = make_rounds((cell, position), guests, rounds, &mut slices, stop);
+    let measured = make_rounds((cell, position, attempt), guests, rounds, &mut slices, stop);
     let ended = readings
         .into_iter()
         .zip(guests)
@@ -116,7 +89,7 @@ fn measure_once<'a>(
 
 /// Makes the load of a cell in rounds, in each of which every contender gets one slice.
 fn make_rounds<'a>(
-    (cell, position): (&'a Cell, u32),
+    (cell, position, attempt): (&'a Cell, u32, u64),
     guests: &[Guest<'a, '_>],
     rounds: u32,
     slices: &mut [SliceReadings<'_>],
@@ -124,7 +97,10 @@ fn make_rounds<'a>(
 ) -> Vec<Result<Measured, LoadError>> {
     let Some((first, _)) = guests.first() else { return Vec::new() };
     let design = &first.experiment.design;
-    let plan = |(setup, running): &Guest<'a, '_>| setup.plan(cell, running, design.measure, stop);
+    let plan = |(setup, running): &Guest<'a, '_>| {
+        let plan = setup.plan(cell, running, design.measure, stop);
+        Plan { seed: plan.seed.wrapping_add(attempt * OTHER_DATA), ..plan }
+    };
     let plans: Vec<Plan<'_>> = guests.iter().map(plan).collect();
     let stream = ROUND_STREAMS + (u64::from(first.block) << 20) + (u64::from(position) << 14);
     let (count, seed) = (guests.len(), design.seed);
@@ -175,10 +151,12 @@ fn length_for(load: &Load, service: &Histogram) -> Duration {
     }
 }
 
-/// Finds the slice length of a cell: the length that the slowest contender needs.
-fn pilot(cell: &Cell, guests: &[Guest<'_, '_>], stop: &AtomicBool) -> Duration {
+/// Finds the slice length of a cell: the length that the slowest contender needs. It sends other
+/// data than a measurement.
+pub(super) fn pilot(cell: &Cell, guests: &[Guest<'_, '_>], stop: &AtomicBool) -> Duration {
     let length = |(setup, running): &Guest<'_, '_>| {
         let plan = setup.plan(cell, running, PILOT, stop);
+        let plan = Plan { seed: plan.seed.wrapping_sub(OTHER_DATA), ..plan };
         warmup::on_cpus(&plan, &setup.cpus.generator)
             .map_or(LONGEST, |measured| length_for(&cell.load, &measured.service))
     };

@@ -38,6 +38,9 @@ use std::time::Duration;
 /// more than a second.
 const ENOUGH_WINDOWS: usize = 6;
 
+/// A measurement is repeated if its slices should have been this many times as long.
+const TOO_SHORT: u32 = 4;
+
 /// A contender of the block.
 struct Guest<'a, 's> {
     setup: &'a Setup<'s>,
@@ -97,21 +100,49 @@ pub(crate) fn run(
     guests.into_iter().map(|guest| guest.end(begun, kept)).collect()
 }
 
-/// Measures a cell of the contenders that run.
+/// Measures a cell of the contenders that run. If slices were far too short for the service times,
+/// measures once more with longer ones.
 fn measure_cell(cell: &Cell, position: u32, guests: &mut [Guest<'_, '_>], kept: &mut Kept) {
-    let Some(stop) = guests.first().map(|guest| guest.around.stop) else { return };
-    let is_present = |guest: &&mut Guest<'_, '_>| guest.running.is_some();
-    let mut present: Vec<&mut Guest<'_, '_>> = guests.iter_mut().filter(is_present).collect();
-    let running: Vec<measure::Guest<'_, '_>> =
-        present.iter().filter_map(|guest| Some((guest.setup, guest.running.as_ref()?))).collect();
-    let made = measure::measure(cell, position, &running, &mut kept.lengths, stop);
-    drop(running);
-    for (guest, made) in present.iter_mut().zip(made) {
+    let Some(first) = guests.iter().find(|guest| guest.running.is_some()) else { return };
+    let (time, stop) = (first.setup.experiment.design.measure, first.around.stop);
+    std::thread::sleep(measure::SETTLE);
+    let wanted = match kept.lengths.get(&cell.name) {
+        Some(known) => *known,
+        None => {
+            let found = measure::pilot(cell, &running(guests), stop).min(time);
+            reset(guests);
+            found
+        }
+    };
+    let (mut made, mut next) =
+        measure::measure(cell, (position, 0), &running(guests), wanted, stop);
+    // A new connection is often faster than one that is in use, so the pilot may find too short a
+    // length.
+    if next >= TOO_SHORT * wanted && !stop.load(Ordering::Relaxed) {
+        reset(guests);
+        (made, next) = measure::measure(cell, (position, 1), &running(guests), next, stop);
+    }
+    kept.lengths.insert(cell.name.clone(), next);
+    for (guest, made) in guests.iter_mut().filter(|guest| guest.running.is_some()).zip(made) {
         match made {
             Ok(measurement) => guest.trial.measurements.push(measurement),
             Err(cause) => guest.trial.cell_faults.push(not_made(cell, &cause)),
         }
         guest.fail_if_ended("measure");
+    }
+}
+
+/// The contenders that run.
+fn running<'g, 's>(guests: &'g [Guest<'_, 's>]) -> Vec<measure::Guest<'g, 's>> {
+    guests.iter().filter_map(|guest| Some((guest.setup, guest.running.as_ref()?))).collect()
+}
+
+/// Resets the contenders that run, so that a measurement meets the state that the load before met.
+fn reset(guests: &mut [Guest<'_, '_>]) {
+    for guest in guests {
+        if let Err(failure) = guest.reset() {
+            guest.fail(failure);
+        }
     }
 }
 
@@ -138,8 +169,8 @@ impl<'a, 's> Guest<'a, 's> {
     /// Resets the contender before a cell, and warms it up with the load of this cell if the cell
     /// asks for it.
     fn prepare(&mut self, cell: &Cell, watch: &mut Watcher<'_>) -> Result<(), Failure> {
+        self.reset()?;
         let Some(running) = &self.running else { return Ok(()) };
-        runner::reset(&self.setup.ready.contender, running, self.around)?;
         if cell.warmup.is_zero() {
             return Ok(());
         }
@@ -150,6 +181,11 @@ impl<'a, 's> Guest<'a, 's> {
         // If this load cannot be made, the measurement reports it.
         self.trial.warmed_with += warmed.unwrap_or(0);
         Ok(())
+    }
+
+    fn reset(&self) -> Result<(), Failure> {
+        let Some(running) = &self.running else { return Ok(()) };
+        runner::reset(&self.setup.ready.contender, running, self.around)
     }
 
     fn fail_if_ended(&mut self, stage: &str) {
