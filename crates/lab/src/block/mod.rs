@@ -60,11 +60,11 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Stops the contenders that still run.
-    pub fn stop(&mut self, contender: impl Fn(&str) -> Option<Contender>) {
-        for (name, running) in std::mem::take(&mut self.standing) {
-            if let Some(contender) = contender(&name) {
-                let _ = running.stop(&contender);
+    /// Stops those of these contenders that still run. The next block starts them again.
+    pub fn stop<'a>(&mut self, contenders: impl Iterator<Item = &'a Contender>) {
+        for contender in contenders {
+            if let Some(running) = self.standing.remove(&contender.name.to_string()) {
+                let _ = running.stop(contender);
             }
         }
     }
