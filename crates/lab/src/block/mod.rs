@@ -197,7 +197,7 @@ impl<'a, 's> Guest<'a, 's> {
     fn fail(&mut self, failure: Failure) {
         self.trial.failure.get_or_insert(failure);
         if let Some(running) = self.running.take() {
-            let _ = running.stop(&self.setup.ready.contender);
+            trial::start::stop(self.setup, running, &mut self.trial);
         }
     }
 

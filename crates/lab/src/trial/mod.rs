@@ -77,10 +77,10 @@ pub(crate) fn run(
                 course.trial.failure = Some(failure);
             }
             trial = course.stop();
-            trial.host.steal_share = steal_share(begun);
         }
         Err(failure) => trial.failure = Some(failure),
     }
+    trial.host.steal_share = steal_share(begun);
     // The database is stopped after every outcome, and its data folder is removed with it.
     if let Some((kept, lost)) = database.end() {
         trial.database = Some(kept);
