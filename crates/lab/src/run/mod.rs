@@ -112,7 +112,7 @@ impl Lab<'_> {
     }
 
     fn work_folder(&self, name: &str) -> PathBuf {
-        self.record.folder.join("starts").join(name.replace(':', "_"))
+        self.record.folder.join("starts").join(name)
     }
 
     fn around<'s>(&'s self, work: &'s Path, cpus: &'s [usize]) -> Surroundings<'s> {

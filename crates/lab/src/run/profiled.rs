@@ -86,7 +86,8 @@ impl Lab<'_> {
         let sampling = Sampling::of_block(block - FIRST_BLOCK);
         let works: Vec<PathBuf> = order
             .iter()
-            .map(|name| self.work_folder(&format!("profiled-{}-{name}", block - FIRST_BLOCK)))
+            .map(|name| format!("profiled-{}-{}", block - FIRST_BLOCK, name.folder_name()))
+            .map(|name| self.work_folder(&name))
             .collect();
         if self.record.header.alternation == Alternation::Slices {
             let trials = self.profile_in_slices(experiment, block, order, &works, &sampling);
@@ -125,8 +126,8 @@ impl Lab<'_> {
             block::run(&contenders, &mut kept, &mut |_| ())
         };
         self.kept = kept;
-    }
         trials
+    }
 
     /// Runs one trial. Returns what went wrong in it, if anything did.
     fn profile_alone(&self, setup: &Setup<'_>, work: &Path) -> Result<Option<String>, LabError> {
