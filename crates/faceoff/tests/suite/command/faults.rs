@@ -71,7 +71,7 @@ fn failed_build_shows_log_and_missing_tool_skips() {
     }
     folder.run(&["check", "needy"]).expect(0).says("skipped").says("dig for it");
     folder.run(&["build", "broken"]).expect(1).says("the cause").says("exit 7").says("log: ");
-    folder.run(&["build", "lazy"]).expect(1).says("made no never-made");
+    folder.run(&["build", "lazy"]).expect(1).says("its output never-made is missing");
     folder.run(&["doctor"]).expect(0).says("MISSING").says("dig for it");
     let claim = |text: &str, who: &str| {
         format!(
