@@ -64,7 +64,8 @@ impl Estimate {
             Some(profiling) => {
                 let profiled = profiling.experiment_of(experiment);
                 let one = Estimate::of_experiment(catalog, &profiled, cpus)?.block;
-                one * profiling.blocks
+                // No profiled block begins after a budget of their own.
+                (one * profiling.blocks).min(experiment.design.budget)
             }
             None => Duration::ZERO,
         };

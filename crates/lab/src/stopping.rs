@@ -57,8 +57,9 @@ pub fn run_to_end(
     decisions: &dyn Decisions,
     observer: &mut dyn Observer,
 ) -> Result<Event, LabError> {
-    let began = Instant::now();
     lab.begin(&mut |progress| observer.progress(progress))?;
+    // The budget is for blocks, so it begins with the first of them.
+    let began = Instant::now();
     if let Some(sender) = observer.trials_begin(lab.record()) {
         lab.tell_seconds(sender);
     }

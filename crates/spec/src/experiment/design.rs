@@ -57,7 +57,7 @@ pub struct Design {
     #[serde(with = "nanoseconds")]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub measure: Duration,
-    /// No new block begins after this time.
+    /// No new block begins after this time, counted from the first block.
     #[serde(with = "nanoseconds")]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub budget: Duration,
