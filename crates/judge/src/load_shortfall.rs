@@ -73,13 +73,12 @@ fn beyond_machine(record: &Record, cell: &Cell) -> Option<String> {
 
 /// Reports starts in which the load of a cell could not be made at all.
 fn not_made(record: &Record, cell: &Cell) -> Option<String> {
-    let place = format!("cell {}: ", cell.name);
     let causes: Vec<&str> = record
         .trials
         .iter()
-        .flat_map(|t| &t.faults)
-        .filter(|f| f.kind == FaultKind::Generator.row().name)
-        .filter_map(|f| f.evidence.strip_prefix(&place)?.lines().next())
+        .flat_map(|t| &t.cell_faults)
+        .filter(|of| of.cell == cell.name && of.fault.kind == FaultKind::Generator.row().name)
+        .filter_map(|of| of.fault.evidence.lines().next())
         .collect();
     let (first, n) = (causes.first()?, causes.len());
     let starts = if n == 1 { "start" } else { "starts" };

@@ -7,7 +7,7 @@ use crate::rule::{Second, Side};
 use crate::soundness::{exclusion, invalidates, measurement};
 use record::capacity::CapacitySearch;
 use record::judgement::Verdict;
-use record::{Measurement, Record, Trial};
+use record::{CellFault, Measurement, Record, Trial};
 use spec::metric::Metric;
 use spec::name::ContenderName;
 use stats::smallest_sample;
@@ -102,9 +102,12 @@ pub(crate) fn invalidating<'t>(
         .filter(|_| metric == Metric::Capacity)
         .into_iter()
         .flat_map(|searched| &searched.faults);
+    let is_of_cell = |of: &&CellFault| Some(of.cell.as_str()) == cell;
+    let of_unmeasured: Vec<&CellFault> = trial.cell_faults.iter().filter(is_of_cell).collect();
     trial
         .faults
         .iter()
+        .chain(of_unmeasured.into_iter().map(|of| &of.fault))
         .chain(of_cell)
         .chain(of_search)
         .map(|fault| fault.kind.as_str())

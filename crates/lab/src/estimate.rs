@@ -66,7 +66,9 @@ impl Estimate {
                 let profiled = profiling.experiment_of(experiment);
                 let one = Estimate::of_experiment(catalog, &profiled, cpus)?.block;
                 let loads = profiled.cells.len() * profiled.all_contenders().count();
-                (one + traced_for(profiling.measure) * loads as u32) * profiling.blocks
+                let one = one + traced_for(profiling.measure) * loads as u32;
+                // No profiled block begins after a budget of their own.
+                (one * profiling.blocks).min(experiment.design.budget)
             }
             None => Duration::ZERO,
         };

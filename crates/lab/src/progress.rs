@@ -52,7 +52,7 @@ pub enum Progress<'a> {
         /// The number of profiled blocks.
         of: u32,
     },
-    /// The run is not profiled, for this reason.
+    /// The run, or a trial of a profiled block, is not profiled, for this reason.
     NotProfiled(&'a str),
     /// The upstream ended with this status and starts again.
     UpstreamLost(&'a str),

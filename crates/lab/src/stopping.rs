@@ -57,10 +57,11 @@ pub fn run_to_end(
     decisions: &dyn Decisions,
     observer: &mut dyn Observer,
 ) -> Result<Event, LabError> {
-    let began = Instant::now();
     let design = &lab.record().header.experiment.design;
     let budget = budget_of_missing(design, lab.record().complete_blocks());
     lab.begin(&mut |progress| observer.progress(progress))?;
+    // The budget is for blocks, so it begins with the first of them.
+    let began = Instant::now();
     if let Some(sender) = observer.trials_begin(lab.record()) {
         lab.tell_seconds(sender);
     }

@@ -206,13 +206,24 @@ fn measure_window(
 
 /// Runs a load on a thread that is pinned to these CPUs.
 pub(crate) fn on_cpus(plan: &Plan<'_>, cpus: &[usize]) -> Result<Measured, LoadError> {
+    on_pinned_thread(cpus, || load::run(plan))?
+}
+
+/// Calls a function on a thread that is pinned to these CPUs.
+///
+/// # Errors
+/// The thread cannot be pinned, so the generator could disturb the contender; or it panicked.
+pub(crate) fn on_pinned_thread<T: Send>(
+    cpus: &[usize],
+    does: impl FnOnce() -> T + Send,
+) -> Result<T, LoadError> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             let unkept = |e| {
                 LoadError::Impossible(format!("the generator cannot be pinned to its CPUs: {e}"))
             };
             runner::cpus::pin_this_thread(cpus).map_err(unkept)?;
-            load::run(plan)
+            Ok(does())
         });
         thread
             .join()
@@ -223,6 +234,14 @@ pub(crate) fn on_cpus(plan: &Plan<'_>, cpus: &[usize]) -> Result<Measured, LoadE
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn unpinned_or_panicking_thread_is_an_error() {
+        let why = |result: Result<(), LoadError>| result.unwrap_err().to_string();
+        assert!(why(on_pinned_thread(&[], || ())).contains("cannot be pinned to its CPUs"));
+        let cpus = runner::cpus::usable();
+        assert_eq!(why(on_pinned_thread(&cpus, || panic!("p"))), "the generator panicked");
+    }
 
     #[test]
     fn connections_fall_for_a_compiler_and_rise_for_a_waiter() {

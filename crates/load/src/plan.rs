@@ -120,7 +120,7 @@ impl Target {
 }
 
 /// Why a run cannot start.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum LoadError {
     /// The limit of file descriptors is too low for the connections.
     Descriptors {

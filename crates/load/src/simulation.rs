@@ -30,6 +30,8 @@ pub(crate) struct Server {
     pub resets: f64,
     pub hangs_up: f64,
     pub never: f64,
+    /// The share of requests that take longer, and by how much.
+    pub slow: Option<(f64, u64)>,
     /// The period, and for how long at its end nothing is answered.
     pub stall: Option<(u64, u64)>,
 }
@@ -152,6 +154,11 @@ impl Simulation {
         self.read_at.push(self.now.get());
         let now = self.now.get();
         let mut takes = (exponential(&mut self.random) * self.server.mean_ns as f64) as u64 + 1;
+        if let Some((share, longer_ns)) = self.server.slow
+            && self.chance(share)
+        {
+            takes += longer_ns;
+        }
         if let Some((every, long)) = self.server.stall {
             let phase = (now - 1_000_000_000) % every;
             if phase >= every - long {

@@ -26,18 +26,23 @@ pub struct Lane<'a> {
 }
 
 impl<'a> Lane<'a> {
-    /// Opens the connections of a load. [`Plan::duration`] is the measured time of all slices
-    /// together.
-    ///
-    /// # Errors
-    /// A load that cannot be made, or not in slices: users, and the search for a capacity.
-    pub fn open(plan: &'a Plan<'a>) -> Result<Lane<'a>, LoadError> {
+    /// Opens the connections of loads that alternate. [`Plan::duration`] is the measured time of
+    /// all slices of a load together. A load that cannot be made, or not in slices, gives an error; so
+    /// do all of them if they need too many descriptors at once.
+    pub fn open_all(plans: &'a [Plan<'a>]) -> Vec<Result<Lane<'a>, LoadError>> {
+        let connections = |plan: &Plan<'_>| {
+            u64::from(Size::of_share(plan.load, plan.target.protocol, Share::WHOLE).connections)
+        };
+        let all: u64 = plans.iter().map(|plan| connections(plan) + OTHER_DESCRIPTORS).sum();
+        let allowed = allow_descriptors(all);
+        plans.iter().map(|plan| allowed.clone().and_then(|()| Lane::open(plan))).collect()
+    }
+
+    fn open(plan: &'a Plan<'a>) -> Result<Lane<'a>, LoadError> {
         check_plan(plan)?;
         if !can_be_sliced(plan.load) {
             return Err(LoadError::Impossible("this load cannot be made in slices".into()));
         }
-        let size = Size::of_share(plan.load, plan.target.protocol, Share::WHOLE);
-        allow_descriptors(u64::from(size.connections) + OTHER_DESCRIPTORS)?;
         let kernel = Kernel::new().map_err(|e| LoadError::System("epoll_create1", e))?;
         let mut generator = Generator::new(kernel, plan, Share::WHOLE);
         generator.connect();
@@ -105,6 +110,37 @@ pub const LONGEST: Duration = Duration::from_millis(500);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::{Target, Wait};
+    use spec::workload::{Step, Workload};
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn lanes_together_may_not_exceed_the_descriptor_limit() {
+        let allowed = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum;
+        let Some(allowed) = allowed else { return };
+        // Each of them alone could be opened.
+        let connections = (allowed / 2).min(900_000) as u32;
+        let (load, stop) = (Load::closed(connections), AtomicBool::new(false));
+        let target = Target::plain("127.0.0.1:1".parse().unwrap());
+        let workload = Workload { steps: vec![Step::default()], ..Workload::default() };
+        let plan = || Plan {
+            target: &target,
+            workload: &workload,
+            load: &load,
+            duration: Duration::from_secs(1),
+            requests: None,
+            timeout: Duration::from_secs(1),
+            seed: 1,
+            threads: 1,
+            wait: Wait::Asleep,
+            stop: &stop,
+            progress: None,
+        };
+        let plans: Vec<Plan<'_>> = (0..=allowed / u64::from(connections)).map(|_| plan()).collect();
+        for lane in Lane::open_all(&plans) {
+            assert!(matches!(lane, Err(LoadError::Descriptors { .. })));
+        }
+    }
 
     #[test]
     fn slice_length_follows_the_service_time() {

@@ -35,6 +35,17 @@ pub(crate) struct Listeners {
     pub seconds: Option<Sender<(usize, Histogram)>>,
 }
 
+/// The measured part of a closed load's slice.
+#[derive(Clone, Copy)]
+struct Part {
+    from_ns: u64,
+    /// `u64::MAX` until it ends.
+    to_ns: u64,
+    /// How long the load ran before. A response that takes longer cannot start early enough to end
+    /// at every instant of the part. If it ends after the part, its start decides.
+    lead_ns: u64,
+}
+
 /// The counts and histograms of a run that is in progress. All memory is allocated at the start.
 pub struct Tally {
     listeners: Listeners,
@@ -80,7 +91,7 @@ pub struct Tally {
     frozen_since_ns: Option<u64>,
     /// The measured part of a closed load's slice, and its correct responses. Those at its edges
     /// count in part.
-    part: Option<(u64, u64)>,
+    part: Option<Part>,
     credited: f64,
     pub(crate) connect: Histogram,
     handshake: Histogram,
@@ -180,11 +191,15 @@ impl Tally {
         self.settled(done_ns);
         let service = done_ns.saturating_sub(sent_ns);
         self.typical_service_ns = (self.typical_service_ns * 7 + service) / 8;
-        if let Some((from_ns, to_ns)) = self.part {
+        let mut is_recorded = self.records;
+        if let Some(Part { from_ns, to_ns, lead_ns }) = self.part {
             let within = done_ns.min(to_ns).saturating_sub(sent_ns.max(from_ns));
             self.credited += within as f64 / service.max(1) as f64;
+            let is_first = scheduled_ns.saturating_add(lead_ns) <= from_ns;
+            is_recorded |=
+                service > lead_ns && !is_first && sent_ns.saturating_add(lead_ns) < to_ns;
         }
-        if self.records {
+        if is_recorded {
             self.service.record(service);
             let latency = done_ns.saturating_sub(scheduled_ns);
             self.latency.record(latency);
@@ -275,15 +290,17 @@ impl Tally {
         self.start_ns
     }
 
-    /// Starts the measured part of a closed load's slice. From now on, each correct response counts
-    /// by the share of its service time that lies within the part.
-    pub(crate) fn open_part(&mut self, at_ns: u64) {
-        (self.part, self.credited) = (Some((at_ns, u64::MAX)), 0.0);
+    /// Starts the measured part of a closed load's slice, which began at `began_ns`. From now on,
+    /// each correct response counts by the share of its service time that lies within the part.
+    pub(crate) fn open_part(&mut self, began_ns: u64, at_ns: u64) {
+        let lead_ns = at_ns.saturating_sub(began_ns);
+        self.part = Some(Part { from_ns: at_ns, to_ns: u64::MAX, lead_ns });
+        self.credited = 0.0;
     }
 
     /// Ends the measured part at an instant. Responses to requests still in flight count in part.
     pub(crate) fn close_part(&mut self, at_ns: u64) {
-        self.part = self.part.map(|(from_ns, _)| (from_ns, at_ns));
+        self.part = self.part.map(|part| Part { to_ns: at_ns, ..part });
     }
 
     /// Returns the number of correct responses in the part, after all requests in flight are

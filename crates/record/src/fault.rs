@@ -14,3 +14,13 @@ pub struct Fault {
     /// What to do.
     pub hint: String,
 }
+
+/// A fault of a cell that has no measurement because of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CellFault {
+    /// The cell.
+    pub cell: String,
+    /// The fault.
+    pub fault: Fault,
+}

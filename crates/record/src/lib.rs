@@ -34,7 +34,7 @@ pub use agents::{AgentReport, Doubt};
 pub use circumstances::{Circumstances, CpuTime, Memory, Ports, STEAL_SHARE_MAX, TICK_NS, Tcp};
 pub use compression::compress_record;
 pub use external_generator::ExternalReport;
-pub use fault::Fault;
+pub use fault::{CellFault, Fault};
 pub use header::{
     Alternation, Artifact, Header, Machine, Participant, SCHEMA, Skipped, SkippedCell,
 };

@@ -6,7 +6,7 @@
 use crate::ExternalReport;
 use crate::capacity::CapacitySearch;
 use crate::database::DatabaseOfTrial;
-use crate::fault::Fault;
+use crate::fault::{CellFault, Fault};
 use crate::measurement::Measurement;
 use serde::{Deserialize, Serialize};
 use spec::name::ContenderName;
@@ -84,6 +84,9 @@ pub struct Trial {
     pub failure: Option<Failure>,
     /// Faults that only the lab could see. The judge finds the others in the readings.
     pub faults: Vec<Fault>,
+    /// Faults of single cells, which were not measured. Older records hold these in `faults`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cell_faults: Vec<CellFault>,
     /// Readings of the host during the trial.
     pub host: Host,
     /// The database of this trial, and what was found in it.
@@ -92,6 +95,15 @@ pub struct Trial {
     /// Pauses of a garbage collector according to the contender's own log, in order.
     #[serde(default)]
     pub pauses: Vec<Pause>,
+}
+
+impl Trial {
+    /// Lists the faults of the whole trial, of cells that were not measured, and of measurements.
+    pub fn all_faults(&self) -> impl Iterator<Item = &Fault> {
+        let of_cells = self.cell_faults.iter().map(|of_cell| &of_cell.fault);
+        let of_measurements = self.measurements.iter().flat_map(|m| &m.faults);
+        self.faults.iter().chain(of_cells).chain(of_measurements)
+    }
 }
 
 /// A period in which a garbage collector delayed requests.

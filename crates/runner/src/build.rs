@@ -70,8 +70,8 @@ pub fn build(
     let log = cache.join(format!("{name}.log"));
     let _ = std::fs::remove_file(&log);
     run_commands(build, &values, (&system.runs_in, &log), run, stop)?;
-    let artifacts = artifacts(build, &system.runs_in).map_err(|missing| {
-        let cause = format!("the build made no {missing} (log: {})", log.display());
+    let artifacts = artifacts(build, &system.runs_in).map_err(|why| {
+        let cause = format!("its commands succeeded, but {why} (log: {})", log.display());
         fail(cause, last_lines(&log, LOG_LINES))
     })?;
     let stamp = Stamp { inputs, artifacts: artifacts.clone() };
@@ -183,42 +183,67 @@ pub(crate) fn values(contender: &Contender, jdk: Option<&Jdk>) -> Values {
 /// Reads the artefacts as they are now.
 ///
 /// # Errors
-/// The path of the first artefact that is missing.
+/// The first file that is missing or cannot be read, with the cause.
 pub fn artifacts(build: &Build, folder: &Path) -> Result<Vec<Artifact>, String> {
     let mut all = Vec::new();
     for output in &build.outputs {
         let path = folder.join(output);
-        let (sha256, bytes) = digest(&path).ok_or_else(|| output.clone())?;
+        if !path.exists() && !path.is_symlink() {
+            return Err(format!("its output {output} is missing"));
+        }
+        let (sha256, bytes) = digest(&path, &[])?;
         all.push(Artifact { path: output.clone(), sha256, bytes });
     }
     Ok(all)
 }
 
-/// SHA-256 in hex, and the length, of a file or of everything in a folder.
-fn digest(path: &Path) -> Option<(String, u64)> {
-    if path.is_dir() {
-        let inside: BTreeSet<PathBuf> =
-            std::fs::read_dir(path).ok()?.flatten().map(|entry| entry.path()).collect();
-        let (mut hash, mut bytes) = (Sha256::new(), 0);
-        for path in inside {
-            let (sha256, length) = digest(&path)?;
-            hash.update(format!("{:?} {sha256}\n", path.file_name()?));
-            bytes += length;
-        }
-        return Some((hash.hex(), bytes));
+/// SHA-256 in hex, and the length, of a file or of everything in a folder. `above` are device and
+/// inode of the folders that it is in.
+///
+/// # Errors
+/// The path that cannot be read, with the cause.
+fn digest(path: &Path, above: &[(u64, u64)]) -> Result<(String, u64), String> {
+    let unread = |cause: std::io::Error| format!("{} cannot be read: {cause}", path.display());
+    let state = std::fs::metadata(path).map_err(unread)?;
+    if state.is_file() {
+        return digest_of_file(path).map_err(unread);
     }
-    let mut file = std::fs::File::open(path).ok()?;
-    let state = file.metadata().ok().filter(|m| m.is_file())?;
+    if !state.is_dir() {
+        return Err(unread(std::io::Error::other("it is neither a file nor a folder")));
+    }
+    let me = (state.dev(), state.ino());
+    if above.contains(&me) {
+        let cause = "it is a symbolic link to a folder that it is in";
+        return Err(unread(std::io::Error::other(cause)));
+    }
+    let entries = std::fs::read_dir(path).map_err(unread)?;
+    let inside: BTreeSet<PathBuf> = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()
+        .map_err(unread)?;
+    let (mut hash, mut bytes) = (Sha256::new(), 0);
+    for path in inside {
+        let (sha256, length) = digest(&path, &[above, &[me]].concat())?;
+        hash.update(format!("{:?} {sha256}\n", path.file_name().unwrap_or_default()));
+        bytes += length;
+    }
+    Ok((hash.hex(), bytes))
+}
+
+/// SHA-256 in hex, and the length, of a file.
+fn digest_of_file(path: &Path) -> std::io::Result<(String, u64)> {
+    let mut file = std::fs::File::open(path)?;
+    let state = file.metadata()?;
     // A program that writes to a file cannot keep all of these as they were.
     let version = (state.dev(), state.ino(), state.len(), state.ctime(), state.ctime_nsec());
     if let Some(known) =
         DIGESTS.lock().expect("no thread panics while it holds the lock").get(&version)
     {
-        return Some((known.clone(), state.len()));
+        return Ok((known.clone(), state.len()));
     }
     let (mut hash, mut buffer, mut bytes) = (Sha256::new(), vec![0; 1 << 18], 0);
     loop {
-        let length = file.read(&mut buffer).ok()?;
+        let length = file.read(&mut buffer)?;
         if length == 0 {
             break;
         }
@@ -227,16 +252,15 @@ fn digest(path: &Path) -> Option<(String, u64)> {
     }
     let digest = hash.hex();
     // File times are coarse: a file that was just written may change again without a new time.
-    let age = SystemTime::now().duration_since(
-        UNIX_EPOCH + Duration::new(version.3.try_into().ok()?, version.4.try_into().ok()?),
-    );
-    if age.is_ok_and(|age| age > SETTLED) {
+    let changed_at = || Some(Duration::new(version.3.try_into().ok()?, version.4.try_into().ok()?));
+    let age = changed_at().and_then(|at| SystemTime::now().duration_since(UNIX_EPOCH + at).ok());
+    if age.is_some_and(|age| age > SETTLED) {
         DIGESTS
             .lock()
             .expect("no thread panics while it holds the lock")
             .insert(version, digest.clone());
     }
-    Some((digest, bytes))
+    Ok((digest, bytes))
 }
 
 /// Device, inode, length, and when it was last changed.
@@ -253,8 +277,7 @@ fn fingerprint(build: &Build, values: &Values, folder: &Path) -> Result<String, 
     let mut hash = Sha256::new();
     hash.update(format!("{:?}{:?}{:?}{:?}", build.run, build.env, build.outputs, values.texts));
     for path in input_files(build, folder)? {
-        let (sha256, _) =
-            digest(&path).ok_or_else(|| format!("the input {} cannot be read", path.display()))?;
+        let (sha256, _) = digest(&path, &[]).map_err(|why| format!("the input {why}"))?;
         hash.update(format!(
             "{}\0{sha256}\n",
             path.strip_prefix(folder).unwrap_or(&path).display()
@@ -291,6 +314,34 @@ pub(crate) fn matching(given: &str, folder: &Path) -> Result<BTreeSet<PathBuf>, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn unreadable_artifact_is_named_with_its_cause() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        std::fs::create_dir_all(folder.join("out/deep")).unwrap();
+        std::fs::write(folder.join("out/deep/file"), "1").unwrap();
+        let build = Build {
+            run: vec![],
+            env: BTreeMap::new(),
+            inputs: vec![],
+            outputs: vec!["out".into()],
+            within: Duration::from_secs(1),
+        };
+        assert_eq!(artifacts(&build, folder).unwrap()[0].bytes, 1);
+        let link = folder.join("out/deep/link");
+        let why = |target: &str| {
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            let why = artifacts(&build, folder).unwrap_err();
+            std::fs::remove_file(&link).unwrap();
+            why
+        };
+        let at = format!("{} cannot be read: ", link.display());
+        assert_eq!(why(".."), format!("{at}it is a symbolic link to a folder that it is in"));
+        assert!(why("gone").starts_with(&format!("{at}No such file")), "{}", why("gone"));
+        std::fs::remove_dir_all(folder.join("out")).unwrap();
+        assert_eq!(artifacts(&build, folder).unwrap_err(), "its output out is missing");
+    }
 
     #[test]
     fn decisive_line_of_a_build_log_is_found() {

@@ -8,7 +8,7 @@
 //! standard output (`started PID NS`, `failed CAUSE`, `ended STATUS`, `orphans N`).
 
 use crate::cpus::set_of;
-use crate::procfs::descendants;
+use crate::procfs::{descendants, is_alive};
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, kill_process, set_child_subreaper,
     set_parent_process_death_signal, setrlimit, wait,
@@ -16,12 +16,18 @@ use rustix::process::{
 use std::io::{BufRead, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 /// The first argument of the faceoff command when it runs as a guard.
 pub const ARGUMENT: &str = "__guard";
 
 /// The environment variable that marks every descendant of a system with the run's id.
 pub const MARK: &str = "FACEOFF_RUN";
+
+/// How long processes that a system left may take to end by themselves.
+const GRACE: Duration = Duration::from_millis(200);
+/// Pause between two looks at which processes run.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The user of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +136,7 @@ fn await_end(child: Pid) -> ExitCode {
             Ok(Some((pid, status))) if pid == child => {
                 report(&format!("ended {}", describe(status)));
                 is_reported = true;
-                let orphans = descendants(std::process::id()).len();
+                let orphans = count_orphans();
                 if orphans > 0 {
                     report(&format!("orphans {orphans}"));
                     kill_all();
@@ -146,6 +152,24 @@ fn await_end(child: Pid) -> ExitCode {
             }
         }
     }
+}
+
+/// Counts the processes that the system left and that do not end by themselves within [`GRACE`]. A
+/// helper often ends when the pipe to its parent closes.
+fn count_orphans() -> usize {
+    let give_up_at = load::clock::now_ns() + GRACE.as_nanos() as u64;
+    loop {
+        let left = living_descendants().len();
+        if left == 0 || load::clock::now_ns() >= give_up_at {
+            return left;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// The descendants that run. Those that have ended and wait to be reaped are not among them.
+fn living_descendants() -> Vec<u32> {
+    descendants(std::process::id()).into_iter().filter(|pid| is_alive(*pid)).collect()
 }
 
 /// Reports an event to faceoff, which may be gone.
@@ -170,7 +194,7 @@ fn obey(child: Pid) {
 /// Kills every descendant, including those that start meanwhile.
 fn kill_all() {
     for _ in 0..200 {
-        let alive = descendants(std::process::id());
+        let alive = living_descendants();
         for pid in &alive {
             if let Some(pid) = Pid::from_raw(*pid as i32) {
                 let _ = kill_process(pid, Signal::KILL);
@@ -179,7 +203,7 @@ fn kill_all() {
         if alive.is_empty() {
             return;
         }
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(PAUSE);
     }
 }
 

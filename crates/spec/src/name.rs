@@ -153,6 +153,12 @@ impl ContenderName {
         None
     }
 
+    /// Returns a file name for the contender: `svc+quiet+cpus-1`. No other contender has the same.
+    pub fn folder_name(&self) -> String {
+        // Names cannot contain a `+`, so it separates what `:` and `+` separate in the full name.
+        self.to_string().replace(':', "+")
+    }
+
     /// Returns the same system under a second name.
     pub fn twin(&self) -> ContenderName {
         let mut twin = self.clone();
@@ -300,6 +306,15 @@ mod tests {
         for bad in ["", ":", "a:", "a:b+", "../x", "a b", "a:b:c", "-x"] {
             assert!(bad.parse::<ContenderName>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn contenders_have_different_folder_names() {
+        let names = ["svc", "svc:quiet", "svc_quiet", "svc:quiet+aa", "svc:quiet_aa", "svc-quiet"];
+        let folders: std::collections::BTreeSet<String> =
+            names.iter().map(|name| name.parse::<ContenderName>().unwrap().folder_name()).collect();
+        assert_eq!(folders.len(), names.len());
+        assert!(folders.iter().all(|folder| !folder.contains([':', '/'])), "{folders:?}");
     }
 
     #[test]

@@ -168,7 +168,7 @@ impl Job<'_> {
             Err(failure) => return Ok(Outcome::Failed(failure.cause + &log_lines(&failure.log))),
         };
         image::note(&built.participant, &image, cache);
-        let file = format!("{}.tar", built.contender.name.to_string().replace(':', "_"));
+        let file = format!("{}.tar", built.contender.name.folder_name());
         let saved = self.save.map(|folder| folder.join(file));
         if let Some(path) = &saved {
             image::save(&image, store, path, cache, means).map_err(unwritable)?;

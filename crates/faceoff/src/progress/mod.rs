@@ -18,7 +18,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::Progress;
 use lab::stopping::Observer;
 use live::Live;
-use record::{Alternation, Answers, Record, Trial};
+use record::{Alternation, Answers, CellFault, Record, Trial};
 use spec::problem::Problems;
 use spec::units::show_duration;
 use std::io::IsTerminal;
@@ -240,11 +240,7 @@ impl Show {
         let took = self.trial_began.elapsed();
         self.trials_took.push(took);
         self.left -= 1;
-        let wrong = match (&trial.failure, judge::soundness::faults_of_trial(trial).first()) {
-            (Some(failure), _) => Some(format!("FAILED ({}): {}", failure.stage, failure.cause)),
-            (None, Some(fault)) => Some(format!("fault: {}: {}", fault.kind, fault.evidence)),
-            (None, None) => None,
-        };
+        let wrong = what_went_wrong(trial);
         // Contenders that share a block are reported together, when the block is complete.
         if self.shared.is_some() {
             if let Some(wrong) = &wrong {
@@ -305,4 +301,16 @@ impl Observer for Show {
             self.say(&format!("{}{so_far}", shared.progress(record)));
         }
     }
+}
+
+/// Says what went wrong in a trial, if anything did.
+fn what_went_wrong(trial: &Trial) -> Option<String> {
+    if let Some(failure) = &trial.failure {
+        return Some(format!("FAILED ({}): {}", failure.stage, failure.cause));
+    }
+    if let Some(fault) = judge::soundness::faults_of_trial(trial).first() {
+        return Some(format!("fault: {}: {}", fault.kind, fault.evidence));
+    }
+    let CellFault { cell, fault } = trial.cell_faults.first()?;
+    Some(format!("fault in cell {cell}: {}: {}", fault.kind, fault.evidence))
 }

@@ -28,7 +28,11 @@ impl Mark {
     pub fn of_trial(trial: &Trial) -> Mark {
         match () {
             () if judge::exclusion(trial).is_some() => Mark::Excluded,
-            () if !judge::soundness::faults_of_trial(trial).is_empty() => Mark::Faulty,
+            () if !trial.cell_faults.is_empty()
+                || !judge::soundness::faults_of_trial(trial).is_empty() =>
+            {
+                Mark::Faulty
+            }
             () => Mark::Done,
         }
     }

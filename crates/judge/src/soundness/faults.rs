@@ -115,6 +115,8 @@ impl Faults {
         for (trial, of) in record.trials.iter().zip(&self.trials) {
             let place = format!("block {}, {}", trial.block, trial.contender);
             all.extend(of.whole.iter().map(|fault| at(place.clone(), fault)));
+            let of_cells = trial.cell_faults.iter();
+            all.extend(of_cells.map(|of| at(format!("{place}, cell {}", of.cell), &of.fault)));
             let measured = trial.measurements.iter().map(|m| &m.cell).zip(&of.cells);
             for (cell, found) in
                 measured.chain(trial.capacities.iter().map(|c| &c.cell).zip(&of.capacities))

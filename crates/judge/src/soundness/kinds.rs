@@ -477,8 +477,9 @@ table! {
     Generator {
         name: "generator",
         holds: "every load could be made",
-        threshold: "a load could not be made (no right to its CPUs, unreadable data)",
-        reason: "nothing was measured. The evidence names the cause",
+        threshold: "the load of a cell could not be made (too few descriptors, unreadable data)",
+        reason: "nothing was measured in this cell of the trial. Other cells are valid. The \
+            evidence names the cause",
         invalidates: everything,
         summary: "a load could not be made",
         self_caused: false,

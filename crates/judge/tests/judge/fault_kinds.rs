@@ -1,10 +1,11 @@
 //! The table of faults as a whole, and kinds that it does not have.
 
-use crate::made_up::{self, MS, claim, histogram, measurement, name, trial};
+use crate::made_up::{self, MS, SECOND, claim, histogram, measurement, name, trial};
+use crate::not_made;
 use judge::soundness::FaultKind;
-use record::judgement::{Judgement, Outcome};
+use record::judgement::{Judgement, Outcome, Verdict};
 use record::soundness::CheckResult;
-use record::{Fault, Record};
+use record::{Fault, Measurement, Record};
 use spec::experiment::{Expectation, Load};
 use spec::metric::Metric;
 use std::collections::BTreeSet;
@@ -105,4 +106,38 @@ fn unknown_fault_of_a_trial_excludes_it() {
     let found: Vec<(&str, usize)> =
         judgement.checks.iter().take(2).map(|check| (check.kind.as_str(), check.found)).collect();
     assert_eq!(found, [("tide", 2), ("moon-phase", 1)]);
+}
+
+#[test]
+fn load_that_cannot_be_made_invalidates_its_cell_only() {
+    let cpu_time = |m: &mut Measurement, contender: &str, _: f64, noise: f64| {
+        m.usage.cpu_ns =
+            ((if contender == "b" { 0.5 } else { 1.0 }) * noise * SECOND as f64) as u64;
+    };
+    let mut record = made_up::sweep(&["a", "b"], "n", &[1.0, 16.0], cpu_time);
+    for trial in record.trials.iter_mut().filter(|t| t.contender == name("b")) {
+        trial.measurements.truncate(1);
+        trial.cell_faults.push(not_made("c-n-16", "too few descriptors"));
+    }
+    let judgement = judge::judge(&record);
+    let of_cell = |cell: &str| {
+        let is_it =
+            |v: &&Verdict| v.metric == Metric::CpuPerRequest && v.cell.as_deref() == Some(cell);
+        let verdict = judgement.verdicts.iter().find(is_it).unwrap();
+        (verdict.outcome, verdict.used, verdict.invalidated)
+    };
+    assert_eq!(of_cell("c-n-1"), (Outcome::Better, 6, 0));
+    assert_eq!(of_cell("c-n-16"), (Outcome::Undecided, 0, 6));
+    assert!(!judgement.unsound && judgement.excluded.is_empty(), "{:?}", judgement.excluded);
+    let places: Vec<&str> = judgement.faults.iter().map(|f| f.place.as_str()).take(1).collect();
+    assert_eq!(places, ["block 1, b, cell c-n-16"]);
+    // A record of an older version holds it as a fault of the trial.
+    for trial in &mut record.trials {
+        let of_cells = std::mem::take(&mut trial.cell_faults);
+        trial.faults.extend(of_cells.into_iter().map(|of| of.fault));
+    }
+    let text = serde_json::to_string(&record.trials).unwrap();
+    assert!(!text.contains("cell_faults"));
+    record.trials = serde_json::from_str(&text).unwrap();
+    assert_eq!(judge::judge(&record).excluded.len(), 6);
 }

@@ -1,10 +1,10 @@
 //! Loads that could not be made in full, and what the database used.
 
-use crate::faulty;
 use crate::made_up::{self, SECOND, claim, histogram, measurement, name};
+use crate::{faulty, not_made};
+use record::Record;
 use record::database::DatabaseUsage;
 use record::judgement::ClaimOutcome;
-use record::{Fault, Record};
 use spec::experiment::self_comparison::SelfComparison;
 use spec::experiment::{Claim, Expectation, Load, Pause};
 use spec::metric::Metric;
@@ -114,9 +114,10 @@ fn load_that_could_not_be_made_is_reported_with_its_cause() {
     let mut none = record(users(Duration::from_secs(60)), Duration::from_secs(150));
     for trial in &mut none.trials {
         trial.measurements.clear();
-        let evidence =
-            "cell c: it needs 10065 descriptors, and 1024 are allowed\nhint: raise it".to_owned();
-        trial.faults.push(Fault { kind: "generator".into(), evidence, hint: "h".into() });
+        trial.cell_faults.push(not_made(
+            "c",
+            "it needs 10065 descriptors, and 1024 are allowed\nhint: raise it",
+        ));
     }
     let offered = judge::judge(&none).offered;
     assert_eq!(offered.len(), 1);

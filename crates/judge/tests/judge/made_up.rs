@@ -169,6 +169,7 @@ pub fn trial(contender: &str, block: u32, measurement: Measurement) -> Trial {
         stop: None,
         failure: None,
         faults: vec![],
+        cell_faults: vec![],
         host: Host::default(),
     }
 }

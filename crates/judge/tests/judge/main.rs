@@ -31,7 +31,7 @@ mod verdicts;
 mod worked_example;
 
 use made_up::name;
-use record::{Fault, Record};
+use record::{CellFault, Fault, Record};
 
 /// Adds a fault to the measurements of a contender's first `n` trials.
 fn faulty(record: &mut Record, contender: &str, kind: &str, n: usize) {
@@ -43,4 +43,10 @@ fn faulty(record: &mut Record, contender: &str, kind: &str, n: usize) {
             hint: "h".into(),
         })
     });
+}
+
+/// Makes the fault of a cell whose load could not be made.
+fn not_made(cell: &str, cause: &str) -> CellFault {
+    let fault = Fault { kind: "generator".into(), evidence: cause.into(), hint: "h".into() };
+    CellFault { cell: cell.into(), fault }
 }

@@ -1,14 +1,14 @@
 //! Measures a cell in slices: the load passes from contender to contender every few hundredths of a
 //! second, in random order within each round.
 //!
-//! A slice must be long enough for the slowest contender's responses. A pilot finds the first
-//! length, and each measurement the length for the next block. Start with [`measure`].
+//! A slice must be long enough for the slowest contender's responses. A [`pilot`] finds the first
+//! length, and each measurement the length for the next block. Each load sends data of its own: a
+//! system may refuse what it has stored before. Start with [`measure`].
 
 use super::slice_readings::{SliceReadings, to_slice_time};
 use crate::profiling::Spans;
-use crate::trial::cell_load::count_system_calls;
 use crate::trial::readings::{Readings, Seen, measurement};
-use crate::trial::setup::Setup;
+use crate::trial::setup::{OTHER_DATA, Setup};
 use crate::trial_database::TrialDatabase;
 use crate::warmup;
 use load::slices::{LONGEST, Lane, slice_length};
@@ -17,70 +17,43 @@ use record::Measurement;
 use runner::start::Running;
 use spec::experiment::{Cell, Load};
 use stats::Histogram;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Pause before a cell that is measured in slices.
-const SETTLE: Duration = Duration::from_millis(50);
+pub(super) const SETTLE: Duration = Duration::from_millis(50);
 /// A contender may use this share of its CPU time while others have the load.
 const SPILL_OVER_MAX: f64 = 0.10;
-/// Duration of the load that finds the first slice length.
-const PILOT: Duration = Duration::from_millis(60);
 /// A measurement is repeated if its slices should have been this many times as long.
 const TOO_SHORT: u32 = 4;
+/// Duration of the load that finds the first slice length.
+const PILOT: Duration = Duration::from_millis(60);
 /// Streams of the seed from here on order the contenders of a round.
 const ROUND_STREAMS: u64 = 1 << 40;
 
 /// A contender that runs, with the setup of its trial.
 pub(super) type Guest<'a, 's> = (&'a Setup<'s>, &'a Running);
 
-/// Measures a cell of these contenders. If slices were far too short for the service times, it
-/// measures once more with longer ones. In profiled blocks, system calls are counted after that.
-/// `lengths` has the slice length of each cell, and receives that of the next block.
-pub(super) fn measure<'a>(
-    cell: &'a Cell,
-    position: u32,
-    guests: &[Guest<'a, '_>],
-    lengths: &mut BTreeMap<String, Duration>,
-    stop: &'a AtomicBool,
-) -> Vec<Result<Measurement, String>> {
-    let Some((first, _)) = guests.first() else { return Vec::new() };
-    let time = first.experiment.design.measure;
-    std::thread::sleep(SETTLE);
-    let known = lengths.get(&cell.name).copied();
-    let wanted = known.unwrap_or_else(|| pilot(cell, guests, stop).min(time));
-    let mut once = measure_once(cell, position, guests, wanted, stop);
-    if is_too_short(wanted, &once) && !stop.load(Ordering::Relaxed) {
-        once = measure_once(cell, position, guests, once.next, stop);
-    }
-    lengths.insert(cell.name.clone(), once.next);
-    for (setup, running) in guests {
-        count_system_calls(setup, cell, running, &mut TrialDatabase::none(), stop);
-    }
-    once.made
-}
-
 /// What one measurement of a cell gave.
-struct Once {
+pub(super) struct Once {
     /// The measurement of each contender.
-    made: Vec<Result<Measurement, String>>,
+    pub made: Vec<Result<Measurement, String>>,
     /// The slice length that the service times need.
     needed: Duration,
     /// The slice length of the next measurement.
-    next: Duration,
+    pub next: Duration,
 }
 
 /// Returns whether slices were far too short. The pilot may find too short a length: a new
 /// connection is often faster than one that is in use, and responses that take long miss its end.
-fn is_too_short(wanted: Duration, once: &Once) -> bool {
+pub(super) fn is_too_short(wanted: Duration, once: &Once) -> bool {
     once.next >= TOO_SHORT * wanted || once.needed > LONGEST && once.needed >= 2 * wanted
 }
 
-/// Measures a cell once, in slices of about this length.
-fn measure_once<'a>(
+/// Measures a cell in slices of about this length. Each attempt sends other data.
+pub(super) fn measure<'a>(
     cell: &'a Cell,
-    position: u32,
+    (position, attempt): (u32, u64),
     guests: &[Guest<'a, '_>],
     wanted: Duration,
     stop: &'a AtomicBool,
@@ -105,7 +78,7 @@ fn measure_once<'a>(
         let running: Vec<&Running> = guests.iter().map(|(_, running)| *running).collect();
         sampling.begin(&running, &first.cpus.generator)
     });
-    let measured = make_rounds((cell, position), guests, rounds, &mut slices, stop);
+    let measured = make_rounds((cell, position, attempt), guests, rounds, &mut slices, stop);
     let ended = readings
         .into_iter()
         .zip(guests)
@@ -138,7 +111,7 @@ fn measure_once<'a>(
 
 /// Makes the load of a cell in rounds, in each of which every contender gets one slice.
 fn make_rounds<'a>(
-    (cell, position): (&'a Cell, u32),
+    (cell, position, attempt): (&'a Cell, u32, u64),
     guests: &[Guest<'a, '_>],
     rounds: u32,
     slices: &mut [SliceReadings<'_>],
@@ -146,7 +119,10 @@ fn make_rounds<'a>(
 ) -> Vec<Result<Measured, LoadError>> {
     let Some((first, _)) = guests.first() else { return Vec::new() };
     let design = &first.experiment.design;
-    let plan = |(setup, running): &Guest<'a, '_>| setup.plan(cell, running, design.measure, stop);
+    let plan = |(setup, running): &Guest<'a, '_>| {
+        let plan = setup.plan(cell, running, design.measure, stop);
+        Plan { seed: plan.seed.wrapping_add(attempt * OTHER_DATA), ..plan }
+    };
     let plans: Vec<Plan<'_>> = guests.iter().map(plan).collect();
     let stream = ROUND_STREAMS + (u64::from(first.block) << 20) + (u64::from(position) << 14);
     let (count, seed) = (guests.len(), design.seed);
@@ -155,8 +131,8 @@ fn make_rounds<'a>(
         stats::shuffle(&mut order, seed, stream + round);
         order
     };
-    on_one_thread(&first.cpus.generator, || {
-        let mut lanes: Vec<Result<Lane<'_>, LoadError>> = plans.iter().map(Lane::open).collect();
+    let made = warmup::on_pinned_thread(&first.cpus.generator, || {
+        let mut lanes = Lane::open_all(&plans);
         let began_ns = load::clock::now_ns();
         for round in 0..rounds {
             for at in order(u64::from(round)) {
@@ -168,7 +144,8 @@ fn make_rounds<'a>(
             }
         }
         lanes.into_iter().map(|lane| lane.map(Lane::end)).collect()
-    })
+    });
+    made.unwrap_or_else(|error| plans.iter().map(|_| Err(error.clone())).collect())
 }
 
 /// Combines the load of one contender and the readings during it into a measurement.
@@ -196,29 +173,16 @@ fn length_for(load: &Load, service: &Histogram) -> Duration {
     }
 }
 
-/// Finds the slice length of a cell: the length that the slowest contender needs.
-fn pilot(cell: &Cell, guests: &[Guest<'_, '_>], stop: &AtomicBool) -> Duration {
+/// Finds the slice length of a cell: the length that the slowest contender needs. It sends other
+/// data than a measurement.
+pub(super) fn pilot(cell: &Cell, guests: &[Guest<'_, '_>], stop: &AtomicBool) -> Duration {
     let length = |(setup, running): &Guest<'_, '_>| {
         let plan = setup.plan(cell, running, PILOT, stop);
+        let plan = Plan { seed: plan.seed.wrapping_sub(OTHER_DATA), ..plan };
         warmup::on_cpus(&plan, &setup.cpus.generator)
             .map_or(LONGEST, |measured| length_for(&cell.load, &measured.service))
     };
     guests.iter().map(length).max().unwrap_or(LONGEST)
-}
-
-/// Calls a function on a thread that is pinned to these CPUs.
-fn on_one_thread<T: Send>(
-    cpus: &[usize],
-    does: impl FnOnce() -> Vec<Result<T, LoadError>> + Send,
-) -> Vec<Result<T, LoadError>> {
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            // Without permission to pin the thread, it runs on any CPU.
-            let _ = runner::cpus::pin_this_thread(cpus);
-            does()
-        });
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ pub(crate) use obstacle::obstacle;
 use crate::plan;
 use crate::progress::{Activity, Progress, Watcher};
 use crate::trial;
+use crate::trial::cell_load::count_system_calls;
 use crate::trial::faults::{ended, not_made};
 use crate::trial::readings::steal_share;
 use crate::trial::setup::{Setup, warmup_workloads};
@@ -57,11 +58,11 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Stops the contenders that still run.
-    pub fn stop(&mut self, contender: impl Fn(&str) -> Option<Contender>) {
-        for (name, running) in std::mem::take(&mut self.standing) {
-            if let Some(contender) = contender(&name) {
-                let _ = running.stop(&contender);
+    /// Stops those of these contenders that still run. The next block starts them again.
+    pub fn stop<'a>(&mut self, contenders: impl Iterator<Item = &'a Contender>) {
+        for contender in contenders {
+            if let Some(running) = self.standing.remove(&contender.name.to_string()) {
+                let _ = running.stop(contender);
             }
         }
     }
@@ -97,21 +98,49 @@ pub(crate) fn run(
     guests.into_iter().map(|guest| guest.end(begun, kept)).collect()
 }
 
-/// Measures a cell of the contenders that run.
+/// Measures a cell of the contenders that run. If slices were far too short for the service times,
+/// measures once more with longer ones.
 fn measure_cell(cell: &Cell, position: u32, guests: &mut [Guest<'_, '_>], kept: &mut Kept) {
-    let Some(stop) = guests.first().map(|guest| guest.around.stop) else { return };
-    let is_present = |guest: &&mut Guest<'_, '_>| guest.running.is_some();
-    let mut present: Vec<&mut Guest<'_, '_>> = guests.iter_mut().filter(is_present).collect();
-    let running: Vec<measure::Guest<'_, '_>> =
-        present.iter().filter_map(|guest| Some((guest.setup, guest.running.as_ref()?))).collect();
-    let made = measure::measure(cell, position, &running, &mut kept.lengths, stop);
-    drop(running);
-    for (guest, made) in present.iter_mut().zip(made) {
+    let Some(first) = guests.iter().find(|guest| guest.running.is_some()) else { return };
+    let (time, stop) = (first.setup.experiment.design.measure, first.around.stop);
+    std::thread::sleep(measure::SETTLE);
+    let wanted = match kept.lengths.get(&cell.name) {
+        Some(known) => *known,
+        None => {
+            let found = measure::pilot(cell, &running(guests), stop).min(time);
+            reset(guests);
+            found
+        }
+    };
+    let mut once = measure::measure(cell, (position, 0), &running(guests), wanted, stop);
+    if measure::is_too_short(wanted, &once) && !stop.load(Ordering::Relaxed) {
+        reset(guests);
+        once = measure::measure(cell, (position, 1), &running(guests), once.next, stop);
+    }
+    kept.lengths.insert(cell.name.clone(), once.next);
+    for (setup, running) in running(guests) {
+        count_system_calls(setup, cell, running, &mut TrialDatabase::none(), stop);
+    }
+    for (guest, made) in guests.iter_mut().filter(|guest| guest.running.is_some()).zip(once.made) {
         match made {
             Ok(measurement) => guest.trial.measurements.push(measurement),
-            Err(cause) => guest.trial.faults.push(not_made(cell, &cause)),
+            Err(cause) => guest.trial.cell_faults.push(not_made(cell, &cause)),
         }
         guest.fail_if_ended("measure");
+    }
+}
+
+/// The contenders that run.
+fn running<'g, 's>(guests: &'g [Guest<'_, 's>]) -> Vec<measure::Guest<'g, 's>> {
+    guests.iter().filter_map(|guest| Some((guest.setup, guest.running.as_ref()?))).collect()
+}
+
+/// Resets the contenders that run, so that a measurement meets the state that the load before met.
+fn reset(guests: &mut [Guest<'_, '_>]) {
+    for guest in guests {
+        if let Err(failure) = guest.reset() {
+            guest.fail(failure);
+        }
     }
 }
 
@@ -138,8 +167,8 @@ impl<'a, 's> Guest<'a, 's> {
     /// Resets the contender before a cell, and warms it up with the load of this cell if the cell
     /// asks for it.
     fn prepare(&mut self, cell: &Cell, watch: &mut Watcher<'_>) -> Result<(), Failure> {
+        self.reset()?;
         let Some(running) = &self.running else { return Ok(()) };
-        runner::reset(&self.setup.ready.contender, running, self.around)?;
         if cell.warmup.is_zero() {
             return Ok(());
         }
@@ -152,6 +181,11 @@ impl<'a, 's> Guest<'a, 's> {
         Ok(())
     }
 
+    fn reset(&self) -> Result<(), Failure> {
+        let Some(running) = &self.running else { return Ok(()) };
+        runner::reset(&self.setup.ready.contender, running, self.around)
+    }
+
     fn fail_if_ended(&mut self, stage: &str) {
         if let Some(failure) = self.running.as_mut().and_then(|running| ended(running, stage)) {
             self.fail(failure);
@@ -161,7 +195,7 @@ impl<'a, 's> Guest<'a, 's> {
     fn fail(&mut self, failure: Failure) {
         self.trial.failure.get_or_insert(failure);
         if let Some(running) = self.running.take() {
-            let _ = running.stop(&self.setup.ready.contender);
+            trial::start::stop(self.setup, running, &mut self.trial);
         }
     }
 

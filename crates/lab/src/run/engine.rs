@@ -52,9 +52,11 @@ impl Lab<'_> {
     /// Waits for the engine if it was lost since the last check. An engine that failed and is back
     /// is not lost, but may have forgotten its images.
     pub(super) fn check_engine(&mut self, watch: &mut Watcher<'_>) -> Result<(), LabError> {
-        match self.runner.lost() {
-            Some(why) if self.provide_again().is_err() => self.await_engine(&why, watch),
-            _ => Ok(()),
+        let Some(why) = self.runner.lost() else { return Ok(()) };
+        match self.provide_again() {
+            Err(LabError::Interrupted) => Err(LabError::Interrupted),
+            Err(_) => self.await_engine(&why, watch),
+            Ok(()) => Ok(()),
         }
     }
 

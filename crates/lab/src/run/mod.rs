@@ -74,17 +74,18 @@ impl Lab<'_> {
     /// # Errors
     /// A record that cannot be written.
     pub fn finish(mut self, event: Event) -> Result<Record, LabError> {
-        let ready = &self.ready;
-        let named = |name: &str| {
-            ready.iter().find(|r| r.contender.name.to_string() == name).map(|r| r.contender.clone())
-        };
-        self.kept.stop(named);
+        self.stop_kept();
         if let (Some(running), Some(upstream)) = (self.running_upstream.take(), &self.upstream) {
             let _ = running.stop(&upstream.contender);
         }
         let _ = std::fs::remove_dir(self.record.folder.join("starts"));
         self.note(event)?;
         Ok(self.record)
+    }
+
+    /// Stops the contenders that keep running from block to block.
+    fn stop_kept(&mut self) {
+        self.kept.stop(self.ready.iter().map(|ready| &ready.contender));
     }
 
     fn experiment(&self) -> &Experiment {
@@ -111,7 +112,7 @@ impl Lab<'_> {
     }
 
     fn work_folder(&self, name: &str) -> PathBuf {
-        self.record.folder.join("starts").join(name.replace(':', "_"))
+        self.record.folder.join("starts").join(name)
     }
 
     fn around<'s>(&'s self, work: &'s Path, cpus: &'s [usize]) -> Surroundings<'s> {

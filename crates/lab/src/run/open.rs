@@ -129,13 +129,16 @@ impl<'a> Lab<'a> {
     /// Continues a record where it stopped, with the experiment that it contains.
     ///
     /// # Errors
-    /// As [`Lab::open`]; and a contender that was built anew since the record began.
+    /// As [`Lab::open`]; another machine, kernel or version of faceoff; and a contender, upstream
+    /// or database that was built anew since the record began.
     pub fn resume(
         place: &'a Place<'a>,
         record: Record,
         watch: &mut Watcher<'_>,
     ) -> Result<Lab<'a>, LabError> {
         let header = &record.header;
+        let now = (place.version, &runner::machine::describe());
+        must_be_same_setting((&header.faceoff, &header.machine), now)?;
         let mut experiment = header.experiment.clone();
         experiment.contenders = header
             .contenders
@@ -257,21 +260,39 @@ fn takes_part_again(header: &Header, gathered: &Gathered) -> Result<(), LabError
     )))
 }
 
-/// Fails if a contender differs from the one that the record measured.
+/// Fails if blocks would be measured by another faceoff or on another machine than those before.
+/// The judge pairs all blocks under one header.
+fn must_be_same_setting(
+    (version_before, before): (&str, &Machine),
+    (version, now): (&str, &Machine),
+) -> Result<(), Problems> {
+    // The kernel reserves a different share of the memory at each start.
+    let gib = |machine: &Machine| format!("{} GiB", machine.memory_bytes.div_ceil(1 << 30));
+    let parts = [
+        ("version of faceoff", version_before.to_owned(), version.to_owned()),
+        ("processor", before.cpu.clone(), now.cpu.clone()),
+        ("number of CPUs", before.cores.to_string(), now.cores.to_string()),
+        ("memory", gib(before), gib(now)),
+        ("kernel", before.kernel.clone(), now.kernel.clone()),
+    ];
+    let Some((what, before, now)) = parts.into_iter().find(|(_, before, now)| before != now) else {
+        return Ok(());
+    };
+    Err(Problems::plain(
+        format!("this record cannot be continued: its {what} was {before}, and is {now} now"),
+        "continue it with the same faceoff, machine and kernel, or begin a new record",
+    ))
+}
+
+/// Fails if a contender, the upstream or the database differs from the one that the record has.
 fn has_same_builds(header: &Header, gathered: &Gathered) -> Result<(), Problems> {
-    for ready in gathered.ready.iter().chain(&gathered.upstream) {
-        let before = header
-            .contenders
-            .iter()
-            .chain(&header.upstream)
-            .find(|p| p.name == ready.contender.name);
-        let now = &ready.participant;
+    let systems = gathered.ready.iter().chain(&gathered.upstream).map(|ready| &ready.participant);
+    for now in systems.chain(gathered.database.iter().map(|database| &database.participant)) {
+        let recorded = header.contenders.iter().chain(&header.upstream).chain(&header.database);
+        let before = recorded.into_iter().find(|participant| participant.name == now.name);
         if before.is_some_and(|p| p.artifacts != now.artifacts || image_of(p) != image_of(now)) {
             return Err(Problems::plain(
-                format!(
-                    "{} was rebuilt since this record began: its artefacts differ",
-                    ready.contender.name
-                ),
+                format!("{} was rebuilt since this record began: its artefacts differ", now.name),
                 "restore its earlier sources, or begin a new record",
             ));
         }
@@ -301,5 +322,44 @@ fn keep_awake(
                 "remove `keep_awake` from [place], or begin a new record",
             )
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn record_continues_in_the_same_setting_only() {
+        let machine = Machine {
+            cpu: "x".into(),
+            cores: 4,
+            memory_bytes: 16_300_000_000,
+            kernel: "6.1.0".into(),
+            ..Machine::default()
+        };
+        let why = |version: &str, now: &Machine| {
+            must_be_same_setting(("1.0.0", &machine), (version, now)).err().map(|e| e.to_string())
+        };
+        let less = Machine { memory_bytes: 16_200_000_000, ..machine.clone() };
+        assert_eq!((why("1.0.0", &machine), why("1.0.0", &less)), (None, None));
+        for (version, now, cause) in [
+            ("1.0.1", machine.clone(), "its version of faceoff was 1.0.0, and is 1.0.1 now"),
+            ("1.0.0", Machine { cpu: "y".into(), ..machine.clone() }, "its processor was x,"),
+            (
+                "1.0.0",
+                Machine { cores: 2, ..machine.clone() },
+                "its number of CPUs was 4, and is 2",
+            ),
+            (
+                "1.0.0",
+                Machine { kernel: "6.2.0".into(), ..machine.clone() },
+                "its kernel was 6.1.0",
+            ),
+            ("1.0.0", Machine { memory_bytes: 8 << 30, ..machine.clone() }, "memory was 16 GiB"),
+        ] {
+            let why = why(version, &now).unwrap();
+            assert!(why.contains(cause) && why.contains("hint: "), "{why}");
+        }
     }
 }

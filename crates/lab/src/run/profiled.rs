@@ -14,7 +14,7 @@ use crate::progress::{Progress, Watcher};
 use crate::trial;
 use crate::trial::setup::Setup;
 use crate::work_folder::tidy;
-use record::{Alternation, Line, Profile};
+use record::{Alternation, Line, Profile, Trial};
 use spec::experiment::Experiment;
 use spec::name::ContenderName;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ impl Lab<'_> {
             .filter(|name| !name.is_twin() && !dropped.contains(&name))
             .collect();
         let last = FIRST_BLOCK + profiling.blocks;
-        let began = Instant::now();
+        let (began, mut problem, mut is_reported) = (Instant::now(), None, false);
         let orders = plan::blocks(&present, profiling.blocks, experiment.design.seed);
         for (block, order) in (FIRST_BLOCK + 1..=last).zip(orders) {
             let number = block - FIRST_BLOCK;
@@ -60,7 +60,12 @@ impl Lab<'_> {
                 break;
             }
             watch(Progress::Profiling { block: number, of: profiling.blocks });
-            match self.profile_block(&experiment, block, &order)? {
+            let profiled = self.profile_block(&experiment, block, &order, &mut problem)?;
+            if let (Some(why), false) = (&problem, is_reported) {
+                watch(Progress::NotProfiled(why));
+                is_reported = true;
+            }
+            match profiled {
                 Ok(profiles) => self.keep_profiles(profiles)?,
                 Err(why) => {
                     watch(Progress::NotProfiled(&why));
@@ -71,12 +76,14 @@ impl Lab<'_> {
         Ok(())
     }
 
-    /// Runs one profiled block. The inner error says why nothing can be sampled.
+    /// Runs one profiled block. The inner error says why nothing can be sampled. `problem` receives
+    /// the first failure or fault of a trial.
     fn profile_block(
         &mut self,
         experiment: &Experiment,
         block: u32,
         order: &[ContenderName],
+        problem: &mut Option<String>,
     ) -> Result<Result<Vec<Profile>, String>, LabError> {
         let of_name = |name| self.setup(name, block, 1).ready;
         let ready: Vec<Ready> =
@@ -84,15 +91,18 @@ impl Lab<'_> {
         let sampling = Sampling::of_block(block - FIRST_BLOCK, &self.record.profiles);
         let works: Vec<PathBuf> = order
             .iter()
-            .map(|name| self.work_folder(&format!("profiled-{}-{name}", block - FIRST_BLOCK)))
+            .map(|name| format!("profiled-{}-{}", block - FIRST_BLOCK, name.folder_name()))
+            .map(|name| self.work_folder(&name))
             .collect();
         if self.record.header.alternation == Alternation::Slices {
-            self.profile_in_slices(experiment, block, &ready, &works, &sampling);
+            let trials = self.profile_in_slices(experiment, block, &ready, &works, &sampling);
+            *problem = problem.take().or_else(|| trials.iter().find_map(problem_of));
         } else {
             for ((position, ready), work) in (1..).zip(&ready).zip(&works) {
                 let setup = self.setup(&ready.contender.name, block, position);
                 let setup = Setup { ready, experiment, sampling: Some(&sampling), ..setup };
-                self.profile_alone(&setup, work)?;
+                let found = self.profile_alone(&setup, work)?;
+                *problem = problem.take().or(found);
             }
         }
         works.iter().for_each(|work| tidy(work, true));
@@ -106,9 +116,9 @@ impl Lab<'_> {
         ready: &[Ready],
         works: &[PathBuf],
         sampling: &Sampling,
-    ) {
+    ) -> Vec<Trial> {
         let mut kept = std::mem::take(&mut self.kept);
-        {
+        let trials = {
             let contenders: Vec<_> = (1..)
                 .zip(ready)
                 .zip(works)
@@ -118,16 +128,21 @@ impl Lab<'_> {
                     (setup, self.around(work, &self.cpus().contender))
                 })
                 .collect();
-            block::run(&contenders, &mut kept, &mut |_| ());
-        }
+            block::run(&contenders, &mut kept, &mut |_| ())
+        };
         self.kept = kept;
+        trials
     }
 
-    fn profile_alone(&self, setup: &Setup<'_>, work: &Path) -> Result<(), LabError> {
-        let database = self.fresh_database(setup.experiment, work)?;
+    /// Runs one trial. Returns what went wrong in it, if anything did.
+    fn profile_alone(&self, setup: &Setup<'_>, work: &Path) -> Result<Option<String>, LabError> {
+        let database = match self.fresh_database(setup.experiment, work) {
+            Ok(database) => database,
+            Err(LabError::Interrupted) => return Err(LabError::Interrupted),
+            Err(error) => return Ok(Some(error.to_string().replacen("error: ", "", 1))),
+        };
         let around = self.around(work, &self.cpus().contender);
-        trial::run(setup, &around, database, &mut |_| ());
-        Ok(())
+        Ok(problem_of(&trial::run(setup, &around, database, &mut |_| ())))
     }
 
     fn keep_profiles(&mut self, profiles: Vec<Profile>) -> Result<(), LabError> {
@@ -137,4 +152,12 @@ impl Lab<'_> {
         }
         Ok(())
     }
+}
+
+/// Says what went wrong in a trial: its failure, else its first fault.
+fn problem_of(trial: &Trial) -> Option<String> {
+    let failure = trial.failure.as_ref().map(|f| format!("failed ({}): {}", f.stage, f.cause));
+    let fault =
+        || trial.all_faults().next().map(|fault| format!("{}: {}", fault.kind, fault.evidence));
+    Some(format!("{}: {}", trial.contender, failure.or_else(fault)?))
 }

@@ -42,7 +42,7 @@ impl Lab<'_> {
             self.check_engine(watch)?;
             let answers = {
                 let workloads = cell_workloads(self.experiment(), &self.workloads);
-                let work = self.work_folder(&format!("proof-{name}"));
+                let work = self.work_folder(&format!("proof-{}", name.folder_name()));
                 let around = self.around(&work, &self.cpus().contender);
                 let contender = &self.ready[at].contender;
                 let cpus = &self.cpus().upstream;

@@ -19,6 +19,11 @@ use spec::experiment::Experiment;
 use spec::name::ContenderName;
 use std::path::{Path, PathBuf};
 
+/// The name of a trial's folder.
+fn folder_of(block: u32, name: &ContenderName) -> String {
+    format!("block-{block:03}-{}", name.folder_name())
+}
+
 impl Lab<'_> {
     /// Runs the next missing trial, or the first one of the next spare block. Returns `false` if
     /// there is none. A trial that was lost with the engine is not recorded, so it stays missing.
@@ -54,7 +59,7 @@ impl Lab<'_> {
         position: u32,
         watch: &mut Watcher<'_>,
     ) -> Result<(), LabError> {
-        let work = self.work_folder(&format!("block-{block:03}-{name}"));
+        let work = self.work_folder(&folder_of(block, name));
         self.check_engine(watch)?;
         let mut trial = {
             let database = self.fresh_database(self.experiment(), &work)?;
@@ -91,10 +96,8 @@ impl Lab<'_> {
         let done = self.record.trials.len();
         let total = done + self.record.missing_or_spare().len();
         watch(Progress::Begins { name: &missing[0].1, block, done, total });
-        let works: Vec<PathBuf> = missing
-            .iter()
-            .map(|(_, name)| self.work_folder(&format!("block-{block:03}-{name}")))
-            .collect();
+        let works: Vec<PathBuf> =
+            missing.iter().map(|(_, name)| self.work_folder(&folder_of(block, name))).collect();
         self.check_engine(watch)?;
         let mut kept = std::mem::take(&mut self.kept);
         let trials = {

@@ -75,6 +75,8 @@ impl Lab<'_> {
         let Some(status) = lost else { return Ok(()) };
         watch(Progress::UpstreamLost(&status));
         self.running_upstream = None;
+        // Those that keep running forward to a port that the next upstream does not have.
+        self.stop_kept();
         self.upstream_restarts += 1;
         if self.upstream_restarts > RESTARTS_MAX {
             self.note(Event::UpstreamLost)?;

@@ -1,7 +1,7 @@
 //! Makes the load of one cell once, to warm a contender up or to measure it.
 
 use super::readings::{Readings, measurement};
-use super::setup::{SETTLE, Setup};
+use super::setup::{OTHER_DATA, SETTLE, Setup};
 use crate::agents::Agents;
 use crate::profiling::traced_for;
 use crate::trial_database::TrialDatabase;
@@ -26,6 +26,8 @@ pub(crate) fn warm_up_for_cell(
     stop: &AtomicBool,
 ) -> Result<u64, String> {
     let plan = setup.plan(cell, running, cell.warmup, stop);
+    // A system may refuse data of the measurement that it has stored before.
+    let plan = Plan { seed: plan.seed.wrapping_sub(2 * OTHER_DATA), ..plan };
     database.begin(&[plan.workload]);
     std::thread::sleep(SETTLE);
     let measured = match setup.agents {

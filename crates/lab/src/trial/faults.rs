@@ -1,7 +1,7 @@
 //! Failures and faults that a trial records.
 
 use crate::agents::agent_lost;
-use record::{Failure, Fault};
+use record::{CellFault, Failure, Fault};
 use runner::process::LOG_LINES;
 use runner::start::Running;
 use spec::experiment::Cell;
@@ -17,12 +17,13 @@ pub(crate) fn ended(running: &mut Running, stage: &str) -> Option<Failure> {
 }
 
 /// The fault of a cell whose load could not be made.
-pub(crate) fn not_made(cell: &Cell, cause: &str) -> Fault {
-    Fault {
+pub(crate) fn not_made(cell: &Cell, cause: &str) -> CellFault {
+    let fault = Fault {
         kind: "generator".into(),
-        evidence: format!("cell {}: {cause}", cell.name),
+        evidence: cause.into(),
         hint: "fix this cause, then run again".into(),
-    }
+    };
+    CellFault { cell: cell.name.clone(), fault }
 }
 
 /// The fault of a cell whose load was not made because an agent was lost.

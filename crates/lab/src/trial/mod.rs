@@ -77,10 +77,10 @@ pub(crate) fn run(
                 course.trial.failure = Some(failure);
             }
             trial = course.stop();
-            trial.host.steal_share = steal_share(begun);
         }
         Err(failure) => trial.failure = Some(failure),
     }
+    trial.host.steal_share = steal_share(begun);
     // The database is stopped after every outcome, and its data folder is removed with it.
     if let Some((kept, lost)) = database.end() {
         trial.database = Some(kept);
@@ -218,7 +218,7 @@ impl Course<'_, '_> {
         self.database.check(&cell.name);
         match found {
             Ok(searched) => self.trial.capacities.push(searched),
-            Err(cause) => self.trial.faults.push(not_made(cell, &cause)),
+            Err(cause) => self.trial.cell_faults.push(not_made(cell, &cause)),
         }
     }
 
@@ -260,7 +260,7 @@ impl Course<'_, '_> {
                 self.must_run("measure")?;
                 return Err(EarlyEnd::AgentsLost);
             }
-            Err(NotMeasured::NotMade(cause)) => self.trial.faults.push(not_made(cell, &cause)),
+            Err(NotMeasured::NotMade(cause)) => self.trial.cell_faults.push(not_made(cell, &cause)),
         }
         Ok(())
     }

@@ -24,6 +24,10 @@ use std::time::Duration;
 /// Pause before each load, in which work left over from the load before ends.
 pub(crate) const SETTLE: Duration = Duration::from_millis(200);
 
+/// Seeds of loads in one trial differ by multiples of this if they must send different data. It is
+/// larger than the number of a block, by which the seeds of trials differ.
+pub(crate) const OTHER_DATA: u64 = 1 << 40;
+
 /// Everything that a trial needs and does not change.
 pub(crate) struct Setup<'a> {
     pub ready: &'a Ready,
@@ -79,6 +83,7 @@ impl<'a> Setup<'a> {
             stop: None,
             failure: None,
             faults: Vec::new(),
+            cell_faults: Vec::new(),
             host: Host {
                 steal_share: 0.0,
                 start_steal_share: None,

@@ -60,11 +60,12 @@ fn note_artifacts(setup: &Setup<'_>, trial: &mut Trial) -> Result<(), Failure> {
             trial.artifact_sha256 = now.into_iter().map(|a| a.sha256).collect();
             Ok(())
         }
-        _ => Err(Failure {
-            stage: "start".into(),
-            cause: "its artefacts have changed since they were built for this run".to_owned(),
-            log: vec![],
-        }),
+        found => {
+            let why = found.err().map(|why| format!(": {why}")).unwrap_or_default();
+            let cause =
+                format!("its artefacts have changed since they were built for this run{why}");
+            Err(Failure { stage: "start".into(), cause, log: vec![] })
+        }
     }
 }
 

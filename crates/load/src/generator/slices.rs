@@ -2,8 +2,9 @@
 //! Connections stay open.
 //!
 //! Only time within slices is measured. Rates, seconds and schedules are as if the slices followed
-//! each other. Each slice ends with a drain: no request starts, and those in flight are answered
-//! before the next contender gets the load.
+//! each other. Each slice ends with a drain: no request starts, and those in flight are answered or
+//! time out before the next contender gets the load. Otherwise their latency would include the
+//! slices of others.
 //!
 //! A closed load is measured in the middle of its slice. All connections start at one instant, so
 //! the first round meets an idle service. The measured part starts after a few rounds on average,
@@ -15,6 +16,11 @@
 //! service times, and also if all connections are in step (the time average of a renewal process;
 //! Cox, *Renewal Theory*, 1962). Counting whole responses would err by up to one per connection and
 //! slice.
+//!
+//! The times of responses that end within the part are recorded. Few of those that are longer than
+//! the lead can end there, and none that is longer than a slice. So their starts count as well: over
+//! a time as long as the part, from the beginning of the slice on. The first requests of a slice do
+//! not belong to it, because they all start at one instant.
 //!
 //! Arrivals are measured from the first scheduled instant to the last response, however late it
 //! arrives. Nothing of a schedule is left out.
@@ -94,7 +100,7 @@ impl<W: World> Generator<'_, W> {
         });
         let opened_ns = self.world.now_ns();
         self.start_ns = self.tally.thaw(opened_ns);
-        self.tally.open_part(opened_ns);
+        self.tally.open_part(began_ns, opened_ns);
         self.keep_busy(end_ns, |_| false);
         let closed_ns = self.world.now_ns();
         self.tally.freeze(closed_ns, false);
@@ -106,9 +112,14 @@ impl<W: World> Generator<'_, W> {
         Slice { began_ns, measured_ns, correct: self.tally.take_part(), ended_ns }
     }
 
-    /// Waits until nothing is in flight, within a limit. Returns the instant at which it ended.
+    /// Returns how long to wait for responses at most: until every request has timed out.
+    fn slice_drain_ns(&self) -> u64 {
+        self.timeout_ns.saturating_add(2 * LOOK_UP_NS)
+    }
+
+    /// Waits until nothing is in flight. Returns the instant at which it ended.
     fn drain(&mut self) -> u64 {
-        let give_up_at = self.world.now_ns() + self.drain_ns();
+        let give_up_at = self.world.now_ns().saturating_add(self.slice_drain_ns());
         let mut look_up_at = 0;
         loop {
             let now = self.world.now_ns();
@@ -138,7 +149,7 @@ impl<W: World> Generator<'_, W> {
         self.sliced_ns = until_ns;
         let due = |schedule: &Schedule| schedule.peek().filter(|due| *due < until_ns);
         self.continues = true;
-        let give_up_at = end_ns + self.drain_ns();
+        let give_up_at = end_ns.saturating_add(self.slice_drain_ns());
         let (mut look_up_at, mut is_frozen) = (began_ns, false);
         let ended_ns = loop {
             let now = self.send_due(schedule, until_ns, overflow);

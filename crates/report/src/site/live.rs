@@ -221,12 +221,13 @@ fn strip(record: &Record, has_ended: bool) -> Html {
 }
 
 fn ended(trial: &Trial) -> (&'static str, String) {
-    match (&trial.failure, trial.faults.first()) {
-        (Some(failure), _) => {
+    match (&trial.failure, trial.faults.first(), trial.cell_faults.first()) {
+        (Some(failure), ..) => {
             ("excluded", format!("failed ({}): {}", failure.stage, failure.cause))
         }
-        (None, Some(fault)) => ("excluded", format!("fault: {}", fault.kind)),
-        (None, None) => ("", "done".to_owned()),
+        (None, Some(fault), _) => ("excluded", format!("fault: {}", fault.kind)),
+        (None, None, Some(of)) => ("", format!("fault in cell {}: {}", of.cell, of.fault.kind)),
+        (None, None, None) => ("", "done".to_owned()),
     }
 }
 

@@ -148,7 +148,10 @@ impl Running {
             (None, false) if memory_kills > 0 => {
                 Some(format!("{memory_kills} of its processes were killed for lack of memory"))
             }
-            (None, false) if orphans > 0 => {
+            (None, false) if orphans == 1 => {
+                Some("it left 1 process behind, which was killed".into())
+            }
+            (None, false) if orphans > 1 => {
                 Some(format!("it left {orphans} processes behind, which were killed"))
             }
             _ => None,

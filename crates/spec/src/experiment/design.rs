@@ -57,8 +57,8 @@ pub struct Design {
     #[serde(with = "nanoseconds")]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub measure: Duration,
-    /// The time for all blocks, without builds. No block begins that would end later, if it takes as
-    /// long as the one before. The first always begins.
+    /// The time for all blocks, counted from the first block. No block begins that would end later,
+    /// if it takes as long as the one before. The first always begins.
     #[serde(with = "nanoseconds")]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub budget: Duration,

@@ -119,7 +119,7 @@ impl<'a> Checks<'a> {
             return Ok(Outcome::Failed(failure));
         }
         self.show().take(lab::Progress::Proving(&contender.name));
-        let work = self.shared.work.join(contender.name.to_string().replace(':', "_"));
+        let work = self.shared.work.join(contender.name.folder_name());
         let address = self
             .upstream
             .as_ref()
@@ -275,7 +275,7 @@ impl<'a> Checks<'a> {
         if let Err(failure) = self.provide_database(&name)? {
             return Ok(Outcome::Failed(failure));
         }
-        let work = self.shared.work.join(name.to_string().replace(':', "_"));
+        let work = self.shared.work.join(name.folder_name());
         let means = Means { tools: &self.tools, run: "check", stop: self.shared.place.stop };
         match self.database.as_ref().map(|database| database.prove(&self.shared.cpus, &work, means))
         {

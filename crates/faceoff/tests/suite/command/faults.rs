@@ -71,7 +71,7 @@ fn failed_build_shows_log_and_missing_tool_skips() {
     }
     folder.run(&["check", "needy"]).expect(0).says("skipped").says("dig for it");
     folder.run(&["build", "broken"]).expect(1).says("the cause").says("exit 7").says("log: ");
-    folder.run(&["build", "lazy"]).expect(1).says("made no never-made");
+    folder.run(&["build", "lazy"]).expect(1).says("its output never-made is missing");
     folder.run(&["doctor"]).expect(0).says("MISSING").says("dig for it");
     let claim = |text: &str, who: &str| {
         format!(
@@ -147,6 +147,20 @@ fn stubborn_and_leftover_processes_are_recorded_and_ended() {
     folder.system("parent", &["--children", "2"]);
     folder.run(&["check", "stubborn"]).expect(1).says("did not end within 500 ms and was killed");
     folder.run(&["check", "parent"]).expect(1).says("left 2 processes behind");
+    nothing_is_left(&folder);
+}
+
+/// A helper that ends when its parent does is not left behind.
+#[test]
+fn helper_that_ends_with_its_parent_is_no_leftover() {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    let path = folder.path().join("systems/a/system.toml");
+    let manifest = std::fs::read_to_string(&path).unwrap();
+    // The helper reads a pipe that only its parent writes to.
+    let run = r#"run = ["bash", "-c", "exec 3> >(exec cat > /dev/null); exec \"$@\"", "bash", "#;
+    std::fs::write(&path, manifest.replace("run = [", run)).unwrap();
+    folder.run(&["check", "a"]).expect(0);
     nothing_is_left(&folder);
 }
 

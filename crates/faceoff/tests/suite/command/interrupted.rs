@@ -180,3 +180,22 @@ fn killed_run_at_ten_random_moments() {
         }
     }
 }
+
+#[test]
+fn record_of_another_machine_is_not_continued() {
+    let folder = folder();
+    let mut child = start(&folder, &["run", "x", "--out", "r"]);
+    wait_for_trials(&folder, 3);
+    signal(&child, "INT");
+    child.wait().unwrap();
+    let path = folder.path().join("r/record.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let kernel = format!("\"kernel\":\"{}\"", folder.record("r").header.machine.kernel);
+    std::fs::write(&path, text.replace(&kernel, "\"kernel\":\"5.4.0-other\"")).unwrap();
+    folder
+        .run(&["run", "--resume", "r"])
+        .expect(2)
+        .says("its kernel was 5.4.0-other, and is ")
+        .says("hint: continue it with the same faceoff, machine and kernel");
+    nothing_is_left(&folder);
+}

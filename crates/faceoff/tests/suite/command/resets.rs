@@ -37,6 +37,31 @@ fn reset_command_runs_before_each_cell_with_port() {
     nothing_is_left(&folder);
 }
 
+/// The load that finds the length of slices changes the state, too.
+#[test]
+fn contenders_in_slices_are_reset_after_the_pilot() {
+    let folder = Folder::new();
+    for name in ["a", "b"] {
+        let manifest = format!("systems/{name}/system.toml");
+        folder.system(name, &[]);
+        let text = std::fs::read_to_string(folder.path().join(&manifest)).unwrap();
+        let reset = "run = [\"sh\", \"-c\", \"echo x >> ../../resets\"]";
+        folder.write(&manifest, &format!("{text}[reset]\n{reset}\n"));
+    }
+    folder.experiment(&["a", "b"], "");
+    let text = std::fs::read_to_string(folder.path().join("experiments/x.toml")).unwrap();
+    let sliced = text.replace("blocks = 6", "blocks = 1").replace("\"trials\"", "\"slices\"");
+    folder.write("experiments/x.toml", &sliced);
+    folder.run(&["run", "x", "--out", "r"]);
+    let record = folder.record("r");
+    assert!(record.trials.iter().all(|t| t.failure.is_none() && t.measurements.len() == 2));
+    let resets = std::fs::read_to_string(folder.path().join("resets")).unwrap().lines().count();
+    // Two contenders and two cells: before each cell and after its pilot. A cell whose slices were
+    // too short is measured again, after one more.
+    assert!((8..=12).contains(&resets), "{resets}");
+    nothing_is_left(&folder);
+}
+
 #[test]
 fn reset_request_goes_to_the_system() {
     let (folder, ran) = run("request = \"POST /reset\"\nbody = \"all\"");

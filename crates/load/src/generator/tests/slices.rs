@@ -136,3 +136,26 @@ fn unanswered_request_of_a_slice_is_counted_once() {
         assert!(slices.iter().filter(|slice| slice.correct > 0.0).count() >= 25);
     }
 }
+
+#[test]
+fn arrival_longer_than_a_slice_keeps_its_latency() {
+    let case = Case { timeout_ns: 60 * S, ..Case::new(Load::arrivals(50.0, 1_024), 3 * S) };
+    let (measured, ..) = in_slices(&case, 500 * MS, 10 * S, 100);
+    assert_eq!(measured.latency.len(), measured.counts.scheduled, "{:?}", measured.counts);
+    // The times of the server are exponentially distributed.
+    let mean = measured.latency.mean_ns() / (3 * S) as f64;
+    let tail = measured.latency.quantile_ns(0.9) as f64 / (3 * S) as f64 / 10f64.ln();
+    assert!((mean - 1.0).abs() < 0.06 && (tail - 1.0).abs() < 0.06, "{mean} {tail}");
+}
+
+#[test]
+fn closed_load_records_responses_longer_than_a_slice() {
+    let server = Server { mean_ns: MS, slow: Some((0.001, 3 * S)), ..Server::default() };
+    let case = Case { server, timeout_ns: 10 * S, ..Case::new(Load::closed(16), MS) };
+    let (measured, ..) = in_slices(&case, 100 * MS, 10 * S, 100);
+    assert!(measured.counts.add_up() && measured.counts.unfinished == 0);
+    let service = &measured.service;
+    let slow = service.count_between(S, u64::MAX);
+    let share = slow as f64 / service.len() as f64;
+    assert!((0.00075..0.00125).contains(&share) && service.max_ns() < 4 * S, "{slow} {share}");
+}
