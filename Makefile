@@ -65,6 +65,7 @@ release-gateway: ## the files of a gateway release, in target/release-gateway
 
 reference: ## docs/reference and the type of the report's data, from the code
 	FACEOFF_WRITE_REFERENCE=1 $(CARGO) test --locked -p faceoff --bin faceoff reference::
+	FACEOFF_WRITE_REFERENCE=1 $(CARGO) test --locked -p spec --lib reference::
 	FACEOFF_WRITE_REFERENCE=1 $(CARGO) test --locked -p report --lib typescript::
 	FACEOFF_WRITE_REFERENCE=1 $(CARGO) test --locked -p faceoff --test suite -- committed_schemas
 

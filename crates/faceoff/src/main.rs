@@ -33,7 +33,7 @@ use std::process::ExitCode;
     name = "faceoff",
     version,
     max_term_width = 100,
-    after_help = "Begin with:\n  faceoff vs URL URL                        compare two running services\n  faceoff init                              create an experiment for two services of yours\n  faceoff run reverse-proxy --quick         test the claim of an article again, in a clone of faceoff\n\nExit codes: 0 done (anything skipped is listed), 1 a tool or a trial failed, 2 usage, 3 a claim\nwas refuted (with --strict), a revision is worse (--against), `audit` found impossible figures, or\n`selftest` missed a truth, 4 nothing could be judged, 130 and 143 interrupted."
+    after_help = "Begin with:\n  faceoff vs URL URL                        compare two running services\n  faceoff init                              create an experiment for two services of yours\n  faceoff run reverse-proxy --quick         test the claim of an article again, in a clone of faceoff\n\nEach command's help ends with its exit codes."
 )]
 struct Cli {
     /// The folder with systems/, workloads/ and experiments/, or with a catalog/ that has them
@@ -56,11 +56,16 @@ enum Command {
     /// Build systems whose sources have changed
     Build(commands::build::Options),
     /// List the systems, workloads and experiments in this folder
+    #[command(after_help = "Exit codes: 0 listed, 2 usage or a problem in a file.")]
     List(FormatOption),
     /// Show examples
     #[command(after_help = commands::examples::EXAMPLES)]
     Examples,
     /// Show the tools that systems need: version found, needed by, how to install
+    #[command(
+        after_help = "Exit codes: 0 shown, also if a tool is missing, 2 usage or a problem in a \
+                      file."
+    )]
     Doctor(FormatOption),
     /// Judge a record again: verdicts and claims
     Judge(commands::judge::Options),

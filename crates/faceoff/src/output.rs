@@ -103,7 +103,7 @@ pub fn table(text: &str) {
 
 fn with_verdicts_in_colour(text: &str) -> String {
     const TONES: [(&str, Tone); 3] =
-        [("better", Tone::Good), ("worse", Tone::Bad), ("same", Tone::Equal)];
+        [("better", Tone::Good), ("worse", Tone::Bad), ("equivalent", Tone::Equal)];
     let line = |line: &str| {
         let row = line.trim_end_matches('\n');
         let found = TONES.iter().find_map(|(word, tone)| {
@@ -186,8 +186,8 @@ mod tests {
 
     #[test]
     fn verdict_at_end_of_row_is_coloured_and_nothing_else() {
-        let text = "  memory  2 MB  1 MB  2× more  worse\n  p50  1 ms  1 ms  -  open 1\n  1: no contender is better\n  x  same";
-        let coloured = "  memory  2 MB  1 MB  2× more  \x1b[31mworse\x1b[0m\n  p50  1 ms  1 ms  -  open 1\n  1: no contender is better\n  x  \x1b[36msame\x1b[0m";
+        let text = "  memory  2 MB  1 MB  2× more  worse\n  p50  1 ms  1 ms  -  undecided 1\n  1: no contender is better\n  x  equivalent";
+        let coloured = "  memory  2 MB  1 MB  2× more  \x1b[31mworse\x1b[0m\n  p50  1 ms  1 ms  -  undecided 1\n  1: no contender is better\n  x  \x1b[36mequivalent\x1b[0m";
         assert_eq!(with_verdicts_in_colour(text), coloured);
     }
 

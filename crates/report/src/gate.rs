@@ -90,7 +90,7 @@ fn sentence(record: &Record, judgement: &Judgement, against: &Against) -> String
             format!("{of} was not found to be worse than at {then}; nothing was settled.")
         }
         _ => format!(
-            "{of} was not found to be worse than at {then}; by {} it is open.",
+            "{of} was not found to be worse than at {then}; by {} it is undecided.",
             labels(&open)
         ),
     }
@@ -114,12 +114,12 @@ fn row(claim: &ClaimVerdict, cell: &ClaimCell) -> String {
     let word = match (cell.outcome, claim.outcome, verdict.outcome) {
         (ClaimOutcome::Refuted, ClaimOutcome::Refuted, _) => "**worse**".to_owned(),
         (ClaimOutcome::Refuted, ..) => {
-            "open: worse by itself, but not after correction for the number of comparisons"
+            "undecided: worse by itself, but not after correction for the number of comparisons"
                 .to_owned()
         }
         (ClaimOutcome::Confirmed, _, Outcome::Better) => "better".to_owned(),
         (ClaimOutcome::Confirmed, ..) => "not worse".to_owned(),
-        (ClaimOutcome::Undecided, ..) => format!("open: {}", markdown_text(&verdict.reason)),
+        (ClaimOutcome::Undecided, ..) => format!("undecided: {}", markdown_text(&verdict.reason)),
     };
     let (then, now) = (shown(verdict.baseline_value), shown(verdict.value));
     format!(

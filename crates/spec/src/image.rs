@@ -39,9 +39,9 @@ pub struct Image {
     pub bytes: u64,
     /// Its layers, the lowest first.
     pub layers: Vec<Layer>,
-    /// Parts of the image that no file of the system names.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub said: Vec<String>,
+    /// Where its parts come from that no file of the system names.
+    #[serde(default, alias = "said", skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
 }
 
 /// A layer of an image.
@@ -147,6 +147,18 @@ mod tests {
         assert_eq!(split_reference("h:5000/orders@sha256:0a"), Ok(("h:5000/orders", "sha256:0a")));
         for wrong in ["", ":1", "a b", "a:", "a/../b", "a//b", "-a", "a?b", "a@", "http://h/x"] {
             assert!(split_reference(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sources_are_read_by_their_earlier_name() {
+        for name in ["sources", "said"] {
+            let text = format!(
+                r#"{{"reference": "a", "digest": "sha256:0", "bytes": 1, "layers": [], "{name}": ["b"]}}"#
+            );
+            let image: Image = serde_json::from_str(&text).unwrap();
+            assert_eq!(image.sources, ["b"]);
+            assert!(serde_json::to_string(&image).unwrap().contains(r#""sources":["b"]"#));
         }
     }
 

@@ -15,12 +15,16 @@ pub mod data;
 pub mod experiment;
 mod figure;
 pub mod image;
+#[cfg(test)]
+mod keys;
 pub mod metric;
 pub mod name;
 pub mod placeholder;
 pub mod price;
 pub mod problem;
 mod reader;
+#[cfg(test)]
+mod reference;
 pub mod reset;
 mod runner_kind;
 pub mod secret;

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 /// Options of `faceoff agent`.
 #[derive(Args)]
+#[command(after_help = "Exit codes: 1 cannot listen, 2 usage, 130 and 143 ended by a signal.")]
 pub struct Options {
     /// The address to listen on. Other machines can connect unless it is a loopback address, and
     /// need the token in FACEOFF_AGENT_TOKEN

@@ -17,6 +17,9 @@ use std::process::ExitCode;
 
 /// Options of `faceoff articles`.
 #[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 written, 1 cannot be written, 2 usage or a problem in a file."
+)]
 pub struct Options {
     /// Folders of records, compressed records, or files of their judgements, also of other machines;
     /// the newest full run of each experiment counts [default: all records in records/]

@@ -25,6 +25,10 @@ use std::sync::{Mutex, PoisonError};
 
 /// Options of `faceoff build`.
 #[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 built (anything skipped is listed), 1 a build failed, 2 usage or \
+                  a problem in a file, 130 and 143 interrupted."
+)]
 pub struct Options {
     /// Systems to build; variants as `system:variant` or `system:one+another` [default: all]
     systems: Vec<String>,
@@ -193,8 +197,8 @@ fn print(outcome: &Outcome) {
             layer.what
         ));
     }
-    for said in &image.said {
-        line(&format!("  {said}"));
+    for source in &image.sources {
+        line(&format!("  {source}"));
     }
     if let Some(path) = saved {
         line(&format!("  saved in {}", path.display()));

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 /// Options of `faceoff clean`.
 #[derive(Args)]
+#[command(after_help = "Exit codes: 0 done, 1 something could not be removed, 2 usage.")]
 pub struct Options {
     /// Also remove the records in records/
     #[arg(long)]

@@ -19,6 +19,10 @@ use std::process::ExitCode;
 
 /// Options of `faceoff export`.
 #[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 written, 1 cannot be written, 2 usage, no record, or nothing for \
+                  this format in it."
+)]
 pub struct Options {
     /// The record's folder
     record: PathBuf,

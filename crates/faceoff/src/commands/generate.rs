@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 /// Options of `faceoff generate`.
 #[derive(Args)]
+#[command(after_help = "Exit codes: 0 written, 1 cannot be written, 2 usage.")]
 pub struct Options {
     /// The folder for completions/ and man/man1/; existing files are replaced
     folder: PathBuf,

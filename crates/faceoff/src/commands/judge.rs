@@ -11,6 +11,10 @@ use std::process::ExitCode;
 
 /// Options of `faceoff judge`.
 #[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 judged, 1 a trial failed or is missing, 2 usage or no record, 3 \
+                  a claim was refuted (with --strict), 4 nothing could be judged."
+)]
 pub struct Options {
     /// The record's folder, or a compressed record
     record: PathBuf,

@@ -228,7 +228,7 @@ pub fn conclude(record: &Record, ending: &Ending) -> Result<ExitCode, Error> {
             append(file, &gate.markdown)?;
         }
     }
-    print(&format!("\npage: {}\n", page.display()));
+    print(&format!("\nreport: {}\n", page.display()));
     Ok(code)
 }
 

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 /// Options of `faceoff report`.
 #[derive(Args)]
+#[command(after_help = "Exit codes: 0 written, 1 cannot be written, 2 usage or no record.")]
 pub struct Options {
     /// The record's folder
     record: PathBuf,

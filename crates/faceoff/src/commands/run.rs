@@ -27,6 +27,12 @@ use std::time::Duration;
 
 /// Options of `faceoff run`.
 #[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 done (anything skipped is listed), 1 a tool or a trial failed, 2 \
+                  usage or a problem in a file, 3 a claim was refuted (with --strict) or the \
+                  revision is worse (--against), 4 nothing could be judged, 130 and 143 \
+                  interrupted."
+)]
 pub struct Options {
     /// The experiment's name, as `faceoff list` shows it
     #[arg(required_unless_present = "resume")]

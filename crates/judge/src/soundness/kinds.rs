@@ -179,7 +179,7 @@ table! {
         name: "agent-lag",
         holds: "the requests of each agent left when they were due (median)",
         threshold: "an agent's median lag above 50 µs and above 10 % of its median latency; not \
-            all of its places in use",
+            all of its slots in use",
         reason: "as for `generator-lag`. One late agent of many does not show in the lag of all",
         invalidates: latency,
         summary: "requests were sent late",

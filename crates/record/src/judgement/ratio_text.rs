@@ -74,7 +74,8 @@ fn percent(value: f64) -> String {
 pub struct Phrase {
     /// How large it is, and in which direction: `17× less`.
     pub size: String,
-    /// The ends of its interval, the nearer one first: `12× to 23×`.
+    /// The ends of its interval, the nearer one first: `12× to 23×`. `None` if it is unknown, or if
+    /// both ends are shown like the size.
     pub interval: Option<String>,
 }
 
@@ -89,23 +90,29 @@ impl fmt::Display for Phrase {
 
 impl Phrase {
     /// Words how far a ratio is from 1, and in which direction. The directions are the words for a
-    /// ratio below 1 and above.
+    /// ratio below 1 and above. The ends of an interval with both directions have a unit of their
+    /// own each.
     pub fn of_ratio(ratio: f64, interval: Option<Interval>, directions: [&str; 2]) -> Phrase {
         let [lower, higher] = directions;
-        let is_one = |ratio: f64| (ratio - 1.0).abs() < LEAST;
+        let is_one_sided = interval.is_none_or(|i| (i.low < 1.0) == (i.high < 1.0));
         let unit = Unit::for_ratio(ratio);
-        let word = |ratio: f64| if ratio < 1.0 { lower } else { higher };
-        let directed = |ratio: f64| format!("{} {}", unit.show(ratio), word(ratio));
-        let size = if is_one(ratio) { NO_DIFFERENCE.to_owned() } else { directed(ratio) };
-        let is_all_one = |i: &Interval| is_one(ratio) && is_one(i.low) && is_one(i.high);
-        let interval =
-            interval.filter(|interval| !is_all_one(interval)).map(|Interval { low, high }| {
-                let (near, far) = if ratio < 1.0 { (high, low) } else { (low, high) };
-                match (near < 1.0) == (far < 1.0) {
-                    true => format!("{} to {}", unit.show(near), unit.show(far)),
-                    false => format!("{} to {}", directed(near), directed(far)),
-                }
-            });
+        let show = |end: f64| if is_one_sided { unit } else { Unit::for_ratio(end) }.show(end);
+        let directed =
+            |ratio: f64| format!("{} {}", show(ratio), if ratio < 1.0 { lower } else { higher });
+        let rounded = |ratio: f64| match (ratio - 1.0).abs() < LEAST {
+            true => NO_DIFFERENCE.to_owned(),
+            false => directed(ratio),
+        };
+        let size = rounded(ratio);
+        // Ends that are shown like the estimate add nothing to it.
+        let adds = |i: &Interval| [i.low, i.high].into_iter().any(|end| rounded(end) != size);
+        let interval = interval.filter(adds).map(|Interval { low, high }| {
+            let (near, far) = if ratio < 1.0 { (high, low) } else { (low, high) };
+            match is_one_sided {
+                true => format!("{} to {}", show(near), show(far)),
+                false => format!("{} to {}", directed(near), directed(far)),
+            }
+        });
         Phrase { size, interval }
     }
 }
@@ -166,13 +173,15 @@ impl Verdict {
 
     /// Words a difference of shares in percentage points: `+0.50 points (-0.50 to +1.50)`.
     fn in_points(&self, points: f64) -> Phrase {
-        let is_zero = |points: f64| points.abs() < 0.005;
-        let interval = self.interval.filter(|i| !is_zero(i.low) || !is_zero(i.high));
+        let rounded = |points: f64| match points.abs() < 0.005 {
+            true => NO_DIFFERENCE.to_owned(),
+            false => format!("{points:+.2} points"),
+        };
+        let size = rounded(points);
+        let adds = |i: &Interval| [i.low, i.high].into_iter().any(|end| rounded(end) != size);
+        let interval = self.interval.filter(adds);
         Phrase {
-            size: match is_zero(points) {
-                true => NO_DIFFERENCE.to_owned(),
-                false => format!("{points:+.2} points"),
-            },
+            size,
             interval: interval.map(|Interval { low, high }| format!("{low:+.2} to {high:+.2}")),
         }
     }
@@ -255,11 +264,41 @@ mod tests {
         );
         assert_eq!(
             open(2.0, 0.8, 5.0),
-            "looks 2.0× slower at the median (1.2× faster to 5.0× slower)"
+            "looks 2.0× slower at the median (20 % faster to 5.0× slower)"
         );
         let memory =
             verdict(Metric::Memory, 2.0, 0.8, 5.0, Outcome::Undecided).predicate().unwrap();
-        assert_eq!(memory, "seems to use 2.0× more memory (1.2× less memory to 5.0× more memory)");
+        assert_eq!(memory, "seems to use 2.0× more memory (20 % less memory to 5.0× more memory)");
+    }
+
+    #[test]
+    fn ends_in_both_directions_have_their_own_unit() {
+        let shown = |ratio, low, high| {
+            verdict(Metric::Memory, ratio, low, high, Outcome::Undecided).short_phrase().to_string()
+        };
+        assert_eq!(shown(0.73, 0.03, 18.08), "27 % less (18× more to 33× less)");
+        assert_eq!(shown(1.56, 0.92, 2.66), "1.6× more (8 % less to 2.7× more)");
+        assert_eq!(shown(1.56, 1.42, 1.66), "1.6× more (1.4× to 1.7×)");
+        assert_eq!(shown(0.7, 0.66, 0.74), "30 % less (26 % to 34 %)");
+    }
+
+    #[test]
+    fn an_interval_that_rounds_to_the_estimate_is_left_out() {
+        let shown = |ratio, low, high| {
+            verdict(Metric::Memory, ratio, low, high, Outcome::Better).short_phrase().to_string()
+        };
+        assert_eq!(shown(1.0171, 1.0169, 1.0173), "1.7 % more");
+        assert_eq!(shown(1.0171, 1.0169, 1.018), "1.7 % more (1.7 % to 1.8 %)");
+        assert_eq!(shown(0.2, 0.1995, 0.2005), "5.0× less");
+        assert_eq!(shown(1.0, 0.9998, 1.0002), "no difference");
+        let points = |points, low, high| {
+            let share = verdict(Metric::FailedShare, 1.0, low, high, Outcome::Worse);
+            let difference = Some(points);
+            Verdict { ratio: None, difference, ..share }.short_phrase().to_string()
+        };
+        assert_eq!(points(0.5, 0.499, 0.501), "+0.50 points");
+        assert_eq!(points(0.5, -0.5, 1.5), "+0.50 points (-0.50 to +1.50)");
+        assert_eq!(points(0.0, -0.001, 0.001), "no difference");
     }
 
     #[test]

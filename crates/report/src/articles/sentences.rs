@@ -125,14 +125,12 @@ pub(super) fn agreements(all: &[Tried], article: &Article) -> Option<String> {
     ];
     let parts: Vec<String> =
         parts.into_iter().filter(|(n, _)| *n > 0).map(|(_, text)| text).collect();
-    let comparisons = match compared.len() {
-        0 => return None,
-        1 => "1 comparison".to_owned(),
-        n => format!("{n} comparisons"),
-    };
+    let all = compared.len();
+    if all == 0 {
+        return None;
+    }
     Some(format!(
-        "{comparisons} of its figures with ours {} a sure direction on both sides: {}.",
-        have(compared.len()),
+        "{all} of its comparisons can be checked against ours in direction: {}.",
         sentence_list(&parts)?
     ))
 }

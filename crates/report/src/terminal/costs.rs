@@ -68,7 +68,7 @@ mod tests {
         };
         let price = Price { cpu_hour: Some(0.034), gib_hour: Some(0.004), currency: "EUR".into() };
         let costs = Costs { price, confidence: 0.95, lines: vec![a, b, unknown] };
-        let expected = "\nCost of a million requests at 0.034 EUR per CPU-hour and 0.004 EUR per GiB-hour, with 95 % intervals\n  c, a: 0.00100 EUR (0.000990 to 0.00101), CPU 0.000900 and memory 0.000100\n  c, b: 0.00100 EUR (0.000990 to 0.00101); 1.5× more than a (1.5× to 1.5×)\n  c, b: not known: CPU is not known\n";
+        let expected = "\nCost of a million requests at 0.034 EUR per CPU-hour and 0.004 EUR per GiB-hour, with 95 % intervals\n  c, a: 0.00100 EUR (0.000990 to 0.00101), CPU 0.000900 and memory 0.000100\n  c, b: 0.00100 EUR (0.000990 to 0.00101); 1.5× more than a\n  c, b: not known: CPU is not known\n";
         assert_eq!(costs_text(Some(&costs), &"a".parse().unwrap()), expected);
         assert_eq!(costs_text(None, &"a".parse().unwrap()), "");
     }

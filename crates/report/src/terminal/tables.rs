@@ -5,7 +5,7 @@ use crate::wording::generators::{generator_name, title_of_generators};
 use crate::wording::strip::{pooled, too_few};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use record::Record;
-use record::judgement::{Judgement, Outcome, SweepCurves, Verdict};
+use record::judgement::{Judgement, Outcome, Phrase, SweepCurves, Verdict};
 use spec::experiment::sweep::{Slice, slices};
 use spec::name::ContenderName;
 use spec::units::show_number;
@@ -77,7 +77,7 @@ fn tables_of_cell(cell: Option<&str>, judgement: &Judgement, width: u16) -> Stri
             metric: String::new(),
             a: "A".into(),
             b: "B".into(),
-            difference: "A against B".into(),
+            difference: Phrase { size: "A against B".into(), interval: None },
             verdict: String::new(),
         }];
         let mut reasons: Vec<String> = Vec::new();
@@ -85,7 +85,7 @@ fn tables_of_cell(cell: Option<&str>, judgement: &Judgement, width: u16) -> Stri
             rows.push(row(verdict, judgement, &mut reasons));
         }
         let _ = writeln!(text, "A = {name}, B = {} (baseline)", judgement.baseline);
-        text += &lines(&rows);
+        text += &lines(&rows, width.into());
         for (number, reason) in (1..).zip(&reasons) {
             text += &wrapped(&format!("  {number}: {reason}"), width.into());
         }
@@ -105,10 +105,9 @@ fn row(verdict: &Verdict, judgement: &Judgement, reasons: &mut Vec<String>) -> R
         too_few(judgement, metric, cell, &verdict.contender)
             .or_else(|| too_few(judgement, metric, cell, &judgement.baseline))
     };
+    let word = verdict.outcome.name();
     let word = match verdict.outcome {
-        Outcome::Better => "better".to_owned(),
-        Outcome::Worse => "worse".to_owned(),
-        Outcome::Equivalent => "same".to_owned(),
+        Outcome::Better | Outcome::Worse | Outcome::Equivalent => word.to_owned(),
         Outcome::Undecided => {
             let reason = match missing_quantile().filter(|_| verdict.value.is_none()) {
                 Some(too_few) => format!("the quantile {too_few}"),
@@ -119,14 +118,14 @@ fn row(verdict: &Verdict, judgement: &Judgement, reasons: &mut Vec<String>) -> R
                 reasons.push(reason);
                 reasons.len() - 1
             });
-            format!("open {}", at + 1)
+            format!("{word} {}", at + 1)
         }
     };
     Row {
         metric: metric.short_label().into(),
         a: show(verdict.value, &verdict.contender),
         b: show(verdict.baseline_value, &judgement.baseline),
-        difference: verdict.short_phrase().to_string(),
+        difference: verdict.short_phrase(),
         verdict: word,
     }
 }
@@ -136,24 +135,41 @@ struct Row {
     metric: String,
     a: String,
     b: String,
-    difference: String,
+    difference: Phrase,
     verdict: String,
 }
 
-/// Writes rows with aligned columns, numbers to the right.
-fn lines(rows: &[Row]) -> String {
-    let widest =
-        |of: fn(&Row) -> &String| rows.iter().map(|row| of(row).chars().count()).max().unwrap_or(0);
-    let (metric, a, b, difference) =
-        (widest(|r| &r.metric), widest(|r| &r.a), widest(|r| &r.b), widest(|r| &r.difference));
-    let line = |row: &Row| {
-        let text = format!(
-            "  {:<metric$}  {:>a$}  {:>b$}  {:<difference$}  {}",
-            row.metric, row.a, row.b, row.difference, row.verdict
+/// Writes rows with aligned columns, numbers to the right. Where a row would be wider than `width`,
+/// its interval is below the row.
+fn lines(rows: &[Row], width: usize) -> String {
+    fn widest(texts: impl Iterator<Item = impl AsRef<str>>) -> usize {
+        texts.map(|text| text.as_ref().chars().count()).max().unwrap_or(0)
+    }
+    let metric = widest(rows.iter().map(|row| &row.metric));
+    let a = widest(rows.iter().map(|row| &row.a));
+    let b = widest(rows.iter().map(|row| &row.b));
+    let verdict = widest(rows.iter().map(|row| &row.verdict));
+    let before = 2 + metric + 2 + a + 2 + b + 2;
+    let most = width.saturating_sub(before + 2 + verdict);
+    let shown: Vec<(String, Option<String>)> = rows
+        .iter()
+        .map(|Row { difference, .. }| match (difference.to_string(), &difference.interval) {
+            (whole, Some(interval)) if whole.chars().count() > most => {
+                (difference.size.clone(), Some(format!("({interval})")))
+            }
+            (whole, _) => (whole, None),
+        })
+        .collect();
+    let difference = widest(shown.iter().map(|(text, _)| text));
+    let line = |(row, (text, below)): (&Row, &(String, Option<String>))| {
+        let line = format!(
+            "  {:<metric$}  {:>a$}  {:>b$}  {text:<difference$}  {}",
+            row.metric, row.a, row.b, row.verdict
         );
-        format!("{}\n", text.trim_end())
+        let below = below.as_ref().map(|below| format!("{:before$}{below}\n", ""));
+        format!("{}\n{}", line.trim_end(), below.unwrap_or_default())
     };
-    rows.iter().map(line).collect()
+    rows.iter().zip(&shown).map(line).collect()
 }
 
 /// Breaks a text between words into lines of at most `width` characters. Further lines are
@@ -337,6 +353,28 @@ mod tests {
         let mut text = curve_table(&slices(&cells)[0], &all, &verdicts, 100).to_string();
         crossings(&mut text, &all);
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn rows_fit_the_terminal() {
+        let row = |metric: &str, size: &str, interval: Option<&str>, verdict: &str| Row {
+            metric: metric.into(),
+            a: "0.0175 ms".into(),
+            b: "0.0239 ms".into(),
+            difference: Phrase { size: size.into(), interval: interval.map(str::to_owned) },
+            verdict: verdict.into(),
+        };
+        let rows = [
+            row("latency std dev", "27 % less", Some("18× more to 33× less"), "undecided 1"),
+            row("p50 latency", "1.8× faster", Some("1.7× to 1.8×"), "better"),
+            row("memory", "no difference", None, "equivalent"),
+        ];
+        let whole = lines(&rows, 120);
+        assert_eq!(whole.lines().count(), 3);
+        assert!(whole.contains("27 % less (18× more to 33× less)  undecided 1\n"), "{whole}");
+        let narrow = lines(&rows, 80);
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+        insta::assert_snapshot!(narrow);
     }
 
     #[test]

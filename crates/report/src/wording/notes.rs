@@ -77,7 +77,7 @@ fn of_cpus(header: &Header) -> Vec<String> {
 fn settled(record: &Record) -> Option<String> {
     record.is_settled().then(|| {
         format!(
-            "The run ended after {} of at most {} blocks: a planned look found every claim settled. Each look spends a part of the allowed error, so early looks do not make chance findings more likely.",
+            "The run ended after {} of at most {} blocks: a planned interim analysis found every claim settled. Each analysis spends a part of the allowed error, so early ones do not make chance findings more likely.",
             record.complete_blocks(),
             record.header.experiment.design.blocks
         )

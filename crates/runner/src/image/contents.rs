@@ -30,7 +30,7 @@ pub(super) struct Contents {
     pub libraries: BTreeSet<String>,
     /// Whether it contains a Java runtime.
     pub has_java: bool,
-    pub said: Vec<String>,
+    pub sources: Vec<String>,
 }
 
 /// Libraries of a JVM that need a screen or a sound card.
@@ -133,7 +133,7 @@ pub(super) fn derive(
         programs: parts.programs,
         libraries: parts.libraries,
         has_java: program == Program::Java,
-        said: parts.said,
+        sources: parts.sources,
     })
 }
 
@@ -164,7 +164,7 @@ struct Parts {
     of_c: Tree,
     programs: BTreeSet<String>,
     libraries: BTreeSet<String>,
-    said: Vec<String>,
+    sources: Vec<String>,
 }
 
 impl Parts {
@@ -187,7 +187,7 @@ impl Parts {
                     .ok_or_else(|| failed("no JDK that fits was found".into()))?;
                 let linked = runtime::link_runtime(jdk, &system.image.modules, cache, means)?;
                 self.java.add(&linked, JAVA.trim_start_matches('/')).map_err(failed)?;
-                self.said.push(format!("a Java runtime linked of JDK {}", jdk.version));
+                self.sources.push(format!("a Java runtime linked of JDK {}", jdk.version));
                 linked.join("bin/java")
             }
             Program::Own(word) => system.runs_in.join(word),
@@ -197,7 +197,7 @@ impl Parts {
                     self.programs.insert(folder);
                 }
                 self.machine.add(path, &in_root(path)).map_err(failed)?;
-                self.said.push(format!("{} of this machine", path.display()));
+                self.sources.push(format!("{} of this machine", path.display()));
                 path.clone()
             }
         })
@@ -216,13 +216,13 @@ impl Parts {
         }
         let names: Vec<&str> =
             needed.found.iter().filter_map(|path| path.file_name()?.to_str()).collect();
-        self.said.push(format!(
+        self.sources.push(format!(
             "C libraries of this machine ({}): {}",
             crate::machine::describe().os,
             names.join(", ")
         ));
         if !needed.missing.is_empty() {
-            self.said.push(format!(
+            self.sources.push(format!(
                 "not on this machine, and so not in the image: {}",
                 needed.missing.join(", ")
             ));

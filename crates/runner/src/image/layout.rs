@@ -28,7 +28,7 @@ pub(crate) fn describe(reference: &str, found: &Value) -> Option<Image> {
         layers: layers
             .map(|digest| Layer { digest: digest.to_owned(), bytes: None, what: String::new() })
             .collect(),
-        said: vec![],
+        sources: vec![],
     })
 }
 

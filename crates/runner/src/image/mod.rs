@@ -80,7 +80,7 @@ pub fn make(
         folder: found.folder,
         command,
         ports,
-        said: found.said,
+        sources: found.sources,
     };
     store.keep_image(described, layers).map_err(|cause| failed(cause, vec![]))
 }

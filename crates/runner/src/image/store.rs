@@ -40,7 +40,7 @@ pub(super) struct Described {
     /// The default command.
     pub command: Option<Vec<String>>,
     pub ports: Vec<u16>,
-    pub said: Vec<String>,
+    pub sources: Vec<String>,
 }
 
 impl Store {
@@ -153,7 +153,7 @@ impl Store {
             config: Some(config),
             bytes,
             layers,
-            said: described.said,
+            sources: described.sources,
         })
     }
 
@@ -306,7 +306,7 @@ mod tests {
             folder: "/app".into(),
             command: None,
             ports: vec![],
-            said: vec![],
+            sources: vec![],
         };
         let image = store.keep_image(described, vec![layer]).unwrap();
         let (mut one, mut other) = (Vec::new(), Vec::new());

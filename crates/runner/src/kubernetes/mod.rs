@@ -338,7 +338,7 @@ mod tests {
             config: None,
             bytes: 0,
             layers: vec![],
-            said: vec![],
+            sources: vec![],
         };
         assert_eq!(name_of(&image("faceoff/a:latest")), "faceoff/a:latest-0123456789ab");
         let long = name_of(&image(&format!("faceoff/a:{}", "x".repeat(128))));

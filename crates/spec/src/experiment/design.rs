@@ -150,16 +150,15 @@ pub(super) fn default_design(has_claims: bool) -> Design {
 pub(super) fn parse_design(table: &Table<'_>, cells: &[Cell], has_claims: bool) -> Design {
     let usual = default_design(has_claims);
     let blocks = table.integer("blocks", 1, 1000).map_or(usual.blocks, |n| n as u32);
+    let looks = parse_looks(table, blocks);
     let (warmup_least, warmup) = parse_warmup(table).unwrap_or((usual.warmup_least, usual.warmup));
     Design {
         blocks,
-        looks: if table.has("looks") {
-            parse_looks(table, blocks)
-        } else {
-            default_looks(blocks, has_claims)
-        },
+        looks: if table.has("looks") { looks } else { default_looks(blocks, has_claims) },
         look_always: usual.look_always && !table.has("looks"),
-        slices: parse_alternate(table).unwrap_or(usual.slices),
+        slices: table
+            .choice("alternate", &[("slices", true), ("trials", false)])
+            .unwrap_or(usual.slices),
         start_once: table.flag("start_once").unwrap_or(usual.start_once),
         spare_blocks: table
             .integer("spare_blocks", 0, 100)
@@ -173,15 +172,6 @@ pub(super) fn parse_design(table: &Table<'_>, cells: &[Cell], has_claims: bool) 
         measure: positive(table, "measure").unwrap_or(usual.measure),
         budget: positive(table, "budget").unwrap_or(usual.budget),
     }
-}
-
-/// Reads how contenders alternate: in slices of a shared block, or in trials of their own.
-fn parse_alternate(table: &Table<'_>) -> Option<bool> {
-    table.parsed("alternate", |text| match text {
-        "slices" => Ok(true),
-        "trials" => Ok(false),
-        other => Err(format!("contenders alternate in `slices` or in `trials`, not in `{other}`")),
-    })
 }
 
 /// Reads the shortest and longest warm-up: `30s`, or `30s..60s`.
@@ -230,16 +220,17 @@ fn parse_looks(table: &Table<'_>, blocks: u32) -> Vec<u32> {
         if *look > u64::from(blocks) {
             table.problem(
                 "looks",
-                format!("a look after {look} blocks comes after the last of {blocks}"),
+                format!("an interim analysis after {look} blocks comes after the last of {blocks}"),
                 "leave it out, or plan more blocks",
             );
         } else if *look < u64::from(FEWEST_BLOCKS) {
             table.problem(
                 "looks",
                 format!(
-                    "a look after {look} blocks can settle nothing: a verdict needs {FEWEST_BLOCKS}"
+                    "an interim analysis after {look} blocks can settle nothing: a verdict needs \
+                     {FEWEST_BLOCKS}"
                 ),
-                "leave it out; `looks = []` is one look at the end",
+                "leave it out; `looks = []` is one analysis at the end",
             );
         }
     }

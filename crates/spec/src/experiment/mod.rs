@@ -13,6 +13,8 @@ mod contenders;
 mod design;
 pub mod external_generator;
 pub mod factorial;
+#[cfg(test)]
+mod keys;
 mod load;
 mod place;
 mod profiling;
@@ -24,6 +26,8 @@ pub use crate::runner_kind::{Network, RunnerKind};
 pub use claim::{Claim, Expectation};
 pub(crate) use design::default_looks;
 pub use design::{Design, FEWEST_BLOCKS};
+#[cfg(test)]
+pub(crate) use keys::KEYS;
 pub use load::capacity;
 pub use load::{
     DEFAULT_IN_FLIGHT, Load, Overflow, Pause, RATE_MAX, RATE_MIN, Spacing, Stage, in_flight_for,
@@ -399,7 +403,7 @@ impl Experiment {
                     d.blocks, d.spare_blocks
                 ),
             ),
-            ("looks", describe_looks(d)),
+            ("interim analyses", describe_looks(d)),
             ("seed of the order", d.seed.to_string()),
             ("warm-up", warm_up_in_words(d)),
             ("measurement", format!("{}, cells in random order", self.describe_measurement())),

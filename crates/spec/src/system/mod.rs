@@ -4,10 +4,14 @@
 //! `settings.rs` finds variants that contradict each other. Start with [`System`].
 
 mod contender;
+#[cfg(test)]
+mod keys;
 mod parse;
 mod settings;
 
 pub use contender::Contender;
+#[cfg(test)]
+pub(crate) use keys::KEYS;
 
 use crate::image::Recipe;
 use crate::placeholder;

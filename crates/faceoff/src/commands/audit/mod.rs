@@ -21,6 +21,11 @@ use std::process::ExitCode;
 
 /// Options of `faceoff audit`.
 #[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 nothing is flagged, 2 an input cannot be read, or a run has \
+                  neither a rate nor a latency, 3 at least one row is flagged (in either \
+                  wording)."
+)]
 pub struct Options {
     #[arg(
         required = true,

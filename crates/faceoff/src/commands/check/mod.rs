@@ -21,6 +21,10 @@ use std::process::ExitCode;
 
 /// Options of `faceoff check`.
 #[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 all respond correctly (anything skipped is listed), 1 one does \
+                  not, 2 usage or a problem in a file, 130 and 143 interrupted."
+)]
 pub struct Options {
     /// Systems to check; variants as `system:variant` or `system:one+another`
     #[arg(required_unless_present = "all")]

@@ -24,6 +24,9 @@ use std::time::Duration;
 
 /// Options of `faceoff wrk`: the ones of wrk and wrk2.
 #[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 done, 1 no correct response, 2 usage, 130 and 143 interrupted."
+)]
 pub struct Options {
     /// The URL
     url: String,

@@ -29,6 +29,11 @@ use std::time::{Duration, Instant};
 
 /// Options of `faceoff selftest`.
 #[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 all truths hold, 1 the server cannot be built or started, 2 \
+                  usage, 3 a truth is missed, 4 one could not be measured and none is missed, \
+                  130 and 143 interrupted."
+)]
 pub struct Options {
     /// Twice the blocks, each twice as long: narrower intervals, in about ten minutes instead of
     /// three

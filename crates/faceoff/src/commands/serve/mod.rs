@@ -18,6 +18,7 @@ use std::process::ExitCode;
 
 /// Options of `faceoff serve`.
 #[derive(Args)]
+#[command(after_help = "Exit codes: 1 cannot listen, 2 usage. It runs until a signal ends it.")]
 pub struct Options {
     /// The folder with records, or one record [default: records/]
     folder: Option<PathBuf>,

@@ -203,7 +203,7 @@ fn run_is_drawn_and_terminal_is_restored() {
     let (code, last) = terminal.end();
     let took = terminal.began.elapsed();
     assert!([Some(0), Some(4)].contains(&code), "{code:?}\n{last}");
-    assert!(!last.contains('▣') && last.contains("page: r/page.html"), "{last}");
+    assert!(!last.contains('▣') && last.contains("report: r/page.html"), "{last}");
     assert_eq!(terminal.screen.screen().cursor_position().1, 0, "the prompt has a line of its own");
     let drawn = terminal.all.matches("of 12").count();
     assert!(drawn as f64 <= 2.0 * took.as_secs_f64() + 2.0, "drawn {drawn} times in {took:?}");

@@ -39,7 +39,7 @@ fn run_ends_at_first_look_that_settles_claim() {
         assert!(record.missing().is_empty() && !judgement.incomplete);
         let page = std::fs::read_to_string(folder.path().join("r/page.html")).unwrap();
         assert!(
-            page.contains("a planned look found every claim settled")
+            page.contains("a planned interim analysis found every claim settled")
                 && !page.contains("trials are missing")
         );
         let resumed = folder.run(&["run", "--resume", "r"]).says("every claim is settled");
@@ -96,10 +96,12 @@ fn invalid_looks_and_twins_are_refused() {
         folder.run(&["run", "x", "--plan"])
     };
     with_looks("[8, 10]").expect(0).says("after 8, 10 and 12 blocks");
-    with_looks("[]").expect(0).says("looks: one, after the last block");
+    with_looks("[]").expect(0).says("interim analyses: one, after the last block");
     with_looks("[9, 6]").expect(2).says("looks must rise");
-    with_looks("[6, 13]").expect(2).says("a look after 13 blocks comes after the last of 12");
-    with_looks("[3, 6]").expect(2).says("a look after 3 blocks can settle nothing");
+    with_looks("[6, 13]")
+        .expect(2)
+        .says("an interim analysis after 13 blocks comes after the last of 12");
+    with_looks("[3, 6]").expect(2).says("an interim analysis after 3 blocks can settle nothing");
     with_looks("6").expect(2).says("a list of whole numbers");
     folder.experiment(&["a", "b", "a:aa"], "");
     folder.run(&["run", "x", "--plan"]).expect(2).says("write `aa = true`");

@@ -103,7 +103,7 @@ fn run_ended_by_a_look_says_so() {
     let judgement = judge::judge(&record);
     let page = report::html(&record, &judgement);
     assert!(
-        page.contains("a planned look found every claim settled")
+        page.contains("a planned interim analysis found every claim settled")
             && !page.contains("trials are missing")
     );
     let said = report::summary(&record, &judgement);

@@ -40,7 +40,13 @@ pub enum Format {
 /// Options of `faceoff load`.
 #[derive(Args)]
 #[command(
-    after_help = "Latency counts from the scheduled instant, service time from the instant of sending. Exit codes: 0 done, 1 no correct response, 2 usage, 3 a threshold breached, 130 interrupted."
+    after_help = "Latency counts from the scheduled instant, service time from the instant of \
+                  sending.\n\n\
+                  Exit codes: 0 done, 1 no correct response, 2 usage, 3 a threshold breached, 130 \
+                  and 143 interrupted. With --capacity: 0 a capacity was found, or the search \
+                  reached a given bound, 1 it ended earlier, 2 usage, 130 and 143 interrupted. \
+                  With --driver: 0 done, 1 the tool is missing, failed, or got no response, 2 \
+                  usage, or it cannot make this load, 130 and 143 interrupted."
 )]
 pub struct Options {
     /// The URL: http://host:port/path or https://...; `{env.NAME}` in the URL, headers and body is
