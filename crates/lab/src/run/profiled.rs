@@ -6,7 +6,9 @@
 use super::Lab;
 use crate::block;
 use crate::error::LabError;
+use crate::participants::Ready;
 use crate::plan;
+use crate::profiled_environment::{of_profiled_start, starts_anew};
 use crate::profiling::Sampling;
 use crate::progress::{Progress, Watcher};
 use crate::trial;
@@ -76,17 +78,25 @@ impl Lab<'_> {
         block: u32,
         order: &[ContenderName],
     ) -> Result<Result<Vec<Profile>, String>, LabError> {
-        let sampling = Sampling::of_block(block - FIRST_BLOCK);
+        let options = self.experiment().profile.as_ref().is_some_and(|of| of.runtime_options);
+        let of_name = |name| self.setup(name, block, 1).ready;
+        let ready: Vec<Ready> = order
+            .iter()
+            .map(|name| of_profiled_start(of_name(name), experiment, options))
+            .collect();
+        let anew = ready.iter().filter(|ready| options && starts_anew(ready, experiment));
+        let with_options = anew.map(|ready| ready.contender.name.clone()).collect();
+        let sampling = Sampling::of_block(block - FIRST_BLOCK, with_options);
         let works: Vec<PathBuf> = order
             .iter()
             .map(|name| self.work_folder(&format!("profiled-{}-{name}", block - FIRST_BLOCK)))
             .collect();
         if self.record.header.alternation == Alternation::Slices {
-            self.profile_in_slices(experiment, block, order, &works, &sampling);
+            self.profile_in_slices(experiment, block, &ready, &works, &sampling);
         } else {
-            for ((position, name), work) in (1..).zip(order).zip(&works) {
-                let setup = self.setup(name, block, position);
-                let setup = Setup { experiment, sampling: Some(&sampling), ..setup };
+            for ((position, ready), work) in (1..).zip(&ready).zip(&works) {
+                let setup = self.setup(&ready.contender.name, block, position);
+                let setup = Setup { ready, experiment, sampling: Some(&sampling), ..setup };
                 self.profile_alone(&setup, work)?;
             }
         }
@@ -98,18 +108,18 @@ impl Lab<'_> {
         &mut self,
         experiment: &Experiment,
         block: u32,
-        order: &[ContenderName],
+        ready: &[Ready],
         works: &[PathBuf],
         sampling: &Sampling,
     ) {
         let mut kept = std::mem::take(&mut self.kept);
         {
             let contenders: Vec<_> = (1..)
-                .zip(order)
+                .zip(ready)
                 .zip(works)
-                .map(|((position, name), work)| {
-                    let setup = self.setup(name, block, position);
-                    let setup = Setup { experiment, sampling: Some(sampling), ..setup };
+                .map(|((position, ready), work)| {
+                    let setup = self.setup(&ready.contender.name, block, position);
+                    let setup = Setup { ready, experiment, sampling: Some(sampling), ..setup };
                     (setup, self.around(work, &self.cpus().contender))
                 })
                 .collect();
