@@ -121,9 +121,6 @@ export type CausesContender = {
   blocks: number;
   samples: number;
   total: CausesCost;
-  clock: CausesCost;
-  /** Whether the samples add up to the CPU time by the clock; null if unknown. */
-  agrees: boolean | null;
   notes: Array<string>;
 };
 

@@ -121,7 +121,7 @@ pub fn judge(record: &Record) -> Judgement {
         incomplete: is_incomplete(record, &judge),
         looks: judge.looks.all,
         noise,
-        causes: causes::all_causes(record, &Categories::shipped()),
+        causes: causes::all_causes(record, &Categories::of_record(record, Vec::new())),
         symptoms: symptoms::find_symptoms(record),
         costs: None,
         audit: record.header.article.as_ref().map(audit::audit),

@@ -13,7 +13,7 @@
 //! | `trial_database`, `warmup`, `agents`, `external_generator` | make and check load |
 //! | `estimate` | how long a run takes |
 //! | `participants`, `proof` | build contenders and prove their responses |
-//! | `gc_logs` | what contenders find in the starts of profiled blocks |
+//! | `profiled_environment` | what contenders find in the starts of profiled blocks |
 //! | `trial`, `block` | measure |
 //! | `run` | the whole run |
 //! | `stopping` | runs trials until there is a reason to stop |
@@ -24,12 +24,12 @@ mod clock;
 mod error;
 pub mod estimate;
 pub mod external_generator;
-mod gc_logs;
 pub mod instrument;
 mod participants;
 mod pauses;
 mod place;
 pub mod plan;
+mod profiled_environment;
 mod profiling;
 mod progress;
 mod proof;

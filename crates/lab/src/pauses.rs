@@ -1,8 +1,8 @@
 //! Reads the pauses of a garbage collector from a contender's log.
 //!
 //! A variant must switch the log on: `-Xlog:gc,safepoint:stdout:timenanos` for a JVM, or
-//! `GODEBUG=gctrace=1` for Go. In profiled starts `gc_logs.rs` does. Start with [`pauses_in_log`],
-//! or with [`pauses_within`] for their sum.
+//! `GODEBUG=gctrace=1` for Go. In profiled starts `profiled_environment.rs` does. Start with
+//! [`pauses_in_log`], or with [`pauses_within`] for their sum.
 
 use record::{Pause, Pauses};
 use std::fs::File;

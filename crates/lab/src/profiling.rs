@@ -4,17 +4,19 @@
 //! Where a kernel forbids it, the run goes on, and says once what to set. [`Sampling`] is created
 //! for a block; [`Sampling::begin`] and [`Sampling::end`] enclose a load. A short load follows, in
 //! which [`Sampling::trace`] has system calls counted. Once a contender has stopped,
-//! [`Sampling::read_log`] adds the pauses of its garbage collector.
+//! [`Sampling::read_log`] adds the pauses of its garbage collector. Contenders that started with
+//! options of their runtimes have a note, and the files that these made them write are removed at
+//! the end.
 
-use crate::pauses;
+use crate::{pauses, profiled_environment};
 use load::Measured;
 use record::{Measurement, Profile, SampledLoad, TracedLoad};
-use runner::profile::{Profiler, Target, Tracer};
+use runner::profile::{Profiler, Target, Tracer, perf_maps};
 use runner::start::Running;
 use spec::name::ContenderName;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long the system calls of a contender are counted at most.
@@ -30,6 +32,10 @@ const NO_RESPONSE: &str =
 pub(crate) struct Sampling {
     /// The number of the profiled block, from 1.
     block: u32,
+    /// Contenders that started with options of their runtimes.
+    with_options: BTreeSet<ContenderName>,
+    /// The files that their processes may have written.
+    maps: RefCell<BTreeSet<PathBuf>>,
     /// Each profile with the time of its load.
     profiles: RefCell<Vec<(Profile, Spans)>>,
     /// Why nothing could be sampled.
@@ -40,18 +46,30 @@ pub(crate) struct Sampling {
 
 impl Sampling {
     /// Collects the samples of a profiled block. `earlier` are the profiles of blocks before it.
-    pub fn of_block(block: u32, earlier: &[Profile]) -> Sampling {
+    /// The contenders `with_options` started with options of their runtimes.
+    pub fn of_block(
+        block: u32,
+        earlier: &[Profile],
+        with_options: BTreeSet<ContenderName>,
+    ) -> Sampling {
         let noted = earlier.iter().flat_map(|profile| profile.notes.iter().cloned()).collect();
         Sampling {
             block,
+            with_options,
+            maps: RefCell::default(),
             profiles: RefCell::default(),
             refused: RefCell::default(),
             untraced: RefCell::new(noted),
         }
     }
 
-    /// Returns the profiles of the block, or why there is none.
+    /// Returns the profiles of the block, or why there is none. Call this when the contenders have
+    /// ended.
     pub fn into_profiles(self) -> Result<Vec<Profile>, String> {
+        for map in self.maps.into_inner() {
+            // Most processes have written none.
+            let _ = std::fs::remove_file(map);
+        }
         let profiles = self.profiles.into_inner().into_iter().map(|(profile, _)| profile);
         match self.refused.into_inner() {
             Some(why) => Err(why),
@@ -63,6 +81,9 @@ impl Sampling {
     /// the generator's CPUs.
     pub fn begin(&self, running: &[&Running], cpus: &[usize]) -> Option<Profiler> {
         let targets: Vec<Target> = running.iter().map(|running| target(running)).collect();
+        if !self.with_options.is_empty() {
+            self.maps.borrow_mut().extend(targets.iter().flat_map(perf_maps));
+        }
         let begun = match targets.iter().all(|target| target.roots.is_empty()) {
             true => Err("no process of a contender is on this machine".to_owned()),
             false => Profiler::start(&targets, cpus),
@@ -86,6 +107,10 @@ impl Sampling {
         for (sampled, (contender, measurement, spans)) in profiler.stop().into_iter().zip(measured)
         {
             let Some(measurement) = measurement.filter(|m| m.usage.is_known()) else { continue };
+            let mut notes = sampled.notes;
+            if self.with_options.contains(contender) {
+                notes.extend(profiled_environment::note(&sampled.frames));
+            }
             let mut profiles = self.profiles.borrow_mut();
             // A measurement that was repeated replaces the first one.
             profiles.retain(|(p, _)| p.contender != *contender || p.cell != measurement.cell);
@@ -101,7 +126,7 @@ impl Sampling {
                 frames: sampled.frames,
                 stacks: sampled.stacks,
                 waits: sampled.waits,
-                notes: sampled.notes,
+                notes,
             };
             profiles.push((profile, spans));
         }

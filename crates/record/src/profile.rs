@@ -17,7 +17,7 @@ pub struct Profile {
     pub block: u32,
     /// The cell.
     pub cell: String,
-    /// The CPU time that one sample stands for.
+    /// The CPU time after which the kernel takes the next sample.
     pub period_ns: u64,
     /// CPU time of the contender's processes while they were sampled, by their clocks.
     pub cpu_ns: u64,
@@ -37,6 +37,28 @@ pub struct Profile {
     /// What could not be read, in sentences: a stripped executable, a missing permission.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+impl Profile {
+    /// Returns the number of samples.
+    pub fn samples(&self) -> u64 {
+        self.stacks.iter().fold(0, |sum, stack| sum.saturating_add(stack.samples))
+    }
+
+    /// Returns the CPU time that each sample counts as, in whole nanoseconds: the period, or less
+    /// if all samples together would exceed the CPU time by the clocks.
+    pub fn sample_ns(&self) -> u64 {
+        match (self.samples(), self.cpu_ns) {
+            (0, _) | (_, 0) => self.period_ns,
+            (samples, cpu_ns) => self.period_ns.min((cpu_ns / samples).max(1)),
+        }
+    }
+
+    /// Returns the CPU time by the clocks that no sample stands for. The kernel charges a thread
+    /// from the moment at which it is woken, and samples it from when it runs.
+    pub fn unsampled_ns(&self) -> u64 {
+        self.cpu_ns.saturating_sub(self.samples().saturating_mul(self.period_ns))
+    }
 }
 
 /// The load during which stacks were sampled.

@@ -14,7 +14,7 @@ pub(crate) struct Merged<'a> {
     pub cell: &'a str,
     /// Correct responses of all profiled blocks.
     pub correct: u64,
-    /// The CPU time of one sample.
+    /// The CPU time after which the kernel takes the next sample.
     pub period_ns: u64,
     /// Every frame that a stack has, each once.
     pub frames: Vec<NamedFrame>,
@@ -86,12 +86,13 @@ fn merge<'a>(contender: &'a ContenderName, cell: &'a str, profiles: &[&Profile])
             profile.frames.iter().map(|frame| index(named_frame(Some(frame)))).collect();
         // A frame that the profile lacks still has samples.
         let missing = index(named_frame(None));
+        let sample_ns = profile.sample_ns();
         for stack in &profile.stacks {
             let frame = |at: &u32| of_profile.get(*at as usize).copied().unwrap_or(missing);
             let path: Vec<u32> = stack.frames.iter().rev().map(frame).collect();
             let (samples, ns) = stacks.entry((&stack.thread, path)).or_default();
             *samples = samples.saturating_add(stack.samples);
-            *ns = ns.saturating_add(stack.samples.saturating_mul(profile.period_ns));
+            *ns = ns.saturating_add(stack.samples.saturating_mul(sample_ns));
         }
     }
     let stack = |((thread, frames), (samples, ns)): ((&str, Vec<u32>), (u64, u64))| MergedStack {

@@ -1,30 +1,46 @@
 //! The table of patterns that sorts samples of CPU time into categories.
 //!
 //! faceoff ships one (`crates/judge/src/causes/categories.toml`), and a file of the same form adds
-//! rows to it. [`parse_categories`] reads it, [`matches()`] compares a text with a pattern. Which
-//! row a sample belongs to is decided by the crate `judge`.
+//! rows to it. [`read_categories`] reads such a file, [`matches()`] compares a text with a pattern.
+//! Which row a sample belongs to is decided by the crate `judge`.
 
 use crate::problem::Problems;
-use crate::reader::{Table, read_text};
+use crate::reader::{Table, read_file, read_text};
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// One row: a category, and the patterns that put a sample into it. Any of them suffices.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CategoryRow {
     /// The category. Several rows may have the same one.
     pub name: String,
     /// The name of the thread.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<String>,
     /// A function of the kernel, anywhere on a stack that ends in the kernel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernel: Vec<String>,
     /// A function outside the kernel, anywhere on a stack that ends in the kernel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub called_by: Vec<String>,
     /// A function anywhere on a stack that ends outside the kernel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<String>,
     /// The innermost function, outside the kernel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub innermost: Vec<String>,
     /// The executable or library of the innermost function.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<String>,
+}
+
+/// Reads a file of categories.
+///
+/// # Errors
+/// A file that cannot be read, or every mistake of it with its line.
+pub fn read_categories(path: &Path) -> Result<Vec<CategoryRow>, Problems> {
+    read_file(path, parse_rows)
 }
 
 /// Reads a table of categories, with `path` as its name in messages.
@@ -32,7 +48,11 @@ pub struct CategoryRow {
 /// # Errors
 /// Every mistake of the file, with its line.
 pub fn parse_categories(path: &Path, text: &str) -> Result<Vec<CategoryRow>, Problems> {
-    read_text(path, text, |file| file.tables("category", parse_row))
+    read_text(path, text, parse_rows)
+}
+
+fn parse_rows(file: &Table<'_>) -> Vec<CategoryRow> {
+    file.tables("category", parse_row)
 }
 
 /// Reads one `[[category]]`.

@@ -92,8 +92,7 @@ function Categories({ of }: { of: Causes }) {
           return (
             <li key={c.name}>
               <Name name={c.name} />: {interval(c.total.us, c.total.low, c.total.high)} µs per
-              request in {count(c.samples)} samples of {count(c.blocks)} blocks; by the clock{" "}
-              {interval(c.clock.us, c.clock.low, c.clock.high)} µs
+              request in {count(c.samples)} samples of {count(c.blocks)} blocks
             </li>
           );
         })}
@@ -233,12 +232,7 @@ function Waits({ of }: { of: Causes }) {
 
 /** What a reader must know about the profiles. */
 function Remarks({ of }: { of: Causes }) {
-  const remarks = of.contenders.flatMap((c) => [
-    ...(c.agrees === false
-      ? [`${c.name}: the samples do not add up to the CPU time by the clock`]
-      : []),
-    ...c.notes.map((note) => `${c.name}: ${note}`),
-  ]);
+  const remarks = of.contenders.flatMap((c) => c.notes.map((note) => `${c.name}: ${note}`));
   if (remarks.length === 0) return null;
   return (
     <ul class="notes small">

@@ -301,8 +301,6 @@ export const CAUSES: Page["causes"] = [
       blocks: -1,
       samples: 1e300,
       total: { us: NaN, low: null, high: Infinity },
-      clock: { us: -1e300, low: NaN, high: null },
-      agrees: false,
       notes: [ATTACK, long],
     })),
     categories: [

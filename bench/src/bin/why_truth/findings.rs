@@ -15,7 +15,8 @@ pub struct Findings {
     pub functions: Vec<Named>,
     /// The categories that it names.
     pub categories: Vec<Named>,
-    /// Whether the categories of both contenders sum to CPU per request within its interval.
+    /// Whether the samples of both contenders stand for their CPU time by the clock, as far as
+    /// wake-ups permit.
     pub sums_agree: bool,
     /// CPU per request while it was profiled over CPU per request in the blocks before, for each
     /// contender.

@@ -84,7 +84,7 @@ fn goals(runs: &[(Planned, Findings)]) -> Vec<Goal> {
     let mut goals = vec![
         Goal::at_least("the changed function is named first", named, changed.len(), NAMED_LEAST),
         Goal::at_most("something is named without a change", falsely, same.len(), FALSE_MOST),
-        Goal::at_least("categories sum to CPU per request", agree, changed.len(), 1.0),
+        Goal::at_least("samples agree with CPU per request", agree, changed.len(), 1.0),
         slow_down(runs),
     ];
     goals.extend(Language::ALL.into_iter().filter_map(|language| symbolised(runs, language)));

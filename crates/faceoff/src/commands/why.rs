@@ -8,9 +8,8 @@ use crate::output;
 use clap::Args;
 use judge::causes::{Categories, all_causes};
 use record::Record;
-use spec::categories::parse_categories;
-use spec::problem::Problems;
-use std::path::{Path, PathBuf};
+use spec::categories::read_categories;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// What a record without profiles lacks.
@@ -24,7 +23,8 @@ pub const NO_PROFILES: &str = "no profiles, so nothing shows where CPU time goes
 pub struct Options {
     /// The record's folder
     record: PathBuf,
-    /// A file with categories of your own, which come before those that ship with faceoff
+    /// A file with categories of your own, which come before those of the experiment and those that
+    /// ship with faceoff
     #[arg(long, value_name = "FILE")]
     categories: Option<PathBuf>,
     /// Print the causes as JSON
@@ -32,22 +32,11 @@ pub struct Options {
     json: bool,
 }
 
-/// Returns the categories that ship with faceoff, after those of a file.
-fn categories(file: Option<&Path>) -> Result<Categories, Problems> {
-    let Some(file) = file else { return Ok(Categories::shipped()) };
-    let text = std::fs::read_to_string(file).map_err(|e| {
-        Problems::plain(
-            format!("{} cannot be read: {e}", file.display()),
-            "name a file with [[category]] tables (docs/guide/why.md)",
-        )
-    })?;
-    parse_categories(file, &text).map(Categories::with_rows)
-}
-
 /// Runs the subcommand.
 pub fn run(options: &Options) -> Result<ExitCode, Error> {
     let record = Record::read(&options.record)?;
-    let causes = all_causes(&record, &categories(options.categories.as_deref())?);
+    let own = options.categories.as_deref().map_or(Ok(Vec::new()), read_categories)?;
+    let causes = all_causes(&record, &Categories::of_record(&record, own));
     if causes.is_empty() {
         return Err(Error::Failed(format!(
             "{} has {NO_PROFILES}\n\

@@ -3,7 +3,7 @@
 use crate::machine::{Shared, share};
 use assert_cmd::Command;
 use record::judgement::{ClaimOutcome, Judgement};
-use record::{Measurement, Record};
+use record::{Frame, Measurement, Profile, Record};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::OnceLock;
@@ -48,6 +48,20 @@ fn go_cache() -> Option<PathBuf> {
     named
         .or_else(|| folder("XDG_CACHE_HOME", "go-build"))
         .or_else(|| folder("HOME", ".cache/go-build"))
+}
+
+/// Asserts that a fifth of the samples of a `control` are in the function that burns CPU time.
+#[track_caller]
+pub fn assert_burns(profile: &Profile) {
+    let burns =
+        |frame: &Frame| frame.function.as_deref().is_some_and(|name| name.ends_with("clock::burn"));
+    let burning = profile
+        .stacks
+        .iter()
+        .filter(|stack| stack.frames.iter().any(|frame| burns(&profile.frames[*frame as usize])));
+    let burning: u64 = burning.map(|stack| stack.samples).sum();
+    let samples = profile.samples();
+    assert!(5 * burning > samples, "{burning} of {samples}: {:?}", profile.notes);
 }
 
 impl Folder {

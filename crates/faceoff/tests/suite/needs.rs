@@ -118,6 +118,11 @@ const NEEDS: &[Need] = &[
         missing: || fails("python3", &["--version"]),
         hint: "install Python 3",
     },
+    Need {
+        name: "python3.12",
+        missing: || fails("python3.12", &["--version"]),
+        hint: "install Python 3.12",
+    },
     Need { name: "openssl", missing: || fails("openssl", &["version"]), hint: "install openssl" },
     Need { name: "nginx", missing: || fails("nginx", &["-v"]), hint: "install nginx" },
     Need { name: "haproxy", missing: || fails("haproxy", &["-v"]), hint: "install HAProxy" },

@@ -4,7 +4,7 @@
 //! matches the thread, the innermost function or the whole stack. Patterns are compared with each
 //! frame of a profile once, not once for each stack. Start with [`Categories`].
 
-use record::{FrameKind, Profile, Stack};
+use record::{FrameKind, Profile, Record, Stack};
 use spec::categories::{CategoryRow, matches, parse_categories};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,6 +18,8 @@ pub const OTHER_KERNEL: &str = "other kernel";
 pub const APPLICATION: &str = "application";
 /// The category of code without a symbol.
 pub const UNKNOWN: &str = "unknown";
+/// The category of CPU time by the clock that no sample stands for.
+pub const UNSAMPLED: &str = "unsampled time";
 
 /// The rows of the table, and the names of its categories.
 #[derive(Clone, Debug)]
@@ -34,22 +36,30 @@ impl Categories {
         Categories::with_rows(Vec::new())
     }
 
+    /// Returns the table that ships with faceoff, after that of a record's experiment and, first
+    /// of all, rows of one's own.
+    pub fn of_record(record: &Record, own: Vec<CategoryRow>) -> Categories {
+        let profiling = record.header.experiment.profile.as_ref();
+        let of_experiment = profiling.map_or(&[][..], |profiling| &profiling.categories);
+        Categories::with_rows([own, of_experiment.to_vec()].concat())
+    }
+
     /// Returns the table that ships with faceoff, after rows of one's own.
     pub fn with_rows(own: Vec<CategoryRow>) -> Categories {
         let shipped = parse_categories(Path::new("categories.toml"), SHIPPED)
             .expect("a test reads the table that is compiled in");
         let rows = [own, shipped].concat();
         let mut names: Vec<String> = Vec::new();
-        let fixed = [OTHER_KERNEL, APPLICATION, UNKNOWN];
+        let fixed = [OTHER_KERNEL, APPLICATION, UNKNOWN, UNSAMPLED];
         for row in &rows {
             if !names.contains(&row.name) && !fixed.contains(&row.name.as_str()) {
                 names.push(row.name.clone());
             }
         }
-        // The kernel's rest comes right after the kernel, the two others at the end.
+        // The kernel's rest comes right after the kernel, the three others at the end.
         let kernel = names.iter().rposition(|name| name.starts_with("kernel "));
         names.insert(kernel.map_or(0, |at| at + 1), OTHER_KERNEL.into());
-        names.extend([APPLICATION.to_owned(), UNKNOWN.to_owned()]);
+        names.extend([APPLICATION, UNKNOWN, UNSAMPLED].map(str::to_owned));
         let at = |name: &str| names.iter().position(|known| known == name).unwrap_or(0);
         let category_of_row = rows.iter().map(|row| at(&row.name)).collect();
         Categories { rows, category_of_row, names }
@@ -60,7 +70,8 @@ impl Categories {
         &self.names
     }
 
-    fn index_of(&self, name: &str) -> usize {
+    /// Returns the place of a category in [`Categories::names`].
+    pub(super) fn index_of(&self, name: &str) -> usize {
         self.names.iter().position(|known| known == name).unwrap_or(0)
     }
 }
@@ -171,6 +182,7 @@ mod tests {
                 "logging",
                 "application",
                 "unknown",
+                "unsampled time",
             ]
         );
     }

@@ -1,14 +1,19 @@
 //! CPU time per request of one contender in one cell: by category, function and module.
 //!
 //! Samples are added up per block, as whole nanoseconds, so that categories sum to the total
-//! exactly. Means and intervals are over blocks. Start with [`Blocks::of_profiles`].
+//! exactly. CPU time by the clock that no sample stands for is a category too (`UNSAMPLED`), and
+//! samples that exceed the clock are scaled down to it. So the total always agrees with the clock,
+//! and what is checked is how much of it the samples stand for. Means and intervals are over
+//! blocks. Start with [`Blocks::of_profiles`].
 
-use super::classify::{Categories, Classifier};
+use super::classify::{Categories, Classifier, UNSAMPLED};
 use record::judgement::{Cost, CpuCauses, FunctionCost, NamedCost};
 use record::{FrameKind, Profile, Stack};
 use spec::name::ContenderName;
+use spec::units::show_share;
 use stats::{Counted, mean, mean_interval};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::RangeInclusive;
 
 /// The confidence of every interval here.
 pub(super) const CONFIDENCE: f64 = 0.95;
@@ -18,6 +23,10 @@ pub(super) const BLOCKS_MIN: usize = 4;
 const SHARE_MIN: f64 = 0.001;
 /// The most functions that are listed.
 const FUNCTIONS_MAX: usize = 200;
+/// The share of the CPU time by the clocks that samples must stand for. Threads that are woken
+/// often explain up to 20 % less or more (`events.rs` in `runner::profile`). Beyond that, threads
+/// were not sampled, or samples dropped.
+const SAMPLED_SHARE: RangeInclusive<f64> = 0.7..=1.3;
 
 /// Samples, and the CPU time that they stand for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,6 +57,8 @@ pub(super) struct FunctionId {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Block {
     pub correct: u64,
+    /// Samples times period, which may exceed the clock.
+    sampled_ns: u128,
     clock_ns: u128,
     pub total: Spent,
     pub categories: Vec<Spent>,
@@ -61,8 +72,15 @@ impl Block {
         spent.ns as f64 / 1e3 / self.correct as f64
     }
 
-    /// Returns the cost of samples together with its error from counting.
+    /// Returns the cost of samples together with its error from counting. Time without samples is
+    /// what the clock counts beyond all of them, so it is as uncertain as their number.
     pub fn counted(&self, spent: Spent) -> Counted {
+        if spent.samples == 0 && spent.ns > 0 {
+            let sampled = Spent { ns: self.total.ns.saturating_sub(spent.ns), ..spent };
+            let of_one = self.us(sampled) / self.total.samples.max(1) as f64;
+            let variance = self.total.samples as f64 * of_one * of_one;
+            return Counted { value: self.us(spent), variance };
+        }
         let weight = match spent.samples {
             0 => 0.0,
             samples => self.us(spent) / samples as f64,
@@ -108,14 +126,20 @@ impl Blocks {
         let classifier = Classifier::new(categories, profile);
         let block = self.blocks.entry(profile.block).or_default();
         block.correct = block.correct.saturating_add(profile.correct);
+        let sampled_ns = u128::from(profile.samples()) * u128::from(profile.period_ns);
+        block.sampled_ns = block.sampled_ns.saturating_add(sampled_ns);
         block.clock_ns = block.clock_ns.saturating_add(u128::from(profile.cpu_ns));
+        let sample_ns = profile.sample_ns();
         block.categories.resize(categories.names().len(), Spent::default());
         let mut of_functions: HashMap<(Option<u32>, usize), Spent> = HashMap::new();
         let mut of_modules: HashMap<Option<u32>, Spent> = HashMap::new();
+        let unsampled = Spent { samples: 0, ns: u128::from(profile.unsampled_ns()) };
+        block.total.add(unsampled);
+        block.categories[categories.index_of(UNSAMPLED)].add(unsampled);
         for stack in &profile.stacks {
             let spent = Spent {
                 samples: stack.samples,
-                ns: u128::from(stack.samples) * u128::from(profile.period_ns),
+                ns: u128::from(stack.samples) * u128::from(sample_ns),
             };
             let category = classifier.category(stack);
             block.total.add(spent);
@@ -152,10 +176,30 @@ impl Blocks {
         }
     }
 
+    /// Returns all notes, with one on samples that do not agree with the clocks.
+    fn notes(&self, agrees: Option<bool>) -> Vec<String> {
+        let share = self.sampled_share().filter(|_| agrees == Some(false)).map(|share| {
+            let why = match share < 1.0 {
+                true => "not all threads were sampled, or samples are missing",
+                false => "part of it was charged to other programs",
+            };
+            format!("samples stand for {} of the CPU time by the clock: {why}", show_share(share))
+        });
+        self.notes.iter().cloned().chain(share).collect()
+    }
+
+    /// Returns the share of the CPU time by the clocks that samples stood for.
+    fn sampled_share(&self) -> Option<f64> {
+        let sum = |ns: fn(&Block) -> u128| self.blocks.values().map(|b| ns(b) as f64).sum::<f64>();
+        let clock = sum(|block| block.clock_ns);
+        (clock > 0.0).then(|| sum(|block| block.sampled_ns) / clock)
+    }
+
     /// Returns the costs by category, function and module.
     pub fn causes(&self, contender: &ContenderName, categories: &Categories) -> CpuCauses {
         let total = self.per_block(|block| block.us(block.total));
-        let clock = self.per_block(|block| block.clock_ns as f64 / 1e3 / block.correct as f64);
+        let sampled_share = self.sampled_share();
+        let agrees = sampled_share.map(|share| SAMPLED_SHARE.contains(&share));
         let is_large = |cost: &Cost| cost.us > 0.0 && cost.us >= SHARE_MIN * total.us;
         let category = |(at, name): (usize, &String)| NamedCost {
             name: name.clone(),
@@ -188,13 +232,13 @@ impl Blocks {
             samples: self.blocks.values().fold(0, |sum, b| sum.saturating_add(b.total.samples)),
             lost: self.lost,
             total,
-            clock,
-            agrees: total.interval.map(|i| (i.low..=i.high).contains(&clock.us)),
+            sampled_share,
+            agrees,
             categories: categories.names().iter().enumerate().map(category).collect(),
             functions,
             modules,
             waits: Default::default(),
-            notes: self.notes.iter().cloned().collect(),
+            notes: self.notes(agrees),
         }
     }
 

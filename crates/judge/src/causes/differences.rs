@@ -4,7 +4,7 @@
 //! other lines of the pair (Benjamini-Hochberg). Nothing may be named that does not hold. Functions
 //! are compared only between contenders that share them. Start with [`compare`].
 
-use super::classify::Categories;
+use super::classify::{Categories, UNSAMPLED};
 use super::costs::{BLOCKS_MIN, Block, Blocks, CONFIDENCE, FunctionId, Spent};
 use record::judgement::{CauseLine, CpuDifference};
 use spec::name::ContenderName;
@@ -40,13 +40,17 @@ pub(super) fn compare(
     }
     let mut total = Line::of_pairs(&pairs, "", "", |block| block.total);
     test(std::slice::from_mut(&mut total));
-    let total = total.shown;
-    let categories_with_samples = categories
-        .names()
-        .iter()
-        .enumerate()
-        .map(|(at, name)| Line::of_pairs(&pairs, name, "", move |block| block.categories[at]));
-    let mut lines: Vec<Line> = categories_with_samples.filter(|line| line.samples > 0).collect();
+    let Line { shown: total, samples: all_samples, .. } = total;
+    let category = |(at, name): (usize, &String)| {
+        let line = Line::of_pairs(&pairs, name, "", move |block: &Block| block.categories[at]);
+        match name == UNSAMPLED && line.has_cost() {
+            // It is known from all samples.
+            true => Line { samples: all_samples, ..line },
+            false => line,
+        }
+    };
+    let all = categories.names().iter().enumerate().map(category);
+    let mut lines: Vec<Line> = all.filter(|line| line.samples > 0).collect();
     let functions_compared = are_alike(&pairs);
     if functions_compared {
         let named = all_functions(&pairs).into_iter().filter_map(|id| {
@@ -90,6 +94,10 @@ struct Line {
 }
 
 impl Line {
+    fn has_cost(&self) -> bool {
+        self.costs.iter().any(|(a, b)| a.value > 0.0 || b.value > 0.0)
+    }
+
     /// Makes a line that is not tested yet.
     fn of_pairs(
         pairs: &[Pair<'_>],

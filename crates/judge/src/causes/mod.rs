@@ -12,7 +12,7 @@ mod differences;
 mod sentence;
 mod waits;
 
-pub use classify::{APPLICATION, Categories, OTHER_KERNEL, UNKNOWN};
+pub use classify::{APPLICATION, Categories, OTHER_KERNEL, UNKNOWN, UNSAMPLED};
 
 use costs::Blocks;
 use record::judgement::Causes;

@@ -5,11 +5,12 @@
 
 use crate::made_up::name;
 use crate::profiled::{CORRECT, PERIOD_NS, drawn, profile, profiled};
-use judge::causes::{APPLICATION, Categories, OTHER_KERNEL, UNKNOWN, all_causes};
+use judge::causes::{APPLICATION, Categories, OTHER_KERNEL, UNKNOWN, UNSAMPLED, all_causes};
 use judge::judge;
 use record::judgement::{Causes, CpuDifference};
 use record::{Pauses, Profile, Record, SampledLoad, SystemCall, TracedLoad, Waits};
 use spec::categories::parse_categories;
+use spec::experiment::Profiling;
 use stats::Random;
 use std::path::Path;
 
@@ -86,39 +87,89 @@ fn rows_of_ones_own_come_first_and_may_add_categories() {
 }
 
 #[test]
+fn categories_of_the_experiment_come_after_those_of_ones_own() {
+    let rows = |name: &str| {
+        let text = format!("[[category]]\nname = \"{name}\"\ninnermost = [\"main.hash\"]\n");
+        parse_categories(Path::new("x.toml"), &text).unwrap()
+    };
+    let mut record = profiled(vec![profile("a", 1, &[("main.hash", 5)])]);
+    record.header.experiment.profile =
+        Some(Profiling { categories: rows("digest"), ..Profiling::default() });
+    let stack = "main.hash;main";
+    assert_eq!(category_of(stack, &Categories::of_record(&record, vec![])), "digest");
+    assert_eq!(category_of(stack, &Categories::of_record(&record, rows("mine"))), "mine");
+    let judged = judge(&record).causes.remove(0).contenders.remove(0);
+    assert!(judged.categories.iter().any(|of| of.name == "digest" && of.cost.us > 0.0));
+}
+
+#[test]
 fn categories_sum_to_the_total_and_agree_with_the_clock() {
     let stacks = [("k:tcp_sendmsg;write", 300), ("main.handler;main", 150), ("?", 50)];
-    let record = profiled((1..=3).map(|block| profile("a", block, &stacks)).collect());
-    let found = causes(&record).contenders.remove(0);
+    let mut profiles: Vec<_> = (1..=3).map(|block| profile("a", block, &stacks)).collect();
+    // Samples are missing, as they are of threads that are woken often.
+    profiles.iter_mut().for_each(|profile| profile.period_ns = PERIOD_NS * 9 / 10);
+    let found = causes(&profiled(profiles)).contenders.remove(0);
+    assert_eq!((found.sampled_share, found.agrees), (Some(0.9), Some(true)));
     let us = |samples: u64| (samples * PERIOD_NS) as f64 / 1e3 / CORRECT as f64;
     assert_eq!((found.blocks, found.samples), (3, 1_500));
-    assert!((found.total.us - us(500)).abs() < 1e-9, "{:?}", found.total);
+    assert!((found.total.us - us(500)).abs() < 1e-9, "the clock: {:?}", found.total);
     let sum: f64 = found.categories.iter().map(|category| category.cost.us).sum();
     assert!((sum - found.total.us).abs() < 1e-9, "{sum} {:?}", found.total);
     let of = |name: &str| {
         found.categories.iter().find(|category| category.name == name).unwrap().cost.us
     };
-    assert!((of("kernel TCP/IP") - us(300)).abs() < 1e-9);
-    assert!((of(UNKNOWN) - us(50)).abs() < 1e-9);
+    assert!((of("kernel TCP/IP") - 0.9 * us(300)).abs() < 1e-9);
+    assert!((of(UNKNOWN) - 0.9 * us(50)).abs() < 1e-9);
+    assert!((of(UNSAMPLED) - 0.1 * us(500)).abs() < 1e-9);
     let functions: f64 = found.functions.iter().map(|function| function.cost.us).sum();
     let modules: f64 = found.modules.iter().map(|module| module.cost.us).sum();
-    assert!((functions - found.total.us).abs() < 1e-9 && (modules - functions).abs() < 1e-9);
+    assert!((functions - 0.9 * found.total.us).abs() < 1e-9);
+    assert!((modules - functions).abs() < 1e-9);
 }
 
 #[test]
-fn samples_that_do_not_add_up_to_the_clock_are_reported() {
-    let mut random = Random::new(1, 0);
-    let mut blocks = |clock: f64| {
+fn samples_that_miss_much_of_the_clock_are_reported() {
+    let blocks = |clock: f64| {
         let profiles = (1..=6).map(|block| {
-            let mut profile = profile("a", block, &drawn(&mut random, &[("main", 5_000.0)]));
+            let mut profile = profile("a", block, &[("main", 5_000)]);
             profile.cpu_ns = (profile.cpu_ns as f64 * clock) as u64;
             profile
         });
-        causes(&profiled(profiles.collect())).contenders.remove(0).agrees
+        causes(&profiled(profiles.collect())).contenders.remove(0)
     };
-    assert_eq!((blocks(1.0), blocks(1.2)), (Some(true), Some(false)));
-    let one = profiled(vec![profile("a", 1, &[("main", 5)])]);
-    assert_eq!(causes(&one).contenders[0].agrees, None);
+    for (clock, agrees) in [(1.0, true), (1.25, true), (1.6, false), (0.7, false)] {
+        let found = blocks(clock);
+        assert_eq!(found.agrees, Some(agrees), "{clock}");
+        let by_clock = clock * (5_000 * PERIOD_NS) as f64 / 1e3 / CORRECT as f64;
+        assert!((found.total.us / by_clock - 1.0).abs() < 1e-6, "{clock}: {:?}", found.total);
+        let is_noted = found.notes.iter().any(|note| note.contains("of the CPU time by the clock"));
+        assert_eq!(is_noted, !agrees, "{:?}", found.notes);
+    }
+    assert!(blocks(1.6).notes[0].contains("stand for 62.5 %"));
+    let mut unread = profile("a", 1, &[("main", 5)]);
+    unread.cpu_ns = 0;
+    let found = causes(&profiled(vec![unread])).contenders.remove(0);
+    assert!(found.agrees.is_none() && found.total.us > 0.0);
+}
+
+#[test]
+fn unsampled_time_explains_a_difference_if_it_holds() {
+    let mut random = Random::new(5, 0);
+    let means = [("k:tcp_sendmsg;write", 2_000.0), ("main.handler", 1_000.0)];
+    let mut blocks = |unsampled: u64| {
+        let profiles = (1..=6).flat_map(|block| {
+            let mut woken = profile("b", block, &drawn(&mut random, &means));
+            woken.cpu_ns += unsampled * PERIOD_NS;
+            [profile("a", block, &drawn(&mut random, &means)), woken]
+        });
+        difference(&profiled(profiles.collect()))
+    };
+    let found = blocks(600);
+    assert!(found.total.holds && found.categories[0].holds, "{found:?}");
+    assert_eq!(found.categories[0].name, UNSAMPLED);
+    assert!(found.sentence.contains("µs in unsampled time"), "{}", found.sentence);
+    let named = |found: &CpuDifference| found.categories.iter().any(|line| line.holds);
+    assert!(!named(&blocks(1)), "as little as chance");
 }
 
 /// Blocks of two contenders of one language. `b` spends `factor` times as much in `main.hash`.

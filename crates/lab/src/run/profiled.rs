@@ -6,9 +6,9 @@
 use super::Lab;
 use crate::block;
 use crate::error::LabError;
-use crate::gc_logs::with_gc_logs;
 use crate::participants::Ready;
 use crate::plan;
+use crate::profiled_environment::{of_profiled_start, takes_variables};
 use crate::profiling::Sampling;
 use crate::progress::{Progress, Watcher};
 use crate::trial;
@@ -85,10 +85,15 @@ impl Lab<'_> {
         order: &[ContenderName],
         problem: &mut Option<String>,
     ) -> Result<Result<Vec<Profile>, String>, LabError> {
+        let options = self.experiment().profile.as_ref().is_some_and(|of| of.runtime_options);
         let of_name = |name| self.setup(name, block, 1).ready;
-        let ready: Vec<Ready> =
-            order.iter().map(|name| with_gc_logs(of_name(name), experiment)).collect();
-        let sampling = Sampling::of_block(block - FIRST_BLOCK, &self.record.profiles);
+        let ready: Vec<Ready> = order
+            .iter()
+            .map(|name| of_profiled_start(of_name(name), experiment, options))
+            .collect();
+        let anew = ready.iter().filter(|ready| options && takes_variables(ready, experiment));
+        let with_options = anew.map(|ready| ready.contender.name.clone()).collect();
+        let sampling = Sampling::of_block(block - FIRST_BLOCK, &self.record.profiles, with_options);
         let works: Vec<PathBuf> = order
             .iter()
             .map(|name| format!("profiled-{}-{}", block - FIRST_BLOCK, name.folder_name()))

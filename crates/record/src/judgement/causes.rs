@@ -31,15 +31,17 @@ pub struct CpuCauses {
     pub samples: u64,
     /// Samples that the kernel dropped.
     pub lost: u64,
-    /// The sum of all samples.
+    /// The CPU time by the clocks of the processes; without a clock, the sum of all samples.
     pub total: Cost,
-    /// The same by the clocks of the processes.
-    pub clock: Cost,
-    /// Whether the mean by the clocks lies within the interval of the samples; `None` with one
-    /// block.
+    /// The share of that time that samples stand for. It may exceed 1; then the samples are scaled
+    /// down to the clock. `None` if no clock was read.
+    #[serde(default)]
+    pub sampled_share: Option<f64>,
+    /// Whether that share is between 70 % and 130 %, which is as far as samples and clocks can
+    /// agree for threads that are woken often. Beyond that, samples are missing.
     pub agrees: Option<bool>,
     /// Every category, in the order of the table, with those that no sample belongs to. They sum to
-    /// the total.
+    /// the total. The last is the time that no sample stands for.
     pub categories: Vec<NamedCost>,
     /// The innermost functions, most expensive first. Small ones are left out.
     pub functions: Vec<FunctionCost>,

@@ -43,9 +43,6 @@ struct CausesContender {
     blocks: u32,
     samples: u64,
     total: CausesCost,
-    clock: CausesCost,
-    /// Whether the samples add up to the CPU time by the clock; null if unknown.
-    agrees: Option<bool>,
     notes: Vec<String>,
 }
 
@@ -179,8 +176,6 @@ fn contender(of: &judged::CpuCauses) -> CausesContender {
         blocks: of.blocks,
         samples: of.samples,
         total: cost(&of.total),
-        clock: cost(&of.clock),
-        agrees: of.agrees,
         notes,
     }
 }

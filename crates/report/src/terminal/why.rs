@@ -112,7 +112,7 @@ fn header(first: &str, columns: &[&CpuCauses]) -> Vec<String> {
     std::iter::once(first.to_owned()).chain(names).collect()
 }
 
-/// Categories that any of the contenders spends time in, the total, and the total by the clock.
+/// Categories that any of the contenders spends time in, and the total.
 fn category_rows(columns: &[&CpuCauses]) -> Vec<Vec<String>> {
     let mut rows = vec![header("CPU per request, µs", columns)];
     let mut row = |name: &str, cost: &dyn Fn(&CpuCauses) -> Cost| {
@@ -125,8 +125,7 @@ fn category_rows(columns: &[&CpuCauses]) -> Vec<Vec<String>> {
             row(&category.name, &|of| of.categories[at].cost);
         }
     }
-    row("all samples", &|of| of.total);
-    row("by the clock", &|of| of.clock);
+    row("total", &|of| of.total);
     rows
 }
 
@@ -212,13 +211,6 @@ fn show_calls(call: &SystemCallsPerRequest) -> String {
 /// What a reader must know about the profiles of a contender.
 fn remarks(of: &CpuCauses) -> String {
     let mut lines: BTreeSet<String> = of.notes.iter().cloned().collect();
-    if of.agrees == Some(false) {
-        lines.insert(
-            "the samples do not add up to the CPU time by the clock, so some time is missing or \
-             counted twice"
-                .into(),
-        );
-    }
     if of.lost > 0 {
         lines.insert(format!("the kernel dropped {} samples", of.lost));
     }
@@ -247,8 +239,8 @@ mod tests {
             samples: 30_000,
             lost: u64::from(name == "b") * 12,
             total: cost(tcp + collection, 1.0),
-            clock: cost(tcp + collection + 0.3, 1.1),
-            agrees: Some(name != "b"),
+            sampled_share: Some(0.93),
+            agrees: Some(true),
             categories: vec![
                 category("kernel TCP/IP", tcp),
                 category("garbage collection", collection),

@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 /// The longest time that the virtual machine may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Protocol version, command, and its arguments, of which there are always three.
-const REQUEST: &[u8] = b"1\0jcmd\0Compiler.perfmap\0\0\0";
+const WRITE_MAP: &[u8] = b"1\0jcmd\0Compiler.perfmap\0\0\0";
+const LIST_FLAGS: &[u8] = b"1\0jcmd\0VM.flags\0\0\0";
 /// More of an answer is not read.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
@@ -25,6 +26,8 @@ const ANSWER_BYTES_MAX: usize = 64 << 10;
 /// before.
 pub(super) struct WrittenMap {
     new: Option<PathBuf>,
+    /// Whether compiled code keeps frame pointers.
+    pub keeps_frame_pointers: bool,
 }
 
 impl Drop for WrittenMap {
@@ -52,19 +55,26 @@ pub(super) fn write_perf_map(pid: u32) -> Result<WrittenMap, String> {
     let (map, own) = path_of(pid);
     let folder = map.parent().unwrap_or(Path::new("/tmp"));
     let socket = folder.join(format!(".java_pid{own}"));
-    let written = WrittenMap { new: (!map.exists()).then(|| map.clone()) };
+    let new = (!map.exists()).then(|| map.clone());
+    let mut written = WrittenMap { new, keeps_frame_pointers: true };
     let stream = match UnixStream::connect(&socket) {
         Ok(stream) => stream,
         Err(_) => {
             make_it_listen(pid, &folder.join(format!(".attach_pid{own}")), &socket, deadline)?
         }
     };
-    let answer = ask(stream, deadline)
+    let answer = ask(stream, WRITE_MAP, deadline)
         .map_err(|error| format!("the Java virtual machine did not answer ({error})"))?;
     // The first line is a code, the rest is for people.
     let (code, text) = answer.split_once('\n').unwrap_or((&answer, ""));
     match code.trim() {
-        "0" => Ok(written),
+        "0" => {
+            let flags = UnixStream::connect(&socket).and_then(|s| ask(s, LIST_FLAGS, deadline));
+            // It lists flags that differ from their default, which is to keep none.
+            written.keeps_frame_pointers =
+                flags.map_or(true, |flags| flags.contains("-XX:+PreserveFramePointer"));
+            Ok(written)
+        }
         _ if text.contains("Unknown diagnostic command") => {
             Err("this Java version cannot list its code; use Java 17 or later".to_owned())
         }
@@ -108,13 +118,13 @@ fn handles_quit(pid: u32) -> bool {
     mask.is_some_and(|mask| mask >> (libc::SIGQUIT - 1) & 1 == 1)
 }
 
-fn ask(mut stream: UnixStream, deadline: Instant) -> std::io::Result<String> {
+fn ask(mut stream: UnixStream, request: &[u8], deadline: Instant) -> std::io::Result<String> {
     let left = || {
         let left = deadline.saturating_duration_since(Instant::now());
         (!left.is_zero()).then_some(left).ok_or(std::io::ErrorKind::TimedOut)
     };
     stream.set_write_timeout(Some(left()?))?;
-    stream.write_all(REQUEST)?;
+    stream.write_all(request)?;
     let (mut answer, mut part) = (Vec::new(), [0; 4096]);
     while answer.len() < ANSWER_BYTES_MAX {
         stream.set_read_timeout(Some(left()?))?;

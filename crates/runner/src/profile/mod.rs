@@ -37,6 +37,7 @@ use crate::usage::trees_cpu_ns;
 use events::Events;
 use processes::Processes;
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -70,6 +71,28 @@ impl Target {
     }
 }
 
+/// The files that the processes of a target write if an option makes them list the code that they
+/// generate. Files in containers, which vanish with these, are not among them.
+pub fn perf_maps(target: &Target) -> Vec<PathBuf> {
+    let is_here = |pid: &u32| perf_map::path_of(*pid).1 == *pid;
+    let of_process = |pid| {
+        let names = [format!("perf-{pid}.map"), format!("perfinfo-{pid}.map")];
+        let maps = names.map(|name| Path::new("/tmp").join(name));
+        maps.into_iter().chain(logs_of_node(pid))
+    };
+    target.pids().into_iter().filter(is_here).flat_map(of_process).collect()
+}
+
+/// The log that Node creates next to a perf map, in the folder where it runs.
+fn logs_of_node(pid: u32) -> Vec<PathBuf> {
+    let Ok(folder) = std::fs::read_link(format!("/proc/{pid}/cwd")) else { return Vec::new() };
+    let is_log =
+        |name: &str| name.starts_with("isolate-") && name.ends_with(&format!("-{pid}-v8.log"));
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let logs = files.filter(|file| file.file_name().to_str().is_some_and(is_log));
+    logs.map(|file| file.path()).collect()
+}
+
 /// Samples targets until it is stopped, on a thread of its own.
 pub struct Profiler {
     stop: Sender<()>,
@@ -94,10 +117,11 @@ impl Profiler {
     ) -> Result<Profiler, String> {
         let pids: Vec<Vec<u32>> = targets.iter().map(Target::pids).collect();
         // Reading the files of large programs takes a while, so it comes before the first sample.
-        let processes = Processes::follow(&pids);
+        let mut processes = Processes::follow(&pids);
         let of_targets: Vec<u32> = pids.iter().flatten().flat_map(|pid| threads(*pid)).collect();
         let waits = pids.iter().map(|pids| Reading::take(pids)).collect();
         let events = open(&cpus_of(&pids), &of_targets, processes.keep_frame_pointers())?;
+        processes.follow_new(&targets.iter().map(Target::pids).collect::<Vec<_>>());
         let cpu_ns = targets.iter().map(|target| trees_cpu_ns(&target.all_roots())).collect();
         let course = Course { targets: targets.to_vec(), processes, waits, cpu_ns, events };
         let (stop, stopped) = channel();

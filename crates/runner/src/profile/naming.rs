@@ -13,6 +13,11 @@ use super::{names, perf_map};
 use record::{Frame, FrameKind};
 use std::collections::HashMap;
 
+/// What is missing from stacks of Java without an option.
+const NO_JAVA_CALLERS: &str = "Callers of compiled Java methods are missing from many stacks, because the virtual machine \
+     keeps no frame pointers. Innermost methods are right. For the callers set `runtime_options = \
+     true` in [profile], or start it with -XX:+PreserveFramePointer.";
+
 /// The functions at places.
 pub(super) struct Named {
     /// A frame for each place, in the same order.
@@ -98,8 +103,9 @@ impl Named {
             return match written {
                 Some(Err(reason)) => reason,
                 _ => format!(
-                    "its process wrote no perf-{own}.map; start Node with --perf-basic-prof, \
-                     Python with -X perf, .NET with DOTNET_PerfMapEnabled=1"
+                    "its process wrote no perf-{own}.map; set `runtime_options = true` in \
+                     [profile], or start Node with --perf-basic-prof, Python with -X perf, .NET \
+                     with DOTNET_PerfMapEnabled=3"
                 ),
             };
         };
@@ -109,6 +115,11 @@ impl Named {
             let (function, kind) = names::compiled(&name);
             let frame = &mut self.frames[*at];
             (frame.function, frame.kind) = (Some(function), kind);
+        }
+        if let Some(Ok(written)) = &written
+            && !written.keeps_frame_pointers
+        {
+            self.problems.push((number, NO_JAVA_CALLERS.to_owned()));
         }
         if read.unreadable > 0 {
             let lines = read.unreadable;

@@ -12,13 +12,17 @@ use std::collections::{BTreeMap, HashMap};
 /// Functions without a name are noted if they have at least this share of a target's samples.
 const NOTED_SHARE: f64 = 0.01;
 
+/// What an interpreter of Python hides without an option.
+const NO_PYTHON_FUNCTIONS: &str = "Functions in Python are not told apart: they count as those of the interpreter. Use Python \
+     3.12 or later, and set `runtime_options = true` in [profile].";
+
 /// What was sampled of one target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sampled {
     /// The CPU time that one sample stands for.
     pub period_ns: u64,
-    /// CPU time of the target's processes meanwhile, by their clocks. It may differ from samples
-    /// times period by what `events.rs` explains.
+    /// CPU time of the target's processes meanwhile, by their clocks. It differs from samples times
+    /// period by what `events.rs` explains.
     pub cpu_ns: u64,
     /// Records that the kernel dropped, of all targets together.
     pub lost: u64,
@@ -105,6 +109,12 @@ fn notes_of_target(target: usize, processes: &Processes, named: &Named) -> Vec<S
     }
     let problems = named.problems.iter().filter(|(module, _)| modules.contains(module));
     notes.extend(problems.map(|(_, problem)| problem.clone()));
+    let has = |prefix: &str| {
+        modules.iter().any(|module| processes.modules.get(*module).name.starts_with(prefix))
+    };
+    if (has("python3") || has("libpython3")) && !has("jit") {
+        notes.push(NO_PYTHON_FUNCTIONS.to_owned());
+    }
     let cut = processes.cut[target];
     if share(cut) >= NOTED_SHARE {
         let share = percent(cut);

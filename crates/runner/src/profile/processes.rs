@@ -63,14 +63,22 @@ impl Processes {
             unfollowed: 0,
             forgot_at: None,
         };
-        for (target, pids) in targets.iter().enumerate() {
-            for pid in pids {
-                processes.begin(*pid, target, None);
-            }
-        }
+        processes.follow_new(targets);
         let Processes { by_pid, modules, .. } = &mut processes;
         by_pid.iter_mut().for_each(|(pid, process)| process.read(*pid, modules));
         processes
+    }
+
+    /// Follows those processes of each target that are not followed yet. Call this once more when
+    /// the events are open: they do not report processes that began before.
+    pub fn follow_new(&mut self, targets: &[Vec<u32>]) {
+        for (target, pids) in targets.iter().enumerate() {
+            for pid in pids {
+                if !self.by_pid.contains_key(pid) {
+                    self.begin(*pid, target, None);
+                }
+            }
+        }
     }
 
     fn begin(&mut self, pid: u32, target: usize, space: Option<Arc<Space>>) {

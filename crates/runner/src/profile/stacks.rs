@@ -94,6 +94,15 @@ mod tests {
     }
 
     #[test]
+    fn threads_beyond_the_limit_share_a_name() {
+        let mut stacks = Stacks::default();
+        let numbers = (0..2 * THREADS_MAX).map(|at| stacks.thread(format!("worker {at} of many")));
+        let last = numbers.last().unwrap();
+        assert_eq!(stacks.threads.len(), THREADS_MAX + 1);
+        assert_eq!(stacks.threads[last as usize], "other");
+    }
+
+    #[test]
     fn samples_beyond_the_limit_are_counted_without_functions() {
         let mut stacks = Stacks::default();
         let samples = STACKS_MAX as u64 + 50;

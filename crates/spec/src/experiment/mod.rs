@@ -522,7 +522,8 @@ fn parse_experiment(table: &Table<'_>, path: &Path) -> Experiment {
     }
     let cells = parse_cells(table);
     let place = table.table("place", parse_place).unwrap_or_default();
-    let profile = table.table("profile", |t| parse_profiling(t, &cells));
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let profile = table.table("profile", |t| parse_profiling(t, &cells, folder));
     let claims = table.tables("claim", |t| parse_claim(t, &cells));
     let has_claims = !claims.is_empty();
     let design = table

@@ -6,12 +6,14 @@
 use super::cells::named_cells;
 use super::design::positive;
 use super::{Cell, Experiment, Load};
+use crate::categories::{CategoryRow, read_categories};
 use crate::reader::Table;
 use crate::units::{nanoseconds, show_duration};
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 use std::time::Duration;
 
-/// How many blocks are profiled, and which cells.
+/// How many blocks are profiled, which cells, and how contenders start in them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Profiling {
@@ -25,11 +27,25 @@ pub struct Profiling {
     /// busy; without one, all cells.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<String>,
+    /// Whether contenders start with the options with which Java, Node, Python and .NET show a
+    /// sampler the names and callers of their code.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub runtime_options: bool,
+    /// Categories of the experiment's own, which come before those that ship with faceoff. They
+    /// are stored here, so that the record can be judged without their file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<CategoryRow>,
 }
 
 impl Default for Profiling {
     fn default() -> Profiling {
-        Profiling { blocks: 6, measure: Duration::from_secs(3), cells: Vec::new() }
+        Profiling {
+            blocks: 6,
+            measure: Duration::from_secs(3),
+            cells: Vec::new(),
+            runtime_options: false,
+            categories: Vec::new(),
+        }
     }
 }
 
@@ -52,8 +68,9 @@ impl Profiling {
 
     /// Describes it in words.
     pub(super) fn describe(&self) -> String {
+        let options = if self.runtime_options { " and start with options of runtimes" } else { "" };
         format!(
-            "{} more blocks, {} per cell, which are not judged",
+            "{} more blocks, {} per cell, which are not judged{options}",
             self.blocks,
             show_duration(self.measure)
         )
@@ -69,13 +86,30 @@ fn is_closed(cell: &Cell) -> bool {
     matches!(cell.load, Load::Closed { .. })
 }
 
-pub(super) fn parse_profiling(table: &Table<'_>, cells: &[Cell]) -> Profiling {
+/// Reads `[profile]` of an experiment in a folder.
+pub(super) fn parse_profiling(table: &Table<'_>, cells: &[Cell], folder: &Path) -> Profiling {
     let usual = Profiling::default();
     Profiling {
         blocks: table.integer("blocks", 1, 100).map_or(usual.blocks, |n| n as u32),
         measure: positive(table, "measure").unwrap_or(usual.measure),
         cells: named_cells(table, cells),
+        runtime_options: table.flag("runtime_options").unwrap_or(false),
+        categories: read_own_categories(table, folder),
     }
+}
+
+/// Reads the file that `categories` names.
+fn read_own_categories(table: &Table<'_>, folder: &Path) -> Vec<CategoryRow> {
+    let Some(file) = table.string("categories") else { return Vec::new() };
+    read_categories(&folder.join(&file)).unwrap_or_else(|problems| {
+        let message = problems.list().first().map_or("", |problem| problem.message.as_str());
+        table.problem(
+            "categories",
+            format!("`{file}` cannot be used: {message}"),
+            "the path is relative to the experiment's folder; docs/guide/why.md explains the file",
+        );
+        Vec::new()
+    })
 }
 
 #[cfg(test)]
@@ -97,6 +131,9 @@ mod tests {
             cell("most", "", "kind = \"capacity\", of = \"rate\", service_level = \"p95<1s\""),
         ];
         std::fs::write(&file, format!("{head}{}{profile}", cells.concat())).unwrap();
+        let own = "[[category]]\nname = \"cache\"\nfunctions = [\"main.cache*\"]\n";
+        std::fs::write(folder.path().join("own.toml"), own).unwrap();
+        std::fs::write(folder.path().join("bad.toml"), "[[category]]\nname = \"x\"\n").unwrap();
         Experiment::read(&file).map_err(|problems| problems.to_string())
     }
 
@@ -111,6 +148,19 @@ mod tests {
     fn closed_loads_are_sampled_unless_cells_are_named() {
         assert_eq!(sampled("[profile]\n"), ["busy", "twice-repetition-1"]);
         assert_eq!(sampled("[profile]\ncells = [\"open\", \"most\"]\n"), ["open"]);
+    }
+
+    #[test]
+    fn categories_of_a_file_are_stored_with_the_experiment() {
+        let whole = read("[profile]\ncategories = \"own.toml\"\n").unwrap();
+        let stored = serde_json::to_string(&whole).unwrap();
+        let again: Experiment = serde_json::from_str(&stored).unwrap();
+        let [row] = &again.profile.as_ref().unwrap().categories[..] else { panic!("{stored}") };
+        assert_eq!((row.name.as_str(), &row.functions[..]), ("cache", &["main.cache*".into()][..]));
+        let wrong =
+            |file: &str| read(&format!("[profile]\ncategories = \"{file}\"\n")).unwrap_err();
+        assert!(wrong("bad.toml").contains("this category has no pattern"));
+        assert!(wrong("none.toml").contains("none.toml cannot be read"));
     }
 
     #[test]

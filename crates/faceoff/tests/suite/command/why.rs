@@ -1,6 +1,6 @@
 //! `faceoff why` on a run without profiles, and on the same run with some added to its record.
 
-use crate::folder::Folder;
+use crate::folder::{Folder, assert_burns};
 use serde_json::{Value, json};
 use std::io::Write as _;
 
@@ -88,19 +88,69 @@ fn profiled_blocks_are_recorded_once_and_not_judged() {
         for profile in &record.profiles {
             assert_eq!(profile.cell, "closed", "the load in which a contender is busy");
             assert!(profile.correct > 0 && profile.cpu_ns > 0, "{profile:?}");
-            let burns = |frame: &record::Frame| {
-                frame.function.as_deref().is_some_and(|name| name.ends_with("clock::burn"))
-            };
-            let burning = profile.stacks.iter().filter(|stack| {
-                stack.frames.iter().any(|frame| burns(&profile.frames[*frame as usize]))
-            });
-            let samples: u64 = profile.stacks.iter().map(|stack| stack.samples).sum();
-            let burning: u64 = burning.map(|stack| stack.samples).sum();
-            assert!(5 * burning > samples, "{burning} of {samples}: {:?}", profile.notes);
+            assert_burns(profile);
         }
         assert!(folder.run(&["why", "r"]).expect(0).out.contains("closed"));
         let again = folder.run(&["run", "--resume", "r"]);
         assert!([0, 4].contains(&again.code), "{again:?}");
         assert_eq!(folder.record("r").profiles.len(), 4, "nothing is profiled twice");
     }
+}
+
+/// A service on Node that spins for each request, and writes down its options at its start.
+const NODE: &str = r#"
+function spin(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) | 0; return s; }
+require("fs").writeFileSync("started-" + process.pid, process.env.NODE_OPTIONS || "");
+require("http")
+  .createServer((_, response) => { spin(200000); response.end("hello ".repeat(12)); })
+  .listen(process.argv[2], "127.0.0.1");
+"#;
+
+#[test]
+#[ignore = "needs node and sampling"]
+fn options_of_runtimes_are_set_in_profiled_starts_only() {
+    let folder = Folder::new();
+    for name in ["near", "far"] {
+        folder.write(&format!("systems/{name}/server.js"), NODE);
+        folder.write(
+            &format!("systems/{name}/system.toml"),
+            &format!(
+                "name = \"{name}\"\nsummary = \"s\"\nkind = \"service\"\n\
+                 answers = [\"hello\"]\n[start]\n\
+                 run = [\"node\", \"server.js\", \"{{port.http}}\"]\nports = [\"http\"]\n\
+                 env = {{ NODE_OPTIONS = \"--no-warnings\" }}\n\
+                 [ready]\nwithin = \"9s\"\n[stop]\nwithin = \"5s\"\n"
+            ),
+        );
+    }
+    folder.write("own.toml", "[[category]]\nname = \"spinning\"\ninnermost = [\"spin *\"]\n");
+    let profile = "[profile]\nblocks = 1\nmeasure = \"500ms\"\nruntime_options = true\n\
+                   categories = \"../own.toml\"\n";
+    folder.experiment(&["near", "far"], profile);
+    let ran = folder.run(&["run", "x", "--profile", "--blocks", "1", "--out", "r"]);
+    assert!([0, 4].contains(&ran.code), "{ran:?}");
+    let record = folder.record("r");
+    assert_eq!(record.profiles.len(), 2);
+    for profile in &record.profiles {
+        let notes = profile.notes.join(" ");
+        assert!(notes.contains("started with NODE_OPTIONS=--perf-basic-prof."), "{notes}");
+    }
+    let (plain, with_option) = ("--no-warnings", "--no-warnings --perf-basic-prof");
+    for name in ["near", "far"] {
+        let mut options = Vec::new();
+        for file in std::fs::read_dir(folder.path().join("systems").join(name)).unwrap().flatten() {
+            let name = file.file_name().into_string().unwrap();
+            assert!(!name.ends_with("v8.log"), "{name} is left");
+            let Some(pid) = name.strip_prefix("started-") else { continue };
+            options.push(std::fs::read_to_string(file.path()).unwrap());
+            let map = format!("/tmp/perf-{pid}.map");
+            assert!(!std::path::Path::new(&map).exists(), "{map} is left");
+        }
+        let profiled = options.iter().filter(|options| *options == with_option).count();
+        let judged = options.iter().filter(|options| *options == plain).count();
+        assert!(profiled == 1 && judged >= 1 && options.len() == profiled + judged, "{options:?}");
+    }
+    std::fs::remove_file(folder.path().join("own.toml")).unwrap();
+    let text = folder.run(&["why", "r"]).expect(0).out;
+    assert!(text.contains("spinning"), "{text}");
 }
