@@ -1,6 +1,6 @@
 //! What the processes of a contender did besides using a CPU, per correct response.
 //!
-//! System calls were counted during another, shorter load, whose own responses they are divided by.
+//! System calls were counted during another, shorter load. They are divided by its responses.
 //! Start with [`waits_per_request`].
 
 use record::judgement::{PausesPerBlock, SystemCallsPerRequest, WaitsPerRequest};

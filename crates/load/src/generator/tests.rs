@@ -416,6 +416,7 @@ fn any_server() -> impl Strategy<Value = Server> {
                 resets,
                 hangs_up,
                 never,
+                slow: None,
                 stall: None,
             }
         },

@@ -178,6 +178,8 @@ const TABLES: &[KeyTable] = &[
                 "the closed loads, or all cells if there is none",
                 "cells that are sampled",
             ),
+            optional("categories", "none", "a file of your own categories, relative to this one"),
+            usual("runtime_options", "false", "whether runtimes start with options for sampling"),
         ],
     },
     KeyTable {
