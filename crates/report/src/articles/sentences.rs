@@ -5,7 +5,9 @@ use super::printed::{ALIKE, Agreement, Printed, SHORT, direction, printed};
 use super::tried::{Tried, command};
 use crate::export::markdown_text as plain;
 use crate::wording::list::sentence_list;
-use record::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Evidence, Outcome, Verdict};
+use record::judgement::{
+    ClaimCell, ClaimOutcome, ClaimVerdict, Evidence, Outcome, Phrase, Verdict,
+};
 use spec::article::Article;
 use spec::experiment::self_comparison::SelfComparison;
 use spec::experiment::{Claim, Expectation};
@@ -217,12 +219,13 @@ fn of_cell(claim: &ClaimVerdict, cell: &ClaimCell) -> String {
         Outcome::Equivalent if v.margin > ALIKE => Outcome::Undecided,
         outcome => outcome,
     };
-    let predicate = Verdict { outcome: shown, ..v.clone() }.predicate().unwrap_or_default();
-    let difference = match predicate.split_once(" (") {
-        Some((same, within)) if shown == Outcome::Equivalent => {
-            format!("{same} as {other}{place} ({within}: {}", v.short_phrase())
+    let predicate = Verdict { outcome: shown, ..v.clone() }.predicate();
+    let difference = match predicate {
+        Some(Phrase { size, interval: Some(within) }) if shown == Outcome::Equivalent => {
+            format!("{size} as {other}{place} ({within}): {}", v.short_phrase())
         }
-        _ => format!("{predicate} than {other}{place}"),
+        Some(predicate) => format!("{predicate} than {other}{place}"),
+        None => format!("was not compared with {other}{place}"),
     };
     let mark = if shown == Outcome::Equivalent { ", " } else { ": " };
     format!(
