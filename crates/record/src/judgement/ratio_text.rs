@@ -265,8 +265,7 @@ mod tests {
 
     #[test]
     fn an_equivalent_result_is_worded_as_equal() {
-        let shown =
-            predicate(&verdict(Metric::Throughput, 1.004, 0.99, 1.01, Outcome::Equivalent));
+        let shown = predicate(&verdict(Metric::Throughput, 1.004, 0.99, 1.01, Outcome::Equivalent));
         assert_eq!(shown, "handles as many requests per second (within 5 %)");
         assert_eq!(
             predicate(&verdict(Metric::Memory, 0.5, 0.4, 0.6, Outcome::Better)),
