@@ -124,3 +124,44 @@ fn claim_of_several_experiments_counts_once() {
         );
     }
 }
+
+#[test]
+fn answers_are_exported_as_a_site() {
+    let folder = with_question("", "");
+    let hostile = settled("confirmed", "better", SETTLED).replace("sooner", "<script>&");
+    folder.write("judgements/x.json", &hostile);
+    folder.write("judgements/broken.json", "{");
+    let made = folder.run(&["serve", "judgements", "--export", "new/site"]).expect(0);
+    assert_eq!(made.out, "new/site/index.html\n");
+    made.says("ignored: error: judgements/broken.json is not a judgement");
+    let index = read(&folder, "new/site/index.html");
+    let page = read(&folder, "new/site/tables.html");
+    for part in [
+        "<a href=\"tables.html\">Is B faster?</a>",
+        "<p class=\"sentence\"><strong>Yes:</strong> the B service is 2.0× faster",
+        "<img src=\"pictures/answer-tables.svg\" alt=\"Is B faster?\">",
+    ] {
+        assert!(index.contains(part), "{part}\n{index}");
+    }
+    for text in [&index, &page] {
+        assert!(!text.contains("<script") && !text.contains("<A>"), "{text}");
+        assert!(!text.contains("http"), "it loads nothing from elsewhere: {text}");
+        for address in ["href=\"", "src=\""].iter().flat_map(|begin| text.split(begin).skip(1)) {
+            let address = address.split('"').next().unwrap();
+            let path = folder.path().join("new/site").join(address);
+            assert!(path.is_file(), "{address} is not in the folder");
+        }
+    }
+    assert!(read(&folder, "new/site/style.css").contains("prefers-color-scheme: dark"));
+    folder
+        .run(&["serve", "judgements", "--export", "s", "--listen", "127.0.0.1:0"])
+        .expect(2)
+        .says("--export");
+    let elsewhere = Folder::new();
+    elsewhere.write("r/x.json", "{}");
+    elsewhere
+        .run(&["serve", "r", "--export", "s"])
+        .expect(2)
+        .says("there is no article to write a page about")
+        .says("hint: ");
+}
