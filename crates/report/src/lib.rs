@@ -22,7 +22,7 @@ mod stacks;
 mod terminal;
 mod wording;
 
-pub use articles::{PICTURES, Results, Tried, articles};
+pub use articles::{PICTURES, Results, Study, Tried, article_site, results};
 pub use gate::{Gate, gate};
 pub use page::{html, policy};
 pub use terminal::{summary, verdict_table, why};

@@ -5,13 +5,18 @@
 //! inconsistent figures. The readers of load-generator output in the crate `interop` fill the same
 //! rows.
 //!
-//! Start with [`Row`].
+//! Start with [`Row`]. [`Summary`] is what the article's page shows first.
+
+mod summary;
 
 pub use crate::figure::Figure;
+pub use summary::{Answer, Summary};
+
 use crate::problem::Problems;
 use crate::reader::{Table as Fields, read_file};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use summary::parse_summary;
 
 /// How wrk calls `Socket errors`, among [`Row::other`].
 pub const SOCKET_ERRORS: &str = "socket errors";
@@ -28,6 +33,9 @@ pub struct Article {
     pub source: String,
     /// The tables, in the order of the article.
     pub tables: Vec<Table>,
+    /// What its page shows first. A record, which shows its tables, does not keep it.
+    #[serde(skip)]
+    pub summary: Option<Summary>,
 }
 
 /// One table of an article.
@@ -245,6 +253,7 @@ impl Article {
                 title: fields.required_string("title"),
                 source: fields.required_string("source"),
                 tables,
+                summary: fields.table("summary", parse_summary),
             }
         })
     }
@@ -429,6 +438,43 @@ mod tests {
             "two rows",
             "named `q`",
         ] {
+            assert!(message.contains(problem), "{problem}\n{message}");
+        }
+    }
+
+    #[test]
+    fn summary_names_the_claims_that_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.toml");
+        let read = |answer: &str| {
+            let text = format!(
+                "name = \"x\"\ntitle = \"t\"\nsource = \"s\"\n[[table]]\ntitle = \"a\"\nrow = [{{ name = \"r\" }}]\n\
+                 [summary]\nquestion = \"q\"\nclaimed = \"c\"\nmethod = \"m\"\nyes_if = \"refuted\"\n\
+                 names = {{ \"b:one+two\" = \"B\" }}\nanswer = [{answer}]\n"
+            );
+            std::fs::write(&path, text).unwrap();
+            Article::read(&path)
+        };
+        let known =
+            "{ experiment = \"e\", contender = \"b:one+two\", metric = \"memory\", margin = 1 }";
+        let summary = read(known).unwrap().summary.unwrap();
+        assert!(!summary.is_yes_if_confirmed);
+        assert_eq!(summary.names["b:one+two"], "B");
+        let [answer] = summary.answers.as_slice() else { panic!("{summary:?}") };
+        assert_eq!((answer.experiment.as_str(), answer.margin), ("e", Some(1.0)));
+        for (wrong, problem) in [
+            ("", "no claim answers the question"),
+            (
+                "{ experiment = \"e\", contender = \"b\", metric = \"memroy\" }",
+                "did you mean `memory`?",
+            ),
+            (
+                "{ experiment = \"e\", contender = \"b:\", metric = \"memory\" }",
+                "summary.answer.contender",
+            ),
+            ("{ contender = \"b\", metric = \"memory\" }", "`experiment`"),
+        ] {
+            let message = read(wrong).unwrap_err().to_string();
             assert!(message.contains(problem), "{problem}\n{message}");
         }
     }

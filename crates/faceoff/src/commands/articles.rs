@@ -1,15 +1,19 @@
 //! `faceoff articles`: shows which claims of articles the records here confirm or refute.
 //!
-//! For each experiment the newest full record counts. `report::articles` writes the pages.
+//! For each experiment the newest full record counts. `report::results` writes the pages, and
+//! `faceoff serve --export` writes the same as a site.
 
 use crate::exit::Error;
 use crate::output::{line, message, print};
 use clap::Args;
+use judge::audit::audit;
 use lab::record_files::{create_folder, write_file};
 use record::Record;
 use record::judgement::Evidence;
-use report::{Results, Tried};
+use report::{Results, Study, Tried};
+use spec::article::Article;
 use spec::catalog::Catalog;
+use spec::experiment::Experiment;
 use spec::problem::Problems;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,7 +42,7 @@ pub struct Options {
 }
 
 /// A run: a record that is still to be judged, or a stored judgement.
-enum Run {
+pub(super) enum Run {
     Record(Box<Record>),
     Judged(Box<Evidence>),
 }
@@ -69,35 +73,24 @@ impl Run {
 
 /// Runs the subcommand.
 pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
-    let mut runs = newest(read_runs(catalog, &options.paths)?);
+    let runs = newest(match options.paths.as_slice() {
+        [] => runs_in(&catalog.dir().join("records")),
+        named => named.iter().map(|path| read_run(path)).collect::<Result<_, _>>()?,
+    });
     if let Some(folder) = &options.records {
         create_folder(folder, "--records")?;
         runs.values().try_for_each(|run| keep_record(folder, run))?;
     }
-    let mut experiments = Vec::new();
-    for name in catalog.experiment_names() {
-        experiments.push(catalog.experiment(&name)?);
+    let studies = studies(catalog, runs)?;
+    if let Some(folder) = &options.keep {
+        let of_runs = studies.iter().flat_map(|study| &study.tried);
+        of_runs
+            .filter_map(|tried| tried.run.as_ref())
+            .try_for_each(|evidence| keep(folder, evidence))?;
     }
-    let mut articles = Vec::new();
-    for name in catalog.article_names() {
-        let of_article = experiments.iter().filter(|e| e.article() == Some(&name));
-        let tried = of_article
-            .map(|experiment| Tried {
-                experiment: experiment.clone(),
-                run: runs.remove(&experiment.name).map(Run::evidence),
-            })
-            .collect::<Vec<_>>();
-        if let Some(folder) = &options.keep {
-            tried
-                .iter()
-                .filter_map(|t| t.run.as_ref())
-                .try_for_each(|evidence| keep(folder, evidence))?;
-        }
-        articles.push((catalog.article(&name)?, tried));
-    }
-    let results = report::articles(&articles, options.out.is_some());
+    let results = report::results(&studies, options.out.is_some());
     match &options.out {
-        Some(folder) => write(folder, &results)?,
+        Some(folder) => write(folder, &results, "--out")?,
         None => print(
             &results.pages.iter().map(|page| page.text.as_str()).collect::<Vec<_>>().join("\n"),
         ),
@@ -105,10 +98,58 @@ pub fn run(catalog: &Catalog, options: &Options) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes pages, pictures and the index, and prints the path of the index.
-fn write(folder: &Path, results: &Results) -> Result<(), Error> {
+/// Reads every article with its audit, its experiments and the runs that count, by experiment.
+pub(super) fn studies(
+    catalog: &Catalog,
+    mut runs: BTreeMap<String, Run>,
+) -> Result<Vec<Study>, Error> {
+    let mut experiments = Vec::new();
+    for name in catalog.experiment_names() {
+        experiments.push(catalog.experiment(&name)?);
+    }
+    let mut studies = Vec::new();
+    for name in catalog.article_names() {
+        let article = catalog.article(&name)?;
+        let of_article: Vec<Experiment> =
+            experiments.iter().filter(|e| e.article() == Some(&name)).cloned().collect();
+        check_answers(&article, &of_article)?;
+        let tried = of_article.into_iter().map(|experiment| Tried {
+            run: runs.remove(&experiment.name).map(Run::evidence),
+            experiment,
+        });
+        studies.push(Study { audit: audit(&article), tried: tried.collect(), article });
+    }
+    Ok(studies)
+}
+
+/// Checks that an article's experiments have the claims that answer its question.
+fn check_answers(article: &Article, experiments: &[Experiment]) -> Result<(), Problems> {
+    let answers = article.summary.iter().flat_map(|summary| &summary.answers);
+    for answer in answers {
+        let mut named = experiments.iter().filter(|of| of.name == answer.experiment);
+        if !named.any(|of| of.claims.iter().any(|claim| answer.is(claim))) {
+            let (name, metric) = (&article.name, answer.metric.describe().name);
+            let (experiment, contender) = (&answer.experiment, &answer.contender);
+            return Err(Problems::plain(
+                format!(
+                    "[summary] of the article {name}: no claim of {experiment} is about {metric} \
+                     of {contender} as the answer has it"
+                ),
+                format!(
+                    "name a claim of an experiment with `article = \"{name}\"`, with its cell, \
+                     margin and value"
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Writes pages, pictures and the index, and prints the path of the index. `option` is the
+/// command-line option that names the folder.
+pub(super) fn write(folder: &Path, results: &Results, option: &str) -> Result<(), Error> {
     let pictures = folder.join(report::PICTURES);
-    create_folder(&pictures, "--out")?;
+    create_folder(&pictures, option)?;
     for file in &results.pictures {
         write_file(&pictures.join(&file.name), &file.text)?;
     }
@@ -119,33 +160,33 @@ fn write(folder: &Path, results: &Results) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads the named runs. Without names, all readable records in `records/`.
-fn read_runs(catalog: &Catalog, named: &[PathBuf]) -> Result<Vec<Run>, Error> {
-    let record = |folder: &Path| Record::read(folder).map(|record| Run::Record(Box::new(record)));
-    if !named.is_empty() {
-        let one = |path: &PathBuf| {
-            if path.extension().is_some_and(|extension| extension == "json") {
-                Evidence::read(path).map(|evidence| Run::Judged(Box::new(evidence)))
-            } else {
-                record(path)
-            }
-        };
-        return Ok(named.iter().map(one).collect::<Result<_, _>>()?);
+/// Reads a run: a judgement from a `.json` file, else a record from its folder or file.
+fn read_run(path: &Path) -> Result<Run, Problems> {
+    if path.extension().is_some_and(|extension| extension == "json") {
+        Evidence::read(path).map(|evidence| Run::Judged(Box::new(evidence)))
+    } else {
+        Record::read(path).map(|record| Run::Record(Box::new(record)))
     }
-    let Ok(folder) = std::fs::read_dir(catalog.dir().join("records")) else {
-        return Ok(Vec::new());
+}
+
+/// Reads the readable runs of a folder: records, and files of judgements. The folder may be a
+/// record itself.
+pub(super) fn runs_in(folder: &Path) -> Vec<Run> {
+    let is_record = |path: &Path| path.join(record::FILE_NAME).is_file();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths: Vec<PathBuf> = match is_record(folder) {
+        true => vec![folder.to_owned()],
+        false => entries.map(|entry| entry.path()).collect(),
     };
-    let folders = folder
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.join(record::FILE_NAME).is_file());
-    Ok(folders
-        .filter_map(|path| record(&path).map_err(|e| message(&format!("ignored: {e}"))).ok())
-        .collect())
+    let is_judgement =
+        |path: &Path| path.is_file() && path.extension().is_some_and(|e| e == "json");
+    let runs = paths.iter().filter(|path| is_record(path) || is_judgement(path));
+    runs.filter_map(|path| read_run(path).map_err(|e| message(&format!("ignored: {e}"))).ok())
+        .collect()
 }
 
 /// Returns the run that counts for each experiment, by the experiment's name.
-fn newest(runs: Vec<Run>) -> BTreeMap<String, Run> {
+pub(super) fn newest(runs: Vec<Run>) -> BTreeMap<String, Run> {
     let mut best: BTreeMap<String, Run> = BTreeMap::new();
     for run in runs {
         if best.get(run.experiment()).is_none_or(|before| before.rank() < run.rank()) {

@@ -123,7 +123,7 @@ impl Verdict {
     pub fn phrase(&self) -> String {
         let Words { lower, higher, where_, .. } = self.metric.describe().words;
         match self.ratio {
-            Some(ratio) => self.with_place(ratio, lower, higher, where_),
+            Some(ratio) => self.with_place(ratio, lower, higher, where_).to_string(),
             None => match self.difference.and(self.value.zip(self.baseline_value)) {
                 Some((value, baseline)) => {
                     format!("{} % against {} %", show_number(value), show_number(baseline))
@@ -134,28 +134,24 @@ impl Verdict {
     }
 
     /// Returns the result with a verb, to follow the contender's name; `None` if nothing was
-    /// compared.
+    /// compared. The interval of an equivalent result is its margin.
     ///
     /// Examples: `uses 17× less CPU per request (12× to 23×)`, `uses as much memory (within 5 %)`,
     /// `looks 20 % faster (3 % slower to 50 % faster)`.
-    pub fn predicate(&self) -> Option<String> {
+    pub fn predicate(&self) -> Option<Phrase> {
         let ratio = self.ratio?;
         let Words { verb, lower, higher, where_, same, .. } = self.metric.describe().words;
-        let margin = percent(100.0 * self.margin);
-        Some(match self.outcome {
-            Outcome::Equivalent => format!("{verb} {same} (within {margin} %)"),
-            Outcome::Better | Outcome::Worse => {
-                format!("{verb} {}", self.with_place(ratio, lower, higher, where_))
+        let verb = match (self.outcome, verb) {
+            (Outcome::Equivalent, verb) => {
+                let within = format!("within {} %", percent(100.0 * self.margin));
+                return Some(Phrase { size: format!("{verb} {same}"), interval: Some(within) });
             }
-            Outcome::Undecided => match verb {
-                "is" => format!("looks {}", self.with_place(ratio, lower, higher, where_)),
-                verb => format!(
-                    "seems to {} {}",
-                    infinitive(verb),
-                    self.with_place(ratio, lower, higher, where_)
-                ),
-            },
-        })
+            (Outcome::Better | Outcome::Worse, verb) => verb.to_owned(),
+            (Outcome::Undecided, "is") => "looks".to_owned(),
+            (Outcome::Undecided, verb) => format!("seems to {}", infinitive(verb)),
+        };
+        let Phrase { size, interval } = self.with_place(ratio, lower, higher, where_);
+        Some(Phrase { size: format!("{verb} {size}"), interval })
     }
 
     /// Returns the result for a table that names the metric: `17× less (12× to 23×)`.
@@ -187,9 +183,9 @@ impl Verdict {
     }
 
     /// Words a ratio with the place before the interval: `4.5× faster on average (4.1× to 5.0×)`.
-    fn with_place(&self, ratio: f64, lower: &str, higher: &str, where_: &str) -> String {
+    fn with_place(&self, ratio: f64, lower: &str, higher: &str, where_: &str) -> Phrase {
         let Phrase { size, interval } = Phrase::of_ratio(ratio, self.interval, [lower, higher]);
-        Phrase { size: size + where_, interval }.to_string()
+        Phrase { size: size + where_, interval }
     }
 }
 
@@ -216,6 +212,10 @@ mod tests {
             margin: 0.05,
             ..Verdict::open("b".parse().unwrap(), "a".parse().unwrap(), metric)
         }
+    }
+
+    fn predicate(verdict: &Verdict) -> String {
+        verdict.predicate().unwrap().to_string()
     }
 
     #[test]
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn an_interval_with_both_directions_names_them() {
         let open = |ratio, low, high| {
-            verdict(Metric::LatencyP50, ratio, low, high, Outcome::Undecided).predicate().unwrap()
+            predicate(&verdict(Metric::LatencyP50, ratio, low, high, Outcome::Undecided))
         };
         assert_eq!(
             open(0.83, 0.667, 1.03),
@@ -266,8 +266,7 @@ mod tests {
             open(2.0, 0.8, 5.0),
             "looks 2.0× slower at the median (20 % faster to 5.0× slower)"
         );
-        let memory =
-            verdict(Metric::Memory, 2.0, 0.8, 5.0, Outcome::Undecided).predicate().unwrap();
+        let memory = predicate(&verdict(Metric::Memory, 2.0, 0.8, 5.0, Outcome::Undecided));
         assert_eq!(memory, "seems to use 2.0× more memory (20 % less memory to 5.0× more memory)");
     }
 
@@ -303,12 +302,10 @@ mod tests {
 
     #[test]
     fn an_equivalent_result_is_worded_as_equal() {
-        let shown = verdict(Metric::Throughput, 1.004, 0.99, 1.01, Outcome::Equivalent)
-            .predicate()
-            .unwrap();
+        let shown = predicate(&verdict(Metric::Throughput, 1.004, 0.99, 1.01, Outcome::Equivalent));
         assert_eq!(shown, "handles as many requests per second (within 5 %)");
         assert_eq!(
-            verdict(Metric::Memory, 0.5, 0.4, 0.6, Outcome::Better).predicate().unwrap(),
+            predicate(&verdict(Metric::Memory, 0.5, 0.4, 0.6, Outcome::Better)),
             "uses 2.0× less memory (1.7× to 2.5×)"
         );
     }

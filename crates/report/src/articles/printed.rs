@@ -117,7 +117,8 @@ impl Printed {
         Interval { low: low.fold(f64::INFINITY, f64::min), high: high.fold(0.0, f64::max) }
     }
 
-    /// Writes what the article printed and how it agrees with a verdict.
+    /// Writes what the article printed and how it agrees with a verdict. The sentence begins with
+    /// the place, such as `At 4,000 users`, if there is one.
     pub fn sentence(&self, verdict: &Verdict, place: Option<&str>) -> String {
         let pairs: Vec<String> = self
             .figures
@@ -125,7 +126,7 @@ impl Printed {
             .map(|[one, other]| format!("{} against {}", one.text(), other.text()))
             .collect();
         let load = if self.is_of_other_load { ", at another load" } else { "" };
-        let place = place.map_or("The".to_owned(), |place| format!("In {place} the"));
+        let place = place.map_or("The".to_owned(), |place| format!("{place} the"));
         let figures = format!("{place} article printed {}{load}", pairs.join(", "));
         if verdict.metric.describe().by_difference {
             return format!("{figures}.");
@@ -315,7 +316,7 @@ mod tests {
         );
         assert!(
             times(&[["40.4ms", "40.0ms"]])
-                .sentence(&alike, Some("c"))
+                .sentence(&alike, Some("In c"))
                 .starts_with("In c the article printed")
         );
         assert!(

@@ -1,115 +1,74 @@
 //! Sentences about the result of a claim, made from its verdicts. No sentence about a result is
 //! written by hand, so none can become outdated. Start with [`paragraph`].
 
-use super::printed::{ALIKE, Agreement, Printed, SHORT, direction, printed};
-use super::tried::{Tried, command};
-use crate::export::markdown_text as plain;
+use super::names::{contender, place, shown};
+use super::printed::{ALIKE, Printed, SHORT, direction, printed};
+use super::prose::{Prose, capital, plain};
+use super::tried::{Found, Tested, command, is_of_article, text};
 use crate::wording::list::sentence_list;
-use record::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Evidence, Outcome, Verdict};
+use record::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Outcome, Phrase, Verdict};
 use spec::article::Article;
 use spec::experiment::self_comparison::SelfComparison;
 use spec::experiment::{Claim, Expectation};
 use spec::metric::Metric;
 
-/// The prefix of claims that are not in the article.
-const OURS: &str = "Not in the article: ";
 /// The most cells that a sentence reports one by one; of more it reports the two extremes.
 const EACH: usize = 3;
 
-/// Returns whether the article claims it.
-pub(super) fn is_of_article(claim: &Claim) -> bool {
-    !claim.text.starts_with(OURS)
-}
-
 /// The mark of our own claims; empty for a claim of the article.
-pub(super) fn whose(claim: &Claim) -> &'static str {
+fn whose(claim: &Claim) -> &'static str {
     if is_of_article(claim) { "" } else { ", not in the article" }
 }
 
-/// The text of a claim, without the prefix of our own claims and without a full stop.
-pub(super) fn text(claim: &Claim) -> String {
-    let text = claim.text.strip_prefix(OURS).unwrap_or(&claim.text).trim_end_matches('.');
-    plain(&capital(text))
-}
-
 /// Returns what an article printed for each cell of a claim.
-pub(super) fn all_printed(
-    claim: &ClaimVerdict,
-    tried: &Tried,
-    article: &Article,
-) -> Vec<Option<Printed>> {
+pub(super) fn all_printed(found: Found<'_>, article: &Article) -> Vec<Option<Printed>> {
+    let claim = found.claim;
     // No table has a contender compared with itself.
     let of = |cell: &ClaimCell| {
-        printed(&tried.experiment, article, &cell.verdict)
+        printed(&found.tried.experiment, article, &cell.verdict)
             .filter(|_| claim.claim.compared_with.is_none())
     };
     claim.cells.iter().map(of).collect()
 }
 
 /// Writes a paragraph about a claim: its outcome, the result here, the article's figures and, if it
-/// is undecided, what to do.
-pub(super) fn paragraph(
-    claim: &ClaimVerdict,
-    tried: &Tried,
-    run: &Evidence,
-    article: &Article,
-) -> String {
-    let (outcome, of) = (claim.outcome.name(), &claim.claim);
-    let whose = whose(of);
-    let mut sentences = vec![format!("**{}{whose}:** {}.", capital(outcome), text(of))];
-    sentences.extend(found(claim, run));
-    sentences.extend(lesson(claim));
-    for (cell, printed) in claim.cells.iter().zip(all_printed(claim, tried, article)) {
-        let place = (claim.cells.len() > 1).then(|| plain(&cell.cell));
-        sentences.extend(printed.map(|printed| printed.sentence(&cell.verdict, place.as_deref())));
+/// is undecided, why. Results of other experiments follow in a few words.
+pub(super) fn paragraph(tested: &Tested<'_>, article: &Article) -> Prose {
+    let found = tested.best;
+    let (claim, of) = (found.claim, &found.claim.claim);
+    let head = format!("{}{}:", capital(claim.outcome.name()), whose(of));
+    let mut sentences = vec![Prose::default().strong(head).plain(format_args!(" {}.", text(of)))];
+    sentences.extend(results(found, article));
+    sentences.extend(lesson(claim).map(plain));
+    for (cell, printed) in claim.cells.iter().zip(all_printed(found, article)) {
+        let place = place(&found.tried.experiment, cell.verdict.cell.as_deref()).text();
+        let place = (claim.cells.len() > 1).then(|| capital(place.trim_start()));
+        let printed = printed.map(|printed| printed.sentence(&cell.verdict, place.as_deref()));
+        sentences.extend(printed.map(plain));
     }
     if claim.outcome == ClaimOutcome::Undecided {
-        let reason = plain(claim.reason.trim_end_matches('.'));
+        let reason = claim.reason.trim_end_matches('.');
         let open = if reason.starts_with("open in ") { "It is" } else { "It is open:" };
-        sentences.push(format!("{open} {reason}. To try again: {}.", command(tried, run.quick)));
+        sentences.push(plain(format_args!("{open} {reason}.")));
     }
-    sentences.join(" ")
-}
-
-/// Writes the largest settled difference, and whether the article was right about it. Without a
-/// settled ratio it reports that nothing is settled, or nothing.
-pub(super) fn headline(run: &Evidence, tried: &Tried, article: &Article) -> Option<String> {
-    let is_open = |claim: &ClaimVerdict| claim.outcome == ClaimOutcome::Undecided;
-    let settled =
-        run.claims.iter().filter(|claim| !is_open(claim) && claim.claim.compared_with.is_none());
-    let cells = settled.flat_map(|claim| (0..claim.cells.len()).map(move |at| (claim, at)));
-    let sizes = cells.filter_map(|(claim, at)| {
-        let Verdict { ratio, interval, .. } = &claim.cells[at].verdict;
-        direction((*interval)?).and(*ratio).map(|ratio| (ratio.ln().abs(), claim, at))
-    });
-    // The first of equals.
-    let Some((_, claim, at)) =
-        sizes.reduce(|most, other| if other.0 > most.0 { other } else { most })
-    else {
-        let is_all_open = !run.claims.is_empty() && run.claims.iter().all(is_open);
-        return is_all_open.then(|| "Nothing is settled yet.".into());
-    };
-    let cell = &claim.cells[at];
-    let agreement = all_printed(claim, tried, article)
-        .swap_remove(at)
-        .and_then(|printed| printed.agreement(&cell.verdict));
-    let article = agreement
-        .and_then(Agreement::short)
-        .map(|short| format!(" The article was {short}."))
-        .unwrap_or_default();
-    Some(format!("{}.{article}", of_cell(claim, cell)))
+    sentences.extend(tested.others.iter().map(|other| {
+        let outcome = other.claim.outcome.name();
+        let shown: Vec<String> =
+            other.claim.cells.iter().map(|cell| super::table::found(&cell.verdict)).collect();
+        let with = plain("Also tested with ").put(command(other.tried, other.run.quick));
+        with.plain(format_args!(": {outcome}, {}.", shown.join("; ")))
+    }));
+    Prose::join(sentences, " ")
 }
 
 /// Writes how often the article's figures agree with ours; `None` if it printed none for our
 /// comparisons.
-pub(super) fn agreements(all: &[Tried], article: &Article) -> Option<String> {
-    let claims = all.iter().filter_map(|tried| tried.run.as_ref().map(|run| (tried, run)));
-    let claims = claims.flat_map(|(tried, run)| run.claims.iter().map(move |claim| (tried, claim)));
-    let compared = claims.flat_map(|(tried, claim)| {
-        let printed = all_printed(claim, tried, article);
+pub(super) fn agreements(claims: &[Tested<'_>], article: &Article) -> Option<String> {
+    let compared = claims.iter().flat_map(|tested| {
+        let printed = all_printed(tested.best, article);
         printed
             .into_iter()
-            .zip(&claim.cells)
+            .zip(&tested.best.claim.cells)
             .filter_map(|(printed, cell)| printed?.agreement(&cell.verdict)?.short())
             .collect::<Vec<_>>()
     });
@@ -155,98 +114,114 @@ pub(super) fn tally(whose: &str, outcomes: &[ClaimOutcome]) -> Option<String> {
 
 /// Writes the results: one sentence for cells with a ratio, one for those without. Empty if nothing
 /// was compared.
-fn found(claim: &ClaimVerdict, run: &Evidence) -> Vec<String> {
+fn results(found: Found<'_>, article: &Article) -> Vec<Prose> {
+    let claim = found.claim;
     let (compared, others): (Vec<&ClaimCell>, Vec<&ClaimCell>) =
         claim.cells.iter().partition(|cell| cell.verdict.ratio.is_some());
-    let each = |cells: &[&ClaimCell]| {
-        cells.iter().map(|cell| in_cell(claim, cell)).collect::<Vec<_>>().join("; ")
-    };
-    let who = who(claim, run);
+    let each =
+        |cells: &[&ClaimCell]| Prose::join(cells.iter().map(|cell| in_cell(found, cell)), "; ");
+    let who = || who(found, article);
     let of_compared = match compared.as_slice() {
         [] => None,
-        [cell] => Some(format!("{}.", of_cell(claim, cell))),
-        cells if cells.len() <= EACH => Some(format!("{who}: {}.", each(cells))),
+        [cell] => Some(of_cell(found, cell, article)),
+        cells if cells.len() <= EACH => Some(who().plain(": ").put(each(cells))),
         cells => {
             let by_ratio = |a: &&&ClaimCell, b: &&&ClaimCell| {
                 a.verdict.ratio.partial_cmp(&b.verdict.ratio).unwrap_or(std::cmp::Ordering::Equal)
             };
             let ends = cells.iter().min_by(by_ratio).zip(cells.iter().max_by(by_ratio));
             ends.map(|(low, high)| {
-                format!(
-                    "{who} in {} cells: from {} to {}.",
-                    cells.len(),
-                    in_cell(claim, low),
-                    in_cell(claim, high)
-                )
+                let of = who().plain(format_args!(" in {} cells: from ", cells.len()));
+                of.put(in_cell(found, low)).plain(" to ").put(in_cell(found, high))
             })
         }
     };
-    let of_others = (!others.is_empty()).then(|| format!("{who}: {}.", each(&others)));
-    of_compared.into_iter().chain(of_others).collect()
+    let of_others = (!others.is_empty()).then(|| who().plain(": ").put(each(&others)));
+    let sentences = of_compared.into_iter().chain(of_others);
+    sentences.map(|sentence| sentence.capital().plain(".")).collect()
 }
 
-/// `7 % more (8 % less to 24 % more) in users-1000`
-fn in_cell(claim: &ClaimVerdict, cell: &ClaimCell) -> String {
+/// `7 % more (8 % less to 24 % more) at 1,000 users`
+fn in_cell(found: Found<'_>, cell: &ClaimCell) -> Prose {
     let v = &cell.verdict;
-    let place = v.cell.as_deref().map(|cell| format!(" in {}", plain(cell))).unwrap_or_default();
     // An expectation about each trial of one contender compares no two contenders.
-    let alone = v
-        .value
-        .filter(|_| matches!(claim.claim.expects, Expectation::Zero | Expectation::AboveZero));
-    format!("{}{place}", alone.map_or_else(|| super::table::found(v), |value| v.metric.show(value)))
+    let alone = v.value.filter(|_| {
+        matches!(found.claim.claim.expects, Expectation::Zero | Expectation::AboveZero)
+    });
+    let result = alone.map_or_else(|| super::table::found(v), |value| v.metric.show(value));
+    plain(result).put(place(&found.tried.experiment, v.cell.as_deref()))
 }
 
 /// Writes the result of one cell: contender, difference, baseline, place and the two values.
-fn of_cell(claim: &ClaimVerdict, cell: &ClaimCell) -> String {
+pub(super) fn of_cell(found: Found<'_>, cell: &ClaimCell, article: &Article) -> Prose {
     let v = &cell.verdict;
-    let other = match claim.claim.compared_with {
-        Some(SelfComparison::Cold) => "in its first second of load".to_owned(),
-        Some(SelfComparison::FirstRepetition) => "in its first repetition".to_owned(),
-        None => format!("`{}`", v.baseline),
+    let other = match found.claim.claim.compared_with {
+        Some(SelfComparison::Cold) => plain("in its first second of load"),
+        Some(SelfComparison::FirstRepetition) => plain("in its first repetition"),
+        None => contender(article, &v.baseline),
     };
-    let place = v.cell.as_deref().map(|cell| format!(" in {}", plain(cell))).unwrap_or_default();
+    let show = |value| shown(&found.tried.experiment, v, value);
     let values = v.value.zip(v.baseline_value);
-    let values = values.map(|(value, baseline)| {
-        format!("{} against {}", v.metric.show(value), v.metric.show(baseline))
-    });
-    // A claim's margin may be wide: a sure difference within it is not called equal.
-    let shown = match v.outcome {
+    let values =
+        values.map(|(value, baseline)| format!(": {} against {}", show(value), show(baseline)));
+    contender(article, &found.claim.claim.contender)
+        .plain(" ")
+        .put(difference(v, other))
+        .put(place(&found.tried.experiment, v.cell.as_deref()))
+        .plain(values.unwrap_or_default())
+}
+
+/// Writes a verdict with what it was compared with: `uses 2.0× less memory (1.9× to 2.1×) than b`.
+pub(super) fn difference(v: &Verdict, other: Prose) -> Prose {
+    let (predicate, word) = predicate(v);
+    plain(predicate).plain(format_args!(" {word} ")).put(other)
+}
+
+/// Writes a verdict without what it was compared with, and the word between them.
+pub(super) fn predicate(v: &Verdict) -> (String, &'static str) {
+    let shown = shown_outcome(v);
+    match (Verdict { outcome: shown, ..v.clone() }).predicate() {
+        // Two contenders are equal within a margin, but the result has an interval as well.
+        Some(Phrase { size, interval: Some(within) }) if shown == Outcome::Equivalent => {
+            let Phrase { size: result, interval } = v.short_phrase();
+            let interval = interval.map(|interval| format!(", {interval}")).unwrap_or_default();
+            (format!("{size} ({within}: {result}{interval})"), "as")
+        }
+        Some(predicate) => (predicate.to_string(), "than"),
+        None => ("was not compared".to_owned(), "with"),
+    }
+}
+
+/// Returns the outcome that words a verdict. A claim's margin may be wide: a sure difference within
+/// it is not called equal.
+pub(super) fn shown_outcome(v: &Verdict) -> Outcome {
+    match v.outcome {
         Outcome::Equivalent if v.interval.and_then(direction).is_some() => Outcome::Better,
         Outcome::Equivalent if v.margin > ALIKE => Outcome::Undecided,
         outcome => outcome,
-    };
-    let predicate = Verdict { outcome: shown, ..v.clone() }.predicate().unwrap_or_default();
-    let difference = match predicate.split_once(" (") {
-        Some((same, within)) if shown == Outcome::Equivalent => {
-            format!("{same} as {other}{place} ({within}: {}", v.short_phrase())
-        }
-        _ => format!("{predicate} than {other}{place}"),
-    };
-    let mark = if shown == Outcome::Equivalent { ", " } else { ": " };
-    format!(
-        "`{}` {difference}{}",
-        claim.claim.contender,
-        values.map(|values| format!("{mark}{values}")).unwrap_or_default()
-    )
+    }
 }
 
 /// Writes the two contenders and the metric.
-fn who(claim: &ClaimVerdict, run: &Evidence) -> String {
-    let of = &claim.claim;
-    let label = if of.metric == Metric::FailedShare {
-        of.metric.describe().label
-    } else {
-        of.metric.short_label()
+fn who(found: Found<'_>, article: &Article) -> Prose {
+    let of = &found.claim.claim;
+    let label = match of.metric {
+        Metric::FailedShare => of.metric.describe().label,
+        metric => metric.short_label(),
     };
+    let who = contender(article, &of.contender);
     match (of.expects, of.compared_with) {
         (Expectation::AtMost, _) => {
-            format!("`{}`, {label}, expected {}", of.contender, super::table::at_most(of))
+            who.plain(format_args!(", {label}, expected {}", super::table::at_most(of)))
         }
-        (Expectation::Zero | Expectation::AboveZero, _) => format!("`{}`, {label}", of.contender),
+        (Expectation::Zero | Expectation::AboveZero, _) => who.plain(format_args!(", {label}")),
         (_, Some(compared_with)) => {
-            format!("`{}`, {}, {label}", of.contender, compared_with.describe())
+            who.plain(format_args!(", {}, {label}", compared_with.describe()))
         }
-        _ => format!("`{}` against `{}`, {label}", of.contender, run.baseline),
+        _ => {
+            let baseline = contender(article, &found.run.baseline);
+            who.plain(" against ").put(baseline).plain(format_args!(", {label}"))
+        }
     }
 }
 
@@ -279,13 +254,6 @@ fn lesson(claim: &ClaimVerdict) -> Option<String> {
     } else {
         format!("In {} of {} cells {why}.", directions.len(), claim.cells.len())
     })
-}
-
-/// Begins a text with a capital letter.
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default()
-        + letters.as_str()
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The table of all claims of an article, and sentences about factors, which have no claims. Start
 //! with [`table`].
 
+use super::prose::{Block, Prose, code, plain};
 use super::tried::{Tried, command, untried};
 use crate::chart::scales::round_number;
-use crate::export::markdown_text as plain;
 use record::judgement::{ClaimOutcome, ClaimVerdict, Effect, Effects, Evidence, Verdict};
 use spec::experiment::{Claim, Expectation};
 use spec::metric::Metric;
@@ -12,47 +12,53 @@ use spec::units::show_number;
 /// The metrics that a page reports for a factor.
 const OF_FACTORS: [Metric; 3] = [Metric::CpuPerRequest, Metric::LatencyP50, Metric::LatencyP99];
 
-/// Writes one row for each claim: outcome, figures, run, and the command that tries it again. After
-/// the claims of the run come those that it did not try. An experiment that crosses factors has one
-/// row for each factor.
-pub(super) fn table(all: &[&Tried]) -> String {
-    let head = "| claim | outcome here | ratio, with its interval | run | command |\n|---|---|---|---|---|\n";
-    let line = |row: Row| format!("| {} |\n", row.join(" | "));
-    head.to_owned() + &all.iter().flat_map(|tried| rows(tried)).map(line).collect::<String>()
+const HEAD: [&str; 5] = ["claim", "outcome here", "ratio, with its interval", "run", "command"];
+
+/// Writes one row for each claim of each experiment: outcome, figures, run, and the command that
+/// tries it again. After the claims of a run come those that it did not try. An experiment that
+/// crosses factors has one row for each factor.
+pub(super) fn table(all: &[&Tried]) -> Block {
+    Block::Table {
+        head: HEAD.map(str::to_owned).to_vec(),
+        rows: all.iter().flat_map(|tried| rows(tried)).map(Vec::from).collect(),
+    }
 }
 
 /// Writes date and size of a run: `2026-11-25, 7 blocks`.
 pub(super) fn made(run: &Evidence) -> String {
     let date = run.recorded_at.split('T').next().unwrap_or_default();
     let quick = if run.quick { ", quick" } else { "" };
-    let date = plain(date);
     format!("{date}, {} block{}{quick}", run.blocks, if run.blocks == 1 { "" } else { "s" })
 }
 
-/// Claim, outcome, figures, run and command, as Markdown.
-type Row = [String; 5];
+/// Claim, outcome, figures, run and command.
+type Row = [Prose; 5];
 
 fn rows(tried: &Tried) -> Vec<Row> {
-    let untried_row =
-        |text: &str| [text, "not tried yet", "", "", &command(tried, false)].map(str::to_owned);
+    let untried_row = |text: Prose| {
+        let nothing = Prose::default;
+        [text, plain("not tried yet"), nothing(), nothing(), command(tried, false)]
+    };
+    let untried_claims = untried(tried).map(|claim| untried_row(plain(&claim.text)));
     let mut rows: Vec<Row> = Vec::new();
     if let Some(run) = &tried.run {
-        let (made, command) = (made(run), command(tried, run.quick));
-        let row = |text: &str, outcome: &str, figures: &str| {
-            [text, outcome, figures, &made, &command].map(str::to_owned)
+        let row = |text: Prose, outcome: &str, figures: Prose| {
+            [text, plain(outcome), figures, plain(made(run)), command(tried, run.quick)]
         };
-        rows.extend(run.claims.iter().map(|claim| {
-            row(&plain(&claim.claim.text), claim.outcome.name(), &figures(claim, run))
-        }));
-        rows.extend(untried(tried).map(|claim| untried_row(&plain(&claim.text))));
+        rows.extend(
+            run.claims.iter().map(|claim| {
+                row(plain(&claim.claim.text), claim.outcome.name(), figures(claim, run))
+            }),
+        );
+        rows.extend(untried_claims);
         for factor in factors_of_run(tried, run) {
             let (outcome, figures) = effects(factor, run);
-            rows.push(row(&question(factor), outcome, &figures));
+            rows.push(row(question(factor), outcome, plain(figures)));
         }
     } else {
-        rows.extend(untried(tried).map(|claim| untried_row(&plain(&claim.text))));
+        rows.extend(untried_claims);
     }
-    rows.extend(untried_factors(tried).map(|factor| untried_row(&question(factor))));
+    rows.extend(untried_factors(tried).map(|factor| untried_row(question(factor))));
     rows
 }
 
@@ -77,7 +83,7 @@ fn untried_factors(tried: &Tried) -> impl Iterator<Item = &str> {
 }
 
 /// Writes a sentence for each factor: its effect on the drawn metric, or why it is unknown.
-pub(super) fn effect_sentences(tried: &Tried, run: &Evidence) -> Vec<String> {
+pub(super) fn effect_sentences(tried: &Tried, run: &Evidence) -> Vec<Prose> {
     let of_run = factors_of_run(tried, run).into_iter().map(|factor| {
         let cells = shown_effects(run).filter_map(|of| {
             let effect = of.effects.iter().find(|effect| effect.factors == [factor])?;
@@ -91,11 +97,11 @@ pub(super) fn effect_sentences(tried: &Tried, run: &Evidence) -> Vec<String> {
             }
             None => effects(factor, run).1,
         };
-        format!("`{}`, {known}.", plain(factor))
+        code(factor).plain(format_args!(", {known}."))
     });
     of_run
         .chain(untried_factors(tried).map(|factor| {
-            format!("`{factor}`: not tried yet. To try it: {}.", command(tried, false))
+            code(factor).plain(": not tried yet. To try it: ").put(command(tried, false)).plain(".")
         }))
         .collect()
 }
@@ -110,7 +116,7 @@ pub(super) fn shown_effects(run: &Evidence) -> impl Iterator<Item = &Effects> {
 }
 
 /// Writes which factor surely changes most, without the full stop.
-pub(super) fn largest_effect(run: &Evidence) -> Option<String> {
+pub(super) fn largest_effect(run: &Evidence) -> Option<Prose> {
     let sure = |effect: &Effect| {
         effect.factors.len() == 1 && effect.interval.low * effect.interval.high > 0.0
     };
@@ -121,13 +127,12 @@ pub(super) fn largest_effect(run: &Evidence) -> Option<String> {
         all.reduce(
             |most, other| if other.1.value.abs() > most.1.value.abs() { other } else { most },
         )?;
-    Some(format!(
-        "`{}` changes {} most{}: {}",
-        effect.factors[0],
+    Some(code(&effect.factors[0]).plain(format_args!(
+        " changes {} most{}: {}",
         of.metric.describe().label,
         place(of.cell.as_deref()),
         signed(of, effect)
-    ))
+    )))
 }
 
 /// Writes an effect with its sign: `+4.10 µs (+3.90 to +4.40)`.
@@ -139,23 +144,22 @@ fn signed(of: &Effects, effect: &Effect) -> String {
     format!("{value} {} ({low} to {high})", of.metric.describe().unit)
 }
 
-fn question(factor: &str) -> String {
-    format!("What does `{}` cost?", plain(factor))
+fn question(factor: &str) -> Prose {
+    plain("What does ").code(factor).plain(" cost?")
 }
 
 /// ` in closed-64`; empty for a metric of the start.
 fn place(cell: Option<&str>) -> String {
-    cell.map(|cell| format!(" in {}", plain(cell))).unwrap_or_default()
+    cell.map(|cell| format!(" in {cell}")).unwrap_or_default()
 }
 
 /// Writes a result next to the name of its metric: a ratio with its interval or, without one, the
 /// values.
 pub(super) fn found(verdict: &Verdict) -> String {
-    plain(&if verdict.ratio.is_some() {
-        verdict.short_phrase().to_string()
-    } else {
-        verdict.phrase()
-    })
+    match verdict.ratio {
+        Some(_) => verdict.short_phrase().to_string(),
+        None => verdict.phrase(),
+    }
 }
 
 /// `at most 360 ms`. The value was chosen, so it is shown with the digits that were written.
@@ -165,22 +169,24 @@ pub(super) fn at_most(claim: &Claim) -> String {
 }
 
 /// Writes the figures of a claim cell by cell, with the reason if it is undecided.
-fn figures(claim: &ClaimVerdict, run: &Evidence) -> String {
+fn figures(claim: &ClaimVerdict, run: &Evidence) -> Prose {
     let (of, about) = (&claim.claim, claim.claim.metric.describe().label);
     let cells = claim.cells.iter().map(|cell| {
-        format!("{about}{}: {}", place(cell.verdict.cell.as_deref()), found(&cell.verdict))
+        let place = place(cell.verdict.cell.as_deref());
+        plain(format_args!("{about}{place}: {}", found(&cell.verdict)))
     });
+    let who = code(&of.contender);
     let who = match (of.expects, of.compared_with) {
-        (Expectation::AtMost, _) => format!("`{}`, expected {}", of.contender, at_most(of)),
-        (_, Some(compared_with)) => format!("`{}`, {}", of.contender, compared_with.describe()),
-        _ => format!("`{}` against `{}`", of.contender, run.baseline),
+        (Expectation::AtMost, _) => who.plain(format_args!(", expected {}", at_most(of))),
+        (_, Some(compared_with)) => who.plain(format_args!(", {}", compared_with.describe())),
+        _ => who.plain(" against ").code(&run.baseline),
     };
-    let mut parts: Vec<String> = vec![who];
+    let mut parts = vec![who];
     parts.extend(cells);
     if claim.outcome == ClaimOutcome::Undecided {
         parts.push(plain(&claim.reason));
     }
-    parts.join("; ")
+    Prose::join(parts, "; ")
 }
 
 /// The factors of the run, each once.
@@ -203,7 +209,7 @@ fn effects(factor: &str, run: &Evidence) -> (&'static str, String) {
         let place = place(of.cell.as_deref());
         match of.effects.iter().find(|effect| effect.factors == [factor]) {
             Some(effect) => (true, format!("{}{place}: {}", about.label, signed(of, effect))),
-            None => (false, format!("{}{place}: {}", about.label, plain(&of.reason))),
+            None => (false, format!("{}{place}: {}", about.label, of.reason)),
         }
     };
     let shown = OF_FACTORS

@@ -122,8 +122,8 @@ impl Canvas {
     }
 }
 
-/// Explains a bar with its confidence; empty if there is no interval.
-pub(crate) fn bar_key<'v>(verdicts: impl Iterator<Item = &'v Verdict>) -> String {
+/// Explains how intervals are drawn, with their confidence; empty if there is none.
+pub(crate) fn interval_key<'v>(drawn: &str, verdicts: impl Iterator<Item = &'v Verdict>) -> String {
     let mut known: Vec<f64> =
         verdicts.filter(|v| v.interval.is_some()).map(|v| v.confidence).collect();
     known.sort_by(f64::total_cmp);
@@ -132,6 +132,6 @@ pub(crate) fn bar_key<'v>(verdicts: impl Iterator<Item = &'v Verdict>) -> String
     if confidences.is_empty() {
         String::new()
     } else {
-        format!("Bar: {} interval. ", confidences.join(" or "))
+        format!("{drawn}: {} interval. ", confidences.join(" or "))
     }
 }

@@ -85,6 +85,22 @@ impl Link {
     }
 }
 
+/// What surrounds the pages of a site.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// The address of the style sheet.
+    style: &'static str,
+    /// The link at the top of each page.
+    home: &'static str,
+}
+
+/// The frame of the pages of `faceoff serve`.
+const SERVED: Frame = Frame { style: "/style.css", home: "<a href=\"/\">All records</a>" };
+
+/// The frame of pages in a folder, which link to each other without knowing where it is.
+pub(crate) const EXPORTED: Frame =
+    Frame { style: "style.css", home: "<a href=\"index.html\">All questions</a>" };
+
 /// A page of the site.
 pub struct Page {
     /// Its title, which is also its heading.
@@ -95,12 +111,14 @@ pub struct Page {
     pub body: Html,
     /// Seconds after which the browser loads it again; `None` if it does not change.
     pub again_s: Option<u32>,
+    /// What surrounds it.
+    pub frame: Frame,
 }
 
 impl Page {
     /// Returns a page that does not change.
     pub fn new(title: impl Into<String>, body: Html) -> Page {
-        Page { title: title.into(), above: Html::default(), body, again_s: None }
+        Page { title: title.into(), above: Html::default(), body, again_s: None, frame: SERVED }
     }
 
     /// Returns the document.
@@ -113,8 +131,11 @@ impl Page {
             .raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n")
             .put(again)
             .element("<title>", format_args!("{} - faceoff", self.title), "</title>\n")
-            .raw("<link rel=\"stylesheet\" href=\"/style.css\">\n</head>\n<body>\n")
-            .raw("<header class=\"top\"><b>faceoff</b><nav aria-label=\"Where\"><a href=\"/\">All records</a>")
+            .raw("<link rel=\"stylesheet\" href=\"")
+            .raw(self.frame.style)
+            .raw("\">\n</head>\n<body>\n")
+            .raw("<header class=\"top\"><b>faceoff</b><nav aria-label=\"Where\">")
+            .raw(self.frame.home)
             .put(self.above)
             .raw("</nav></header>\n<main class=\"site\">\n")
             .element("<h1>", &self.title, "</h1>\n")

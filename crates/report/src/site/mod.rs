@@ -14,7 +14,8 @@ mod over_time;
 
 pub use brief::{Brief, BriefResult};
 pub use compare::compare;
-pub use html::{Html, Link, Page, refusal};
+pub(crate) use html::EXPORTED;
+pub use html::{Frame, Html, Link, Page, refusal};
 pub use list::{Choice, list};
 pub use live::{Live, live};
 pub use over_time::{OverTime, key, over_time};

@@ -62,7 +62,8 @@ pub(super) fn verdict_sentence(
 ) -> Option<(&'static str, String)> {
     let baseline = &judgement.baseline;
     let predicates = |outcome: Outcome| -> Vec<String> {
-        leads.iter().filter(|v| v.outcome == outcome).filter_map(|v| v.predicate()).collect()
+        let of = leads.iter().filter(|v| v.outcome == outcome);
+        of.filter_map(|v| Some(v.predicate()?.to_string())).collect()
     };
     let (better, worse, same) =
         (predicates(Outcome::Better), predicates(Outcome::Worse), predicates(Outcome::Equivalent));

@@ -1,7 +1,9 @@
 //! `faceoff serve`: serves the records of a folder as a local web site (docs/guide/serve.md).
 //!
-//! `http_server` accepts requests, `page_cache` reads records and renders pages.
+//! `http_server` accepts requests, `page_cache` reads records and renders pages. `export` writes
+//! the pages about articles into a folder instead.
 
+mod export;
 #[cfg(feature = "serve")]
 mod http_server;
 #[cfg(feature = "serve")]
@@ -28,11 +30,15 @@ pub struct Options {
     /// A further host name of the site, in addition to its address and `localhost`; repeatable
     #[arg(long, value_name = "NAME")]
     name: Vec<String>,
+    /// Serve nothing, but write the answers to the articles' questions as a static site into this
+    /// folder. FOLDER may then also have files of judgements
+    #[arg(long, value_name = "SITE", conflicts_with_all = ["listen", "name"])]
+    export: Option<PathBuf>,
 }
 
 /// Runs the subcommand.
 pub fn run(catalog: Option<&Catalog>, options: &Options) -> Result<ExitCode, Error> {
-    if cfg!(not(feature = "serve")) {
+    if cfg!(not(feature = "serve")) && options.export.is_none() {
         let ability = "serve records; `faceoff report RECORD` writes the report of one without it";
         return Err(Problems::missing_feature("serve", ability).into());
     }
@@ -51,6 +57,9 @@ pub fn run(catalog: Option<&Catalog>, options: &Options) -> Result<ExitCode, Err
             "name the folder that `faceoff run` writes records into",
         )
         .into());
+    }
+    if let Some(site) = &options.export {
+        return export::write_site(catalog, &folder, site);
     }
     let failed = |e: std::io::Error| {
         Error::Failed(format!(

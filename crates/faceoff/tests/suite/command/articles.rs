@@ -39,11 +39,12 @@ fn article_page_lists_claims_with_outcomes() {
         .run(&["articles"])
         .expect(0)
         .says(&format!("{HEAD}{row}"))
-        .says("# Which is faster?\n\nPublished: a journal, 2026.")
+        .says("# Which is faster?\n\n<sub>Published: a journal, 2026.")
         .says("2 claims of the article have no result yet.")
-        .says("## Not tried yet\n\n- `faceoff run x` (2 claims): ")
-        .says("\n\n# Another\n\nPublished: a journal, 2026.")
-        .says("\n\nNo experiment tries its claims.\n");
+        .says("## What could not be tested, and why\n\n- B never \\| fails; a seldom fails. Why: its experiment has not been run. ")
+        .says("To try it: `faceoff run x`.\n")
+        .says("\n\n# Another\n\n<sub>Published: a journal, 2026.")
+        .says("\n\nNo experiment tests its claims.\n");
     folder
         .run(&["list"])
         .expect(0)
@@ -65,7 +66,7 @@ fn article_page_lists_claims_with_outcomes() {
         .says(&format!(", {blocks} blocks, quick | `faceoff run x --quick` |"))
         .says("Of 2 claims of the article, 2 are confirmed.")
         .says("That is the quick form; for the whole one: `faceoff run x`.")
-        .says("- **Confirmed:** B never \\| fails. `b`, failed requests: 0 % in open")
+        .says("- **Confirmed:** B never \\| fails. `b`, failed requests: 0 % at 400 requests per second")
         .says("- **Confirmed:** A seldom fails. `a`, failed requests, expected at most 50 %: 0 to 0 % in ");
     folder
         .run(&["articles", "elsewhere"])
@@ -83,7 +84,9 @@ fn article_page_lists_claims_with_outcomes() {
         .run(&["articles"])
         .expect(0)
         .says("| b never rests | not tried yet |")
-        .says("- **Not tried yet:** B never rests. To try it: `faceoff run x`.")
+        .says(
+            "- B never rests. Why: only the quick form of its experiment has been run. To try it: ",
+        )
         .says(" | `a`, expected at most 50 %; ");
 }
 
@@ -159,7 +162,7 @@ fn experiment_without_claims_shows_cost_of_factors() {
         .says("| What does `audit` cost? | measured | CPU per request in closed: +4.10 µs (+3.90 to +4.40); 99th percentile of latency in closed: too few starts | 2026-11-22, 1 block | `faceoff run x` |")
         .says("| What does `lines` cost? | measured | CPU per request in closed: -0.500 µs (-1.50 to +0.500); ")
         .says("| What does `security` cost? | not tried yet |")
-        .says("**`audit` changes CPU per request most in closed: +4.10 µs (+3.90 to +4.40).**")
+        .says("\n`audit` changes CPU per request most in closed: +4.10 µs (+3.90 to +4.40).\n")
         .says("- `lines`, CPU per request: -0.500 µs (-1.50 to +0.500) in closed.")
         .says("- `security`: not tried yet. To try it: `faceoff run x`.");
     let nothing = "{ \"cell\": null, \"metric\": \"cpu_per_request\", \"mean\": 0.0, \"confidence\": 0.95, \"effects\": [], \"reason\": \"the run is unsound: steal\", \"used\": 0, \"excluded\": 4 }";
@@ -169,7 +172,7 @@ fn experiment_without_claims_shows_cost_of_factors() {
         .run(&["articles", "x.json"])
         .expect(0)
         .says("| What does `security` cost? | undecided | CPU per request: the run is unsound: steal |")
-        .says("**Nothing is settled yet.**");
+        .says("\nNothing is settled yet.\n");
 }
 
 /// Returns the file of a judgement with one settled claim, of a given contender and figures.
@@ -185,7 +188,7 @@ const SETTLED: &str = r#"{
       "used": 6, "excluded": 0, "invalidated": 0 } } ] } ]
 }"#;
 
-fn settled(outcome: &str, verdict: &str, [low, ratio, high]: [&str; 3]) -> String {
+pub fn settled(outcome: &str, verdict: &str, [low, ratio, high]: [&str; 3]) -> String {
     let words = [
         ("OUTCOME", outcome),
         ("VERDICT", verdict),
@@ -198,7 +201,7 @@ fn settled(outcome: &str, verdict: &str, [low, ratio, high]: [&str; 3]) -> Strin
 
 /// Creates an article with a mean of 1 ms for `b` and 20 ms for `a`, and an experiment that
 /// measures both in `open`.
-fn with_figures() -> Folder {
+pub fn with_figures() -> Folder {
     let folder = with_article();
     let row = |name: &str, mean: &str| format!("{{ name = \"{name}\", mean = \"{mean}\" }}");
     let rows = format!("row = [{}, {}]", row("A", "20.0ms"), row("B", "1.0ms"));
@@ -227,21 +230,21 @@ fn page_rates_direction_and_size_of_article() {
         folder.run(&["articles", "x.json"]).expect(0)
     };
     page("confirmed", "better", ["0.45", "0.5", "0.55"])
-        .says("**`b` is 2.0× faster on average (1.8× to 2.2×) than `a` in open: 5.00 ms against 10.0 ms.")
-        .says("The article was right about the direction, not about the size.**")
+        .says("`b` is 2.0× faster on average (1.8× to 2.2×) than `a` at 400 requests per second: 5.00 ms against 10.0 ms.")
+        .says("1 comparison of its figures with ours has a sure direction on both sides: 1 agrees in direction only.")
+        .says("It was right about the direction, not about the size: it overstates the difference.")
         .says("The article printed 1.0ms against 20.0ms: 20× faster on average.");
     page("confirmed", "better", ["0.04", "0.05", "0.06"])
-        .says("The article was right about the direction and the size.**");
+        .says("It was right about the direction and the size.");
     page("refuted", "worse", ["1.8", "2.0", "2.2"])
         .says("It is the other way round.")
-        .says("The article was wrong about the direction.**");
+        .says("It was wrong about the direction.");
     page("undecided", "undecided", ["0.8", "1.0", "1.2"])
-        .says("**Nothing is settled yet.**")
         .says("Here the direction is open, but the interval excludes this size.")
-        .says("It is open in open: it lies too near the margin. To try again: `faceoff run x`.");
+        .says("It is open in open: it lies too near the margin.");
     page("refuted", "equivalent", ["0.99", "1.0", "1.01"])
         .says(
-            "`b` is as fast on average as `a` in open (within 5 %): no difference (1.0 % faster to 1.0 % slower), 5.00 ms against 10.0 ms.",
+            "`b` is as fast on average (within 5 %: no difference, 1.0 % faster to 1.0 % slower) as `a` at 400 requests per second: 5.00 ms against 10.0 ms.",
         )
         .says("Here the difference is within 5 %.");
 }
@@ -255,8 +258,9 @@ fn pages_index_and_pictures_go_into_folder() {
     let read =
         |name: &str| std::fs::read_to_string(folder.path().join("new/results").join(name)).unwrap();
     assert!(
-        read("README.md")
-            .contains("- [T](tables.md) (s): The one claim of the article is confirmed.\n")
+        read("README.md").contains(
+            "## [T](tables.md)\n\n<sub>T (s). The one claim of the article is confirmed. "
+        )
     );
     folder.write(
         "ours.json",
@@ -266,8 +270,8 @@ fn pages_index_and_pictures_go_into_folder() {
     folder.run(&["articles", "ours.json", "--out", "new/ours"]).expect(0);
     let ours = read("../ours/README.md");
     let counts = "The one claim not in the article is confirmed. \
-                  1 claim of the article has no result yet.\n";
-    assert!(ours.contains(&format!("- [T](tables.md) (s): {counts}")), "{ours}");
+                  1 claim of the article has no result yet. ";
+    assert!(ours.contains(&format!("T (s). {counts}")), "{ours}");
     assert!(read("tables.md").contains("](pictures/x.svg)\n"), "{}", read("tables.md"));
     let picture = read("pictures/x.svg");
     for part in [

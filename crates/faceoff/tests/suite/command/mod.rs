@@ -1,6 +1,7 @@
 //! Tests of each subcommand from outside: real processes, sockets and misbehaving systems.
 
 mod agents;
+mod answers;
 mod articles;
 mod audit;
 mod bad_input;

@@ -8,7 +8,7 @@ use super::sheet::PANELS;
 use crate::chart::canvas::{Canvas, GRID, INK, LINE, MUTED, short};
 use crate::chart::look::Looks;
 use crate::chart::panel::draw_panels;
-use crate::chart::ratio_bars::{Bars, bar_key, finding};
+use crate::chart::ratio_bars::{Bars, finding, interval_key};
 use record::judgement::{ClaimVerdict, Effects, Evidence};
 
 /// The free space at both sides; the picture is narrow.
@@ -72,7 +72,7 @@ pub(crate) fn claims_svg(question: &str, run: &Evidence, all: &[Bar<'_>]) -> Opt
     let key = format!(
         "Ratio to the baseline ({}) at 1×, log scale. {}{diamond}Band: within the margin. {rest}",
         run.baseline,
-        bar_key(drawn.iter().map(|bar| bar.verdict()))
+        interval_key("Bar", drawn.iter().map(|bar| bar.verdict()))
     );
     small(&mut picture, key.trim_end());
     Some(picture.document(question))

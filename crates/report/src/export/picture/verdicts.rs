@@ -3,7 +3,7 @@
 
 use super::sheet::heading;
 use crate::chart::canvas::{Canvas, EDGE, INK, LINE, MUTED, lines};
-use crate::chart::ratio_bars::{Bars, bar_key, finding};
+use crate::chart::ratio_bars::{Bars, finding, interval_key};
 use crate::export::source::Source;
 use crate::wording::answer::answer;
 use record::judgement::Verdict;
@@ -129,7 +129,7 @@ pub(super) fn verdicts_svg(source: &Source<'_>) -> String {
         group.rows.iter().for_each(|row| picture.row(row, &bars));
     }
     picture.y += LINE;
-    let bar = bar_key(verdicts());
+    let bar = interval_key("Bar", verdicts());
     let drawn = verdicts().count();
     let more =
         if all > drawn { format!(" {} more are not drawn.", all - drawn) } else { String::new() };
