@@ -184,7 +184,7 @@ fn parse_summary(text: &str) -> Vec<SystemCall> {
         spent_ns: Some(spent_ns),
     };
     let mut calls: Vec<SystemCall> = calls.into_iter().map(call).collect();
-    calls.sort_by(|a, b| b.calls.cmp(&a.calls));
+    calls.sort_by_key(|call| std::cmp::Reverse(call.calls));
     calls
 }
 
