@@ -43,7 +43,7 @@ use spec::price::Price;
 use std::borrow::Cow;
 use verdict::Judge;
 
-/// After this many blocks, of which faults left none, a run does not wait for a quiet one: twice the
+/// After this many blocks that faults all spoiled, a run does not wait for a quiet one: twice the
 /// fewest blocks of a verdict.
 const SPOILED_MAX: usize = 2 * FEWEST_BLOCKS as usize;
 
@@ -149,10 +149,11 @@ fn excluded_trials(record: &Record) -> Vec<Excluded> {
 
 /// Returns whether something that was planned is missing: a trial or a contender that failed, a
 /// disqualified contender, or blocks that did not run. A run that is analysed after every block has
-/// an upper limit of blocks and no plan: if its time is spent, it is complete.
+/// an upper limit of blocks and no plan: if its time is spent after enough of them, it is complete.
 fn is_incomplete(record: &Record, judge: &Judge<'_>) -> bool {
-    let is_out_of_time =
-        record.header.experiment.design.look_always && record.ended() == Some(Event::BudgetSpent);
+    let is_out_of_time = record.header.experiment.design.look_always
+        && record.ended() == Some(Event::BudgetSpent)
+        && record.complete_blocks() >= FEWEST_BLOCKS;
     !judge.disqualified.is_empty()
         || record.trials.iter().any(|t| t.failure.is_some())
         || record.dropped().next().is_some()

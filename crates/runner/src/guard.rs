@@ -137,8 +137,8 @@ fn await_end(child: Pid) -> ExitCode {
                 report(&format!("ended {}", describe(status)));
                 is_reported = true;
                 let orphans = count_orphans();
+                report(&format!("orphans {orphans}"));
                 if orphans > 0 {
-                    report(&format!("orphans {orphans}"));
                     kill_all();
                 }
             }

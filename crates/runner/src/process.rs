@@ -47,7 +47,6 @@ pub struct Process {
     /// When it was started (CLOCK_MONOTONIC, ns).
     pub started_ns: u64,
     ended: Option<Ended>,
-    orphans: u32,
     log: PathBuf,
 }
 
@@ -174,7 +173,6 @@ impl Process {
             pid: 0,
             started_ns: 0,
             ended: None,
-            orphans: 0,
             log: spec.log.to_owned(),
         };
         match process.news.recv_timeout(Duration::from_secs(10)) {
@@ -199,7 +197,6 @@ impl Process {
             let left = Duration::from_nanos(deadline.saturating_sub(load::clock::now_ns()));
             match self.news.recv_timeout(left) {
                 Ok(News::Ended(ended)) => self.ended = Some(ended),
-                Ok(News::Orphans(count)) => self.orphans = count,
                 Ok(_) => {}
                 Err(RecvTimeoutError::Timeout) => break,
                 Err(RecvTimeoutError::Disconnected) => {
@@ -231,14 +228,20 @@ impl Process {
         }
         let ended = self.ended.clone().unwrap_or(Ended { status: "still there after KILL".into() });
         let took_ns = load::clock::now_ns() - begin;
+        let orphans = self.await_orphans();
         self.release();
-        // The guard reports orphans after the end, before it ends itself.
+        Stop { ended, took_ns, killed, orphans, memory_kills: 0 }
+    }
+
+    /// Waits for the number of processes that it left. The guard reports it soon after the end. If
+    /// it were released before, it would kill them uncounted.
+    fn await_orphans(&self) -> u32 {
         while let Ok(news) = self.news.recv_timeout(Duration::from_secs(1)) {
             if let News::Orphans(count) = news {
-                self.orphans = count;
+                return count;
             }
         }
-        Stop { ended, took_ns, killed, orphans: self.orphans, memory_kills: 0 }
+        0
     }
 
     /// Has the guard kill everything, and waits until it is gone.

@@ -75,7 +75,7 @@ fn further_results_are_in_the_second_sentence() {
         .expect(0)
         .says("at 400 requests per second. Not tested here: \"B is small\"")
         .says(
-            "- B is small: it was added after the experiment was run. To try it: `faceoff run x`.",
+            "- B is small. Why: it was added after the experiment was run. To try it: `faceoff run x`.",
         );
 }
 

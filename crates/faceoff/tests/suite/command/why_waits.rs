@@ -148,5 +148,5 @@ fn missing_strace_is_noted_once_and_the_run_goes_on() {
     let notes = record.profiles.iter().flat_map(|profile| &profile.notes);
     assert_eq!(notes.filter(|note| note.contains("strace is not installed")).count(), 1);
     assert!(record.profiles.iter().all(|profile| profile.waits.traced.is_none()));
-    folder.run(&["why", "r"]).expect(0).says("Install the package `strace`");
+    folder.run(&["why", "r"]).expect(0).says("strace is not installed. Install");
 }
