@@ -43,8 +43,8 @@ use spec::price::Price;
 use std::borrow::Cow;
 use verdict::Judge;
 
-/// After this many blocks that faults all spoiled, a run does not wait for a quiet one: twice the
-/// fewest blocks of a verdict.
+/// If faults spoiled this many blocks before enough were left for a verdict, a run does not wait for
+/// quieter ones: twice as many as a verdict needs.
 const SPOILED_MAX: usize = 2 * FEWEST_BLOCKS as usize;
 
 /// Returns the record with all its faults: recorded ones, and those that its readings show.
@@ -54,17 +54,16 @@ pub fn with_faults(record: &Record) -> Cow<'_, Record> {
 
 /// Returns whether every primary metric of every contender is settled
 /// ([`spec::metric::Metric::is_primary`]). A metric counts as settled, too, if more blocks would
-/// give no verdict: the contender failed, nothing was measured, or faults spoiled every block so
-/// far. If faults left too few blocks, the next ones replace them.
+/// give no verdict: the contender failed, nothing was measured, or faults spoiled most blocks so far.
+/// If faults left too few blocks, the next ones replace them.
 pub fn is_settled(record: &Record) -> bool {
     let record = &*with_faults(record);
     let verdicts = Judge::new(record).primary_verdicts();
     let is_settled = |judged: &Judged| {
         let Verdict { outcome, used, invalidated, .. } = judged.verdict;
-        let is_hopeless = match used {
-            0 => invalidated == 0 || invalidated >= SPOILED_MAX,
-            used => used >= FEWEST_BLOCKS as usize,
-        };
+        let is_hopeless = used >= FEWEST_BLOCKS as usize
+            || (used == 0 && invalidated == 0)
+            || invalidated >= SPOILED_MAX;
         outcome != Outcome::Undecided || (judged.p.is_none() && is_hopeless)
     };
     !verdicts.is_empty() && verdicts.iter().all(is_settled)
