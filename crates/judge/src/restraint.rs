@@ -46,30 +46,31 @@ pub(crate) fn bar_biased(judged: &mut Judged, record: &Record, cell: &str) {
 
 /// Withdraws the outcome if the winner failed requests in the cell.
 pub(crate) fn bar_failed(judged: &mut Judged, record: &Record, cell: Option<&str>) {
-    let Some((winner, _)) = judged.winner_and_loser() else { return };
-    let causes = failures(record, winner, cell);
-    if !causes.is_empty() {
-        let reason = format!(
-            "{winner} had failures of its own ({}), so it cannot be judged better",
-            causes.join(", ")
-        );
-        judged.withdraw(reason);
+    if let Some((winner, _)) = judged.winner_and_loser() {
+        withdraw_if_failed(judged, record, &winner.clone(), cell, "better");
     }
 }
 
 /// Withdraws an equivalent verdict on a contender that failed: part of the work was not done.
 pub(crate) fn bar_failed_equal(judged: &mut Judged, record: &Record, cell: Option<&str>) {
-    if judged.verdict.outcome != Outcome::Equivalent {
-        return;
+    if judged.verdict.outcome == Outcome::Equivalent {
+        withdraw_if_failed(judged, record, &judged.verdict.contender.clone(), cell, "equal");
     }
-    let contender = &judged.verdict.contender;
-    let causes = failures(record, contender, cell);
+}
+
+fn withdraw_if_failed(
+    judged: &mut Judged,
+    record: &Record,
+    name: &ContenderName,
+    cell: Option<&str>,
+    outcome: &str,
+) {
+    let causes = failures(record, name, cell);
     if !causes.is_empty() {
-        let reason = format!(
-            "{contender} had failures of its own ({}), so it cannot be judged equal",
+        judged.withdraw(format!(
+            "{name} had failures of its own ({}), so it cannot be judged {outcome}",
             causes.join(", ")
-        );
-        judged.withdraw(reason);
+        ));
     }
 }
 

@@ -2,13 +2,12 @@
 //! second, in random order within each round.
 //!
 //! A slice must be long enough for the slowest contender's responses. A [`pilot`] finds the first
-//! length, and each measurement the length for the next block. Each load sends data of its own: a
-//! system may refuse what it has stored before. Start with [`measure`].
+//! length, and each measurement the length for the next block. Start with [`measure`].
 
 use super::slice_readings::{SliceReadings, to_slice_time};
 use crate::profiling::Spans;
 use crate::trial::readings::{Readings, Seen, measurement};
-use crate::trial::setup::{OTHER_DATA, Setup};
+use crate::trial::setup::{Purpose, Setup};
 use crate::trial_database::TrialDatabase;
 use crate::warmup;
 use load::slices::{LONGEST, Lane, slice_length};
@@ -50,10 +49,10 @@ pub(super) fn is_too_short(wanted: Duration, once: &Once) -> bool {
     once.next >= TOO_SHORT * wanted || once.needed > LONGEST && once.needed >= 2 * wanted
 }
 
-/// Measures a cell in slices of about this length. Each attempt sends other data.
+/// Measures a cell in slices of about this length.
 pub(super) fn measure<'a>(
     cell: &'a Cell,
-    (position, attempt): (u32, u64),
+    (position, attempt): (u32, u32),
     guests: &[Guest<'a, '_>],
     wanted: Duration,
     stop: &'a AtomicBool,
@@ -111,7 +110,7 @@ pub(super) fn measure<'a>(
 
 /// Makes the load of a cell in rounds, in each of which every contender gets one slice.
 fn make_rounds<'a>(
-    (cell, position, attempt): (&'a Cell, u32, u64),
+    (cell, position, attempt): (&'a Cell, u32, u32),
     guests: &[Guest<'a, '_>],
     rounds: u32,
     slices: &mut [SliceReadings<'_>],
@@ -119,9 +118,9 @@ fn make_rounds<'a>(
 ) -> Vec<Result<Measured, LoadError>> {
     let Some((first, _)) = guests.first() else { return Vec::new() };
     let design = &first.experiment.design;
+    let purpose = Purpose::Measuring { attempt };
     let plan = |(setup, running): &Guest<'a, '_>| {
-        let plan = setup.plan(cell, running, design.measure, stop);
-        Plan { seed: plan.seed.wrapping_add(attempt * OTHER_DATA), ..plan }
+        setup.plan((cell, purpose), running, design.measure, stop)
     };
     let plans: Vec<Plan<'_>> = guests.iter().map(plan).collect();
     let stream = ROUND_STREAMS + (u64::from(first.block) << 20) + (u64::from(position) << 14);
@@ -173,12 +172,10 @@ fn length_for(load: &Load, service: &Histogram) -> Duration {
     }
 }
 
-/// Finds the slice length of a cell: the length that the slowest contender needs. It sends other
-/// data than a measurement.
+/// Finds the slice length of a cell: the length that the slowest contender needs.
 pub(super) fn pilot(cell: &Cell, guests: &[Guest<'_, '_>], stop: &AtomicBool) -> Duration {
     let length = |(setup, running): &Guest<'_, '_>| {
-        let plan = setup.plan(cell, running, PILOT, stop);
-        let plan = Plan { seed: plan.seed.wrapping_sub(OTHER_DATA), ..plan };
+        let plan = setup.plan((cell, Purpose::Pilot), running, PILOT, stop);
         warmup::on_cpus(&plan, &setup.cpus.generator)
             .map_or(LONGEST, |measured| length_for(&cell.load, &measured.service))
     };

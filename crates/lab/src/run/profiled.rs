@@ -14,9 +14,10 @@ use crate::progress::{Progress, Watcher};
 use crate::trial;
 use crate::trial::setup::Setup;
 use crate::work_folder::tidy;
-use record::{Alternation, Line, Profile, Trial};
+use record::{Alternation, Failure, Line, Profile, Trial};
 use spec::experiment::Experiment;
 use spec::name::ContenderName;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -143,8 +144,8 @@ impl Lab<'_> {
     fn profile_alone(&self, setup: &Setup<'_>, work: &Path) -> Result<Option<String>, LabError> {
         let database = match self.fresh_database(setup.experiment, work) {
             Ok(database) => database,
-            Err(LabError::Interrupted) => return Err(LabError::Interrupted),
-            Err(error) => return Ok(Some(error.to_string().replacen("error: ", "", 1))),
+            Err(LabError::Database(name, failure)) => return Ok(Some(in_words(&name, &failure))),
+            Err(error) => return Err(error),
         };
         let around = self.around(work, &self.cpus().contender);
         Ok(problem_of(&trial::run(setup, &around, database, &mut |_| ())))
@@ -161,8 +162,12 @@ impl Lab<'_> {
 
 /// Says what went wrong in a trial: its failure, else its first fault.
 fn problem_of(trial: &Trial) -> Option<String> {
-    let failure = trial.failure.as_ref().map(|f| format!("failed ({}): {}", f.stage, f.cause));
-    let fault =
-        || trial.all_faults().next().map(|fault| format!("{}: {}", fault.kind, fault.evidence));
-    Some(format!("{}: {}", trial.contender, failure.or_else(fault)?))
+    match &trial.failure {
+        Some(failure) => Some(in_words(&trial.contender, failure)),
+        None => Some(format!("{}: {}", trial.contender, trial.all_faults().next()?.evidence)),
+    }
+}
+
+fn in_words(name: &impl Display, failure: &Failure) -> String {
+    format!("{name}: failed ({}): {}", failure.stage, failure.cause)
 }

@@ -1,7 +1,7 @@
 //! Makes the load of one cell once, to warm a contender up or to measure it.
 
 use super::readings::{Readings, measurement};
-use super::setup::{OTHER_DATA, SETTLE, Setup};
+use super::setup::{Purpose, SETTLE, Setup};
 use crate::agents::Agents;
 use crate::profiling::traced_for;
 use crate::trial_database::TrialDatabase;
@@ -25,9 +25,7 @@ pub(crate) fn warm_up_for_cell(
     database: &mut TrialDatabase,
     stop: &AtomicBool,
 ) -> Result<u64, String> {
-    let plan = setup.plan(cell, running, cell.warmup, stop);
-    // A system may refuse data of the measurement that it has stored before.
-    let plan = Plan { seed: plan.seed.wrapping_sub(2 * OTHER_DATA), ..plan };
+    let plan = setup.plan((cell, Purpose::WarmUp), running, cell.warmup, stop);
     database.begin(&[plan.workload]);
     std::thread::sleep(SETTLE);
     let measured = match setup.agents {
@@ -46,7 +44,7 @@ pub(crate) fn warm_up_for_cell(
 pub(crate) fn measure_once(
     setup: &Setup<'_>,
     cell: &Cell,
-    position: u32,
+    (position, attempt): (u32, u32),
     running: &Running,
     database: &mut TrialDatabase,
     stop: &AtomicBool,
@@ -55,9 +53,10 @@ pub(crate) fn measure_once(
         database.begin(&[setup.workload(cell)]);
     }
     std::thread::sleep(SETTLE);
+    let (purpose, time) = (Purpose::Measuring { attempt }, setup.experiment.design.measure);
     let plan = Plan {
         progress: setup.seconds.cloned(),
-        ..setup.plan(cell, running, setup.experiment.design.measure, stop)
+        ..setup.plan((cell, purpose), running, time, stop)
     };
     let mut sampler = None;
     let (readings, made) = match setup.agents {
@@ -115,7 +114,8 @@ pub(crate) fn count_system_calls(
     let Some(sampling) = setup.sampling.filter(|_| !stop.load(Ordering::Relaxed)) else { return };
     let time = traced_for(setup.experiment.design.measure);
     // Tracing needs a CPU, which a generator that polls would take from it.
-    let plan = Plan { wait: Wait::Asleep, ..setup.plan(cell, running, time, stop) };
+    let plan = setup.plan((cell, Purpose::Tracing), running, time, stop);
+    let plan = Plan { wait: Wait::Asleep, ..plan };
     database.begin(&[plan.workload]);
     std::thread::sleep(SETTLE);
     sampling.trace((&setup.ready.contender.name, running), &cell.name, || {

@@ -282,7 +282,7 @@ impl Course<'_, '_> {
         watch: &mut Watcher<'_>,
     ) -> Result<Measurement, NotMeasured> {
         self.warm_up_for_cell(cell, watch)?;
-        let mut measurement = self.measure_once(cell, position)?;
+        let mut measurement = self.measure_once(cell, (position, 0))?;
         let first = Instant::now();
         for attempt in 1..=REPETITIONS_MAX {
             let is_too_late = first.elapsed() > REPEAT_WITHIN || cell.after.is_some();
@@ -298,7 +298,7 @@ impl Course<'_, '_> {
             std::thread::sleep(self.setup.experiment.design.measure.min(CALM));
             // It replaces the disturbed measurement, so it begins in the same state.
             self.reset()?;
-            measurement = self.measure_once(cell, position)?;
+            measurement = self.measure_once(cell, (position, attempt))?;
         }
         Ok(measurement)
     }
@@ -320,10 +320,15 @@ impl Course<'_, '_> {
         Ok(())
     }
 
-    fn measure_once(&mut self, cell: &Cell, position: u32) -> Result<Measurement, NotMeasured> {
+    fn measure_once(
+        &mut self,
+        cell: &Cell,
+        (position, attempt): (u32, u32),
+    ) -> Result<Measurement, NotMeasured> {
         let (setup, stop) = (self.setup, self.around.stop);
         let running = self.running.as_ref().map_err(Failure::clone)?;
-        Ok(cell_load::measure_once(setup, cell, position, running, self.database, stop)?)
+        let place = (position, attempt);
+        Ok(cell_load::measure_once(setup, cell, place, running, self.database, stop)?)
     }
 
     /// Brings the contender back to the state that its manifest asks for before each cell.

@@ -24,9 +24,37 @@ use std::time::Duration;
 /// Pause before each load, in which work left over from the load before ends.
 pub(crate) const SETTLE: Duration = Duration::from_millis(200);
 
-/// Seeds of loads in one trial differ by multiples of this if they must send different data. It is
-/// larger than the number of a block, by which the seeds of trials differ.
-pub(crate) const OTHER_DATA: u64 = 1 << 40;
+/// Seeds of loads in one trial differ by multiples of this. It is larger than the number of a block,
+/// by which the seeds of trials differ.
+const OTHER_DATA: u64 = 1 << 40;
+
+/// What a load of a cell is for. Each purpose sends data of its own: a system may refuse what it has
+/// stored before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To measure, for the first time or again.
+    Measuring { attempt: u32 },
+    /// To find the length of slices.
+    Pilot,
+    /// To warm up for a cell.
+    WarmUp,
+    /// To count system calls.
+    Tracing,
+}
+
+impl Purpose {
+    /// Returns the seed, from that of the block.
+    fn seed(self, of_block: u64) -> u64 {
+        match self {
+            Purpose::Measuring { attempt } => {
+                of_block.wrapping_add(u64::from(attempt) * OTHER_DATA)
+            }
+            Purpose::Pilot => of_block.wrapping_sub(OTHER_DATA),
+            Purpose::WarmUp => of_block.wrapping_sub(2 * OTHER_DATA),
+            Purpose::Tracing => of_block.wrapping_sub(3 * OTHER_DATA),
+        }
+    }
+}
 
 /// Everything that a trial needs and does not change.
 pub(crate) struct Setup<'a> {
@@ -97,7 +125,7 @@ impl<'a> Setup<'a> {
     /// Plans the load of a cell for this long.
     pub fn plan<'p>(
         &'p self,
-        cell: &'p Cell,
+        (cell, purpose): (&'p Cell, Purpose),
         running: &'p Running,
         duration: Duration,
         stop: &'p AtomicBool,
@@ -109,7 +137,7 @@ impl<'a> Setup<'a> {
             duration,
             requests: None,
             timeout: cell.timeout,
-            seed: self.seed(),
+            seed: purpose.seed(self.seed()),
             threads: if self.agents.is_some() { LOOPS_MAX } else { 1 },
             wait: self.agents.map_or_else(|| wait_for(self.cpus, running), Agents::wait),
             stop,
@@ -168,5 +196,22 @@ pub(crate) fn wait_for(cpus: &CpuSets, running: &Running) -> Wait {
         Wait::Near
     } else {
         Wait::Asleep
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn loads_of_all_trials_have_different_seeds() {
+        let measuring = (0..4).map(|attempt| Purpose::Measuring { attempt });
+        let purposes: Vec<Purpose> =
+            measuring.chain([Purpose::Pilot, Purpose::WarmUp, Purpose::Tracing]).collect();
+        let of_block = |block: u64| purposes.iter().map(move |purpose| purpose.seed(7 + block));
+        let seeds: BTreeSet<u64> = (0..1_000).flat_map(of_block).collect();
+        assert_eq!(seeds.len(), 1_000 * purposes.len());
+        assert_eq!(Purpose::Measuring { attempt: 0 }.seed(7), 7, "as in older records");
     }
 }
