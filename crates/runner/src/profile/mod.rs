@@ -210,9 +210,9 @@ impl Course {
             .map(|(target, first)| first.until(&Reading::take(&target.pids())));
         let waits: Vec<_> = waits.collect();
         let mut sampled = outcome::of(&processes, targets.len(), &notes);
-        for ((sampled, cpu_ns), (waits, note)) in sampled.iter_mut().zip(cpu_ns).zip(waits) {
+        for ((sampled, cpu_ns), (waits, notes)) in sampled.iter_mut().zip(cpu_ns).zip(waits) {
             (sampled.cpu_ns, sampled.waits) = (cpu_ns, waits);
-            sampled.notes.extend(note);
+            sampled.notes.extend(notes);
         }
         sampled
     }

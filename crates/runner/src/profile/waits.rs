@@ -48,8 +48,8 @@ impl Reading {
         reading
     }
 
-    /// What happened from this reading to a later one, with a note if not all was read.
-    pub fn until(&self, later: &Reading) -> (Waits, Option<String>) {
+    /// What happened from this reading to a later one, with notes if not all was read.
+    pub fn until(&self, later: &Reading) -> (Waits, Vec<String>) {
         let mut waits = Waits::default();
         for (thread, last) in &later.threads {
             let first = self.threads.get(thread).copied().unwrap_or_default();
@@ -65,14 +65,23 @@ impl Reading {
             waits.minor_faults += last.0.saturating_sub(first.0);
             waits.major_faults += last.1.saturating_sub(first.1);
         }
-        let note = (later.number > later.threads.len()).then(|| {
-            format!(
+        let mut notes = Vec::new();
+        if later.number > later.threads.len() {
+            notes.push(format!(
                 "Waiting times and context switches are those of {} threads; there were {}.",
                 later.threads.len(),
                 later.number
-            )
-        });
-        (waits, note)
+            ));
+        }
+        let ended = self.threads.keys().filter(|thread| !later.threads.contains_key(thread));
+        let ended = ended.count();
+        if ended > 0 {
+            notes.push(format!(
+                "Waiting times and context switches lack those of threads that ended meanwhile: \
+                 {ended}."
+            ));
+        }
+        (waits, notes)
     }
 }
 
@@ -90,12 +99,13 @@ mod tests {
         for _ in 0..5 {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
-        let (waits, note) = first.until(&Reading::take(&own));
+        let (waits, _) = first.until(&Reading::take(&own));
         assert!(std::hint::black_box(memory).len() == 1 << 20);
         assert!(waits.voluntary_switches >= 5, "{waits:?}");
         assert!(waits.minor_faults >= 1, "{waits:?}");
-        assert_eq!((waits.run_queue_ns.is_some(), note), (true, None));
-        let (none, _) = first.until(&first);
+        assert!(waits.run_queue_ns.is_some(), "{waits:?}");
+        let (none, notes) = first.until(&first);
+        assert_eq!(notes, Vec::<String>::new());
         let counts = [none.voluntary_switches, none.involuntary_switches, none.minor_faults];
         assert_eq!(counts, [0, 0, 0]);
     }
@@ -103,8 +113,11 @@ mod tests {
     #[test]
     fn missing_threads_are_noted() {
         let later = Reading { number: 10_000, ..Reading::default() };
-        let (waits, note) = Reading::default().until(&later);
+        let (waits, notes) = Reading::default().until(&later);
         assert_eq!(waits, Waits::default());
-        assert!(note.unwrap().contains("there were 10000"));
+        assert!(notes[0].contains("there were 10000"), "{notes:?}");
+        let threads = (1..4).map(|thread| (thread, Thread::default())).collect();
+        let (_, notes) = Reading { threads, number: 3, ..Reading::default() }.until(&later);
+        assert!(notes[1].contains("ended meanwhile: 3."), "{notes:?}");
     }
 }
