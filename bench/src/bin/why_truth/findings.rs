@@ -1,11 +1,10 @@
 //! Reads what faceoff found in a run: the named differences, and figures about the profile itself.
 //!
 //! Start with [`Findings::read`]. Names come from the judgement (`causes`), shares and costs from
-//! the profiles and trials of the record.
+//! the profiles of the record.
 
 use record::{FrameKind, Profile, Record};
 use serde_json::Value;
-use spec::name::ContenderName;
 use std::path::Path;
 
 /// What faceoff found in a run.
@@ -18,9 +17,6 @@ pub struct Findings {
     /// Whether the samples of both contenders stand for their CPU time by the clock, as far as
     /// wake-ups permit.
     pub sums_agree: bool,
-    /// CPU per request while it was profiled over CPU per request in the blocks before, for each
-    /// contender.
-    pub slow_downs: Vec<f64>,
     /// Samples outside the kernel.
     pub user_samples: u64,
     /// Those of them whose function has a name.
@@ -52,7 +48,6 @@ impl Findings {
             functions: causes.functions,
             categories: causes.categories,
             sums_agree: causes.sums_agree,
-            slow_downs: slow_downs(&record),
             user_samples,
             symbolised,
         })
@@ -136,26 +131,6 @@ fn symbolised(profiles: &[Profile]) -> (u64, u64) {
         }
     }
     (named, all)
-}
-
-/// Returns for each contender by how much its CPU per request differs while it is profiled.
-fn slow_downs(record: &Record) -> Vec<f64> {
-    let per_request = |pairs: &[(u64, u64)]| {
-        let cpu_ns: u64 = pairs.iter().map(|(cpu_ns, _)| cpu_ns).sum();
-        let correct: u64 = pairs.iter().map(|(_, correct)| correct).sum();
-        (cpu_ns > 0 && correct > 0).then(|| cpu_ns as f64 / correct as f64)
-    };
-    let ratio = |name: &ContenderName| {
-        let profiles = record.profiles.iter().filter(|profile| profile.contender == *name);
-        let profiled: Vec<(u64, u64)> = profiles.map(|p| (p.cpu_ns, p.correct)).collect();
-        let trials = record.trials.iter().filter(|trial| trial.contender == *name);
-        let plain: Vec<(u64, u64)> = trials
-            .flat_map(|trial| &trial.measurements)
-            .map(|m| (m.usage.cpu_ns, m.counts.correct))
-            .collect();
-        Some(per_request(&profiled)? / per_request(&plain)?)
-    };
-    record.header.contenders.iter().filter_map(|p| ratio(&p.name)).collect()
 }
 
 #[cfg(test)]

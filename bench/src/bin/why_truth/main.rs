@@ -4,12 +4,14 @@
 //! Each run compares two processes of one test service (`bench/samples/why`). In half of the runs,
 //! one function of the second process does its work 1.05 to 2 times as often, and must be named
 //! first. In the other half both are the same, and nothing may be named. Each run is kept, so that
-//! an interrupted proof continues where it stopped. `plan.rs` draws the runs, `services.rs` builds
-//! and starts the services, `findings.rs` reads what faceoff found. Start with [`prove`].
+//! an interrupted proof continues where it stopped. At the end, each service is sampled every other half
+//! second of a load, to measure the slow-down. `plan.rs` draws the runs, `services.rs` builds and
+//! starts the services, `findings.rs` reads what faceoff found. Start with [`prove`].
 
 mod findings;
 mod plan;
 mod services;
+mod slow_down;
 mod table;
 
 use clap::Parser;
@@ -46,6 +48,9 @@ struct Options {
     /// Build the services, print what each function costs, and measure nothing else
     #[arg(long)]
     costs: bool,
+    /// Measure only the slow-down of a sampled service
+    #[arg(long, conflicts_with = "costs")]
+    slow_down: bool,
     /// More arguments of `faceoff vs`
     #[arg(last = true, value_name = "ARGUMENT")]
     more: Vec<String>,
@@ -80,7 +85,8 @@ fn prove(options: &Options) -> Result<bool, String> {
         }
         return Ok(true);
     }
-    let planned = plan::runs(options.seed, options.runs, &languages);
+    let runs = if options.slow_down { 0 } else { options.runs };
+    let planned = plan::runs(options.seed, runs, &languages);
     let mut done = Vec::new();
     for (number, run) in (1..).zip(&planned) {
         let folder = options.out.join(run.folder());
@@ -90,7 +96,12 @@ fn prove(options: &Options) -> Result<bool, String> {
         }
         done.push((run.clone(), Findings::read(&folder)?));
     }
-    let report = table::Report::of_runs(&done);
+    let mut slow_downs = Vec::new();
+    for language in languages {
+        eprintln!("slow-down of {}", language.name());
+        slow_downs.push((language, slow_down::measure(&services, language, &options.out)?));
+    }
+    let report = table::Report::of_runs(&done, &slow_downs);
     print!("{}", report.text);
     Ok(report.holds)
 }
