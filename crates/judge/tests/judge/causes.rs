@@ -323,6 +323,24 @@ fn impossible_profiles_neither_panic_nor_vanish() {
 }
 
 #[test]
+fn notes_of_blocks_that_differ_in_a_number_are_joined() {
+    let noted = |block, notes: &[&str]| {
+        let mut of = profile("a", block, &[("main", 100)]);
+        of.notes = notes.iter().map(|note| (*note).to_owned()).collect();
+        of
+    };
+    let record = profiled(vec![
+        noted(1, &["12 % of the samples are in x.", "Ended: 2 of 9.", "No symbols."]),
+        noted(2, &["3 % of the samples are in x.", "Ended: 2 of 8.", "No symbols."]),
+        noted(3, &["9 % of the samples are in x."]),
+    ]);
+    let found = &causes(&record).contenders[0];
+    let expected =
+        ["3 to 12 % of the samples are in x.", "Ended: 2 of 8.", "Ended: 2 of 9.", "No symbols."];
+    assert_eq!(found.notes, expected);
+}
+
+#[test]
 fn waits_are_shown_per_request() {
     let mut one = profile("a", 1, &[("main", 7)]);
     let call = |name: &str, calls| SystemCall { name: name.into(), calls, spent_ns: Some(CORRECT) };
