@@ -172,7 +172,7 @@ const TABLES: &[KeyTable] = &[
         file: with_table!("profile = { @ }"),
         keys: &[
             usual("blocks", "6", "profiled blocks, after the judged ones"),
-            usual("measure", "\"3s\"", "how long each cell is sampled in each of them"),
+            usual("measure", "\"6s\"", "how long each cell is sampled in each of them"),
             optional(
                 "cells",
                 "the closed loads, or all cells if there is none",

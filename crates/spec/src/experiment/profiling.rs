@@ -41,7 +41,7 @@ impl Default for Profiling {
     fn default() -> Profiling {
         Profiling {
             blocks: 6,
-            measure: Duration::from_secs(3),
+            measure: Duration::from_secs(6),
             cells: Vec::new(),
             runtime_options: false,
             categories: Vec::new(),
