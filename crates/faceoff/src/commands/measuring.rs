@@ -19,7 +19,7 @@ use record::judgement::{ClaimOutcome, Judgement};
 use record::{Event, Record};
 use runner::lock::Lock;
 use spec::catalog::Catalog;
-use spec::experiment::Experiment;
+use spec::experiment::{Experiment, Profiling};
 use spec::price::Price;
 use spec::units::show_duration;
 use std::io::Write;
@@ -62,7 +62,8 @@ impl Reporting {
     pub fn apply_to(&self, mut experiment: Experiment) -> Experiment {
         let asked = self.profile || self.why;
         if asked {
-            experiment.profile.get_or_insert_default();
+            let usual = Profiling::of_design(&experiment.design);
+            experiment.profile.get_or_insert(usual);
         } else if std::env::var_os("CI").is_some() {
             experiment.profile = None;
         }

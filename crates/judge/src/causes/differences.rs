@@ -13,10 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest corrected probability of a line that may be named.
 pub(super) const Q_MAX: f64 = 0.05;
-/// The fewest samples of a line, of both contenders together, for a test. The choice uses the
+/// The fewest samples of a line, of both contenders together, for a test: a number, and a share of
+/// all samples. Smaller lines explain little and would weaken the correction. The choice uses the
 /// sum of both sides and not their difference, so it does not bias the test (Bourgon, Gentleman and
 /// Huber 2010).
 const SAMPLES_MIN: u64 = 20;
+const SHARE_MIN: f64 = 0.005;
 /// The most functions that are listed.
 const LINES_MAX: usize = 100;
 /// The least share of the CPU time outside the kernel that must be in functions that both
@@ -39,8 +41,9 @@ pub(super) fn compare(
         return None;
     }
     let mut total = Line::of_pairs(&pairs, "", "", |block| block.total);
-    test(std::slice::from_mut(&mut total));
+    test(std::slice::from_mut(&mut total), SAMPLES_MIN);
     let Line { shown: total, samples: all_samples, .. } = total;
+    let samples_min = SAMPLES_MIN.max((SHARE_MIN * all_samples as f64) as u64);
     let category = |(at, name): (usize, &String)| {
         let line = Line::of_pairs(&pairs, name, "", move |block: &Block| block.categories[at]);
         match name == UNSAMPLED && line.has_cost() {
@@ -58,9 +61,9 @@ pub(super) fn compare(
             let spent = move |block: &Block| block.functions.get(id).copied().unwrap_or_default();
             Some(Line::of_pairs(&pairs, id.function.as_deref()?, category, spent))
         });
-        lines.extend(named.filter(|line| line.samples >= SAMPLES_MIN));
+        lines.extend(named.filter(|line| line.samples >= samples_min));
     }
-    test(&mut lines);
+    test(&mut lines, samples_min);
     correct(&mut lines, pairs.len());
     let all = lines.into_iter().map(|line| line.shown);
     let (mut of_categories, mut of_functions): (Vec<CauseLine>, Vec<CauseLine>) =
@@ -127,11 +130,11 @@ impl Line {
 }
 
 /// Tests all lines together, uncorrected. Lines with too few samples get an interval only.
-fn test(lines: &mut [Line]) {
+fn test(lines: &mut [Line], samples_min: u64) {
     let costs: Vec<_> = lines.iter().map(|line| line.costs.clone()).collect();
     for (line, found) in lines.iter_mut().zip(counted_differences(&costs, CONFIDENCE)) {
         line.shown.interval = found.map(|found| found.interval);
-        line.shown.p = found.map(|found| found.p).filter(|_| line.samples >= SAMPLES_MIN);
+        line.shown.p = found.map(|found| found.p).filter(|_| line.samples >= samples_min);
     }
 }
 

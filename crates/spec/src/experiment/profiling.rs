@@ -5,7 +5,7 @@
 
 use super::cells::named_cells;
 use super::design::positive;
-use super::{Cell, Experiment, Load};
+use super::{Cell, Design, Experiment, Load};
 use crate::categories::{CategoryRow, read_categories};
 use crate::reader::Table;
 use crate::units::{nanoseconds, show_duration};
@@ -50,6 +50,17 @@ impl Default for Profiling {
 }
 
 impl Profiling {
+    /// What is usual for a design. Where nothing starts again, a block costs little: more and
+    /// shorter ones then find smaller differences.
+    pub fn of_design(design: &Design) -> Profiling {
+        match design.start_once {
+            true => {
+                Profiling { blocks: 12, measure: Duration::from_secs(4), ..Profiling::default() }
+            }
+            false => Profiling::default(),
+        }
+    }
+
     /// Returns the experiment of the profiled blocks: the same contenders, with the sampled cells
     /// only, each measured as long as it is sampled.
     pub fn experiment_of(&self, whole: &Experiment) -> Experiment {
@@ -168,5 +179,14 @@ mod tests {
         assert!(read("[profile]\ncells = [\"bsy\"]\n").unwrap_err().contains("busy"));
         assert!(read("[profile]\nmeasure = \"0s\"\n").unwrap_err().contains("`measure` is zero"));
         assert!(read("[profile]\nblocks = 0\n").unwrap_err().contains("blocks"));
+    }
+
+    #[test]
+    fn more_blocks_are_usual_where_nothing_starts_again() {
+        let mut design = read("").unwrap().design;
+        assert_eq!(Profiling::of_design(&design), Profiling::default());
+        design.start_once = true;
+        let once = Profiling::of_design(&design);
+        assert_eq!((once.blocks, once.measure), (12, Duration::from_secs(4)));
     }
 }
