@@ -107,7 +107,6 @@ fn assert_burned(sampled: &Sampled, thread: &str) {
 fn busy_function_has_its_cpu_time_and_its_callers() {
     let sampled = sample_burner(None, "burner-7");
     assert_burned(&sampled, "burner");
-    assert!(sampled.cpu_ns >= ENOUGH_NS, "{}", sampled.cpu_ns);
     assert!(sampled.waits.run_queue_ns.is_some() && sampled.period_ns == PERIOD_NS);
 }
 
