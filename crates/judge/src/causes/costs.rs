@@ -98,7 +98,8 @@ pub(super) struct Blocks {
     notes: BTreeSet<String>,
 }
 
-/// Joins notes of several blocks that differ in their first number: `3 to 6 % of the samples`.
+/// Joins notes of several blocks that differ in their first number: `3 to 6 % of the samples`. A
+/// number within a word, such as the name of a file, joins nothing.
 fn merged(notes: &BTreeSet<String>) -> BTreeSet<String> {
     let mut alike: BTreeMap<(&str, &str), (u64, u64)> = BTreeMap::new();
     let mut all = BTreeSet::new();
@@ -107,12 +108,15 @@ fn merged(notes: &BTreeSet<String>) -> BTreeSet<String> {
         let (before, rest) = note.split_at(begin);
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let (number, after) = rest.split_at(end);
-        let Ok(number) = number.parse::<u64>() else {
-            all.insert(note.clone());
-            continue;
-        };
-        let (least, most) = alike.entry((before, after)).or_insert((number, number));
-        (*least, *most) = (number.min(*least), number.max(*most));
+        let is_word = (before.is_empty() || before.ends_with(' '))
+            && (after.is_empty() || after == "." || after.starts_with(' '));
+        match number.parse::<u64>() {
+            Ok(number) if is_word => {
+                let (least, most) = alike.entry((before, after)).or_insert((number, number));
+                (*least, *most) = (number.min(*least), number.max(*most));
+            }
+            _ => drop(all.insert(note.clone())),
+        }
     }
     all.extend(alike.into_iter().map(|((before, after), (least, most))| match least == most {
         true => format!("{before}{least}{after}"),

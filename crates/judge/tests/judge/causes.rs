@@ -332,12 +332,36 @@ fn notes_of_blocks_that_differ_in_a_number_are_joined() {
     let record = profiled(vec![
         noted(1, &["12 % of the samples are in x.", "Ended: 2 of 9.", "No symbols."]),
         noted(2, &["3 % of the samples are in x.", "Ended: 2 of 8.", "No symbols."]),
-        noted(3, &["9 % of the samples are in x."]),
+        noted(3, &["9 % of the samples are in x.", "perf-71.map lies.", "It took 1.5 s."]),
+        noted(4, &["perf-72.map lies.", "It took 2.5 s.", "Threads: 5."]),
+        noted(5, &["Threads: 4."]),
     ]);
     let found = &causes(&record).contenders[0];
-    let expected =
-        ["3 to 12 % of the samples are in x.", "Ended: 2 of 8.", "Ended: 2 of 9.", "No symbols."];
+    let expected = [
+        "3 to 12 % of the samples are in x.",
+        "Ended: 2 of 8.",
+        "Ended: 2 of 9.",
+        "It took 1.5 s.",
+        "It took 2.5 s.",
+        "No symbols.",
+        "Threads: 4 to 5.",
+        "perf-71.map lies.",
+        "perf-72.map lies.",
+    ];
     assert_eq!(found.notes, expected);
+}
+
+#[test]
+fn functions_with_few_of_all_samples_are_not_compared() {
+    let compared = |of_small| {
+        let stacks = [("main.big;main", 4_980), ("main.small;main", of_small)];
+        let blocks = (1..=4).flat_map(|block| ["a", "b"].map(|of| profile(of, block, &stacks)));
+        let found = difference(&profiled(blocks.collect()));
+        assert!(found.functions.iter().any(|line| line.name == "main.big"), "{found:?}");
+        found.functions.iter().any(|line| line.name == "main.small")
+    };
+    assert!(!compared(20), "0.4 %");
+    assert!(compared(30), "0.6 %");
 }
 
 #[test]
