@@ -60,6 +60,7 @@ fn stripped_program_has_samples_without_names() {
     strip(&program);
     let shell = Ended::start(Command::new(&program).args(["-c", "while :; do :; done"]));
     let sampled = shell.sample(ENOUGH_NS);
+    assert!(sampled.cpu_ns >= ENOUGH_NS, "{}", sampled.cpu_ns);
     assert!(of_module(&sampled, "stripped-program") * 10 > ENOUGH_NS * 5, "{sampled:?}");
     let notes = sampled.notes.join(" ");
     assert!(notes.contains("stripped-program without a name: it has no symbols"), "{notes}");
@@ -148,4 +149,13 @@ fn threads_that_switch_often_have_most_of_their_samples() {
     // The kernel no longer has the counts of threads that ended.
     let notes = sampled.notes.join(" ");
     assert!(notes.contains("threads that ended meanwhile"), "{notes}");
+}
+
+#[test]
+#[ignore = "needs sampling"]
+fn switches_of_processes_that_go_on_are_counted() {
+    // The shell waits for each child, and outlives them all.
+    let shell = Ended::start(Command::new("sh").args(["-c", "while :; do sleep 0; done"]));
+    let sampled = shell.sample(ENOUGH_NS);
+    assert!(sampled.waits.voluntary_switches > 100, "{:?}", sampled.waits);
 }
