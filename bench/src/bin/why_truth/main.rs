@@ -4,9 +4,9 @@
 //! Each run compares two processes of one test service (`bench/samples/why`). In half of the runs,
 //! one function of the second process does its work 1.05 to 2 times as often, and must be named
 //! first. In the other half both are the same, and nothing may be named. Each run is kept, so that
-//! an interrupted proof continues where it stopped. At the end, each service is sampled every other half
-//! second of a load, to measure the slow-down. `plan.rs` draws the runs, `services.rs` builds and
-//! starts the services, `findings.rs` reads what faceoff found. Start with [`prove`].
+//! an interrupted proof continues where it stopped. At the end, each service is sampled every other
+//! half second of a load: `slow_down.rs`. `plan.rs` draws the runs, `services.rs` builds and starts
+//! the services, `findings.rs` reads what faceoff found. Start with [`prove`].
 
 mod findings;
 mod plan;

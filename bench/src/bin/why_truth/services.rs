@@ -1,7 +1,7 @@
 //! Builds, measures and starts the test services. Start with [`Services::build`].
 
 use crate::plan::{Change, Language};
-use rustix::thread::{CpuSet, sched_getaffinity};
+use runner::cpus::usable;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -58,9 +58,8 @@ impl Services {
     ) -> Result<Services, String> {
         std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let folder = folder.canonicalize().map_err(|e| format!("{}: {e}", folder.display()))?;
-        let allowed = sched_getaffinity(None).map_err(|e| e.to_string())?;
         // The last one, as faceoff has the first one for its load generator.
-        let cpu = (0..CpuSet::MAX_CPU).rev().find(|cpu| allowed.is_set(*cpu)).unwrap_or(0);
+        let cpu = usable().last().copied().unwrap_or(0);
         let services = Services { folder, cpu };
         for language in languages {
             services.build_one(samples, *language)?;

@@ -6,9 +6,9 @@
 
 use crate::plan::Language;
 use crate::services::{Services, Started};
+use runner::cpus::{pin_this_thread, usable};
 use runner::profile::{Profiler, Target};
 use runner::usage::tree_cpu_ns;
-use rustix::thread::{CpuSet, sched_setaffinity};
 use stats::Random;
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -59,12 +59,14 @@ pub fn measure(services: &Services, language: Language, folder: &Path) -> Result
     Ok(ratios)
 }
 
-/// Sends one request after the other over a connection, from the first CPU, until the load ends.
+/// The CPU of the load and of the profiler: the first one, as the services have the last.
+fn first_cpu() -> [usize; 1] {
+    [usable().first().copied().unwrap_or(0)]
+}
+
+/// Sends one request after the other over a connection until the load ends.
 fn send(address: SocketAddr, request: &[u8], length: usize, load: &Load) -> Result<(), String> {
-    let mut cpu = CpuSet::new();
-    cpu.set(0);
-    // Where the CPU is not allowed, the load runs on any.
-    let _ = sched_setaffinity(None, &cpu);
+    pin_this_thread(&first_cpu()).map_err(|e| format!("the load has no CPU of its own: {e}"))?;
     let failed = |e: std::io::Error| format!("{address}: {e}");
     let mut connection = client::connect(address).map_err(failed)?;
     let mut response = vec![0; length];
@@ -81,7 +83,7 @@ fn pairs(started: &Started, load: &Load) -> Result<Vec<f64>, String> {
     let plain = || slice(pid, load);
     let sampled = || {
         let target = Target { roots: vec![pid], others: Vec::new() };
-        let profiler = Profiler::start(&[target], &[0])?;
+        let profiler = Profiler::start(&[target], &first_cpu())?;
         let per_request = slice(pid, load)?;
         let samples: u64 =
             profiler.stop().iter().flat_map(|of| &of.stacks).map(|s| s.samples).sum();
