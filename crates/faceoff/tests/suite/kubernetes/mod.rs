@@ -4,7 +4,7 @@
 use crate::contained::check_contained_run;
 use crate::engines::kills::{self, Victim};
 use crate::engines::limits;
-use crate::folder::{Folder, Ran, nothing_is_left};
+use crate::folder::{Folder, Ran, assert_burns, nothing_is_left};
 use crate::machine::{Alone, alone};
 use crate::needs::{need, need_all};
 use record::{Fault, Trial};
@@ -95,6 +95,22 @@ fn system_responds_in_pod_and_leaves_nothing() {
         .run(&["check", "a:in-kubernetes", "a:in-kubernetes-node-port", "b"])
         .expect(0)
         .says("3 correct");
+    cluster.is_clean();
+}
+
+#[test]
+#[ignore = "needs kubernetes and sampling"]
+fn contenders_in_pods_are_profiled() {
+    let cluster = Cluster::named();
+    need("sampling");
+    cluster.system("a", &["--cpu", "100us"]);
+    cluster.system("b", &["--cpu", "300us"]);
+    let folder = &cluster.folder;
+    folder.experiment(&["a", "b"], "[profile]\nblocks = 1\nmeasure = \"400ms\"");
+    folder.run(&["run", "x", "--profile", "--blocks", "1", "--runner", "kubernetes", "--out", "r"]);
+    let record = folder.record("r");
+    assert_eq!(record.profiles.len(), 2);
+    record.profiles.iter().for_each(assert_burns);
     cluster.is_clean();
 }
 
