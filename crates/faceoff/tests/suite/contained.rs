@@ -1,7 +1,18 @@
 //! What a run in containers or in pods must have recorded, whatever the engine.
 
-use crate::folder::Folder;
+use crate::folder::{Folder, assert_burns};
 use record::{Measurement, Record};
+
+/// Profiles a block of `a` and `b`, which both use CPU time for each request, and checks that the
+/// samples name the function that does.
+#[track_caller]
+pub fn check_contained_profiles(folder: &Folder, runner: &str) {
+    folder.experiment(&["a", "b"], "[profile]\nblocks = 1\nmeasure = \"400ms\"");
+    folder.run(&["run", "x", "--profile", "--blocks", "1", "--runner", runner, "--out", "r"]);
+    let record = folder.record("r");
+    assert_eq!(record.profiles.len(), 2);
+    record.profiles.iter().for_each(assert_burns);
+}
 
 /// Checks the record `r` of two blocks of `a` and `b`. `b` logs every request and uses 300 µs of
 /// CPU for each.

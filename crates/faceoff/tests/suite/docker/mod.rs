@@ -3,10 +3,10 @@
 mod lost;
 mod ready_made;
 
-use crate::contained::check_contained_run;
+use crate::contained::{check_contained_profiles, check_contained_run};
 use crate::engines::kills::{self, Victim};
 use crate::engines::limits;
-use crate::folder::{Folder, Ran, assert_burns, nothing_is_left};
+use crate::folder::{Folder, Ran, nothing_is_left};
 use crate::machine::{Alone, alone};
 use crate::needs::need;
 use spec::experiment::RunnerKind;
@@ -109,11 +109,7 @@ fn contenders_in_containers_are_profiled() {
     let folder = &engine.folder;
     folder.system("a", &["--cpu", "100us"]);
     folder.system("b", &["--cpu", "300us"]);
-    folder.experiment(&["a", "b"], "[profile]\nblocks = 1\nmeasure = \"400ms\"");
-    folder.run(&["run", "x", "--profile", "--blocks", "1", "--runner", "docker", "--out", "r"]);
-    let record = folder.record("r");
-    assert_eq!(record.profiles.len(), 2);
-    record.profiles.iter().for_each(assert_burns);
+    check_contained_profiles(folder, "docker");
     engine.is_clean();
 }
 

@@ -1,10 +1,10 @@
 //! Systems in pods of a real cluster, which KUBECONFIG names. FACEOFF_KUBE_LOAD loads images into
 //! it.
 
-use crate::contained::check_contained_run;
+use crate::contained::{check_contained_profiles, check_contained_run};
 use crate::engines::kills::{self, Victim};
 use crate::engines::limits;
-use crate::folder::{Folder, Ran, assert_burns, nothing_is_left};
+use crate::folder::{Folder, Ran, nothing_is_left};
 use crate::machine::{Alone, alone};
 use crate::needs::{need, need_all};
 use record::{Fault, Trial};
@@ -105,12 +105,7 @@ fn contenders_in_pods_are_profiled() {
     need("sampling");
     cluster.system("a", &["--cpu", "100us"]);
     cluster.system("b", &["--cpu", "300us"]);
-    let folder = &cluster.folder;
-    folder.experiment(&["a", "b"], "[profile]\nblocks = 1\nmeasure = \"400ms\"");
-    folder.run(&["run", "x", "--profile", "--blocks", "1", "--runner", "kubernetes", "--out", "r"]);
-    let record = folder.record("r");
-    assert_eq!(record.profiles.len(), 2);
-    record.profiles.iter().for_each(assert_burns);
+    check_contained_profiles(&cluster.folder, "kubernetes");
     cluster.is_clean();
 }
 
