@@ -115,7 +115,9 @@ fn merged(notes: &BTreeSet<String>) -> BTreeSet<String> {
                 let (least, most) = alike.entry((before, after)).or_insert((number, number));
                 (*least, *most) = (number.min(*least), number.max(*most));
             }
-            _ => drop(all.insert(note.clone())),
+            _ => {
+                all.insert(note.clone());
+            }
         }
     }
     all.extend(alike.into_iter().map(|((before, after), (least, most))| match least == most {

@@ -60,6 +60,12 @@ fn a_stack_has_the_category_of_the_first_row_that_matches() {
         ("crypto/internal/aes;crypto/tls.(*Conn).Write;main", "TLS"),
         ("?libcrypto.so.3;main", "TLS"),
         ("net/textproto.(*Reader).ReadLine;net/http.readRequest;main", "HTTP parsing"),
+        ("faceoff/gateway/wire.cutLine;faceoff/gateway/proxy.(*client).run", "HTTP parsing"),
+        ("faceoff/gateway/h2.ParseFrame;faceoff/gateway/proxy.(*client).run", "HTTP parsing"),
+        ("faceoff/gateway/proxy.(*client).run;main", APPLICATION),
+        ("github.com/valyala/fasthttp.(*RequestHeader).parse;main", "HTTP parsing"),
+        ("github.com/valyala/fasthttp.(*headerScanner).next;main", "HTTP parsing"),
+        ("github.com/valyala/fasthttp.(*Server).serveConn;main", APPLICATION),
         ("encoding/json.Marshal;main.handler;net/http.(*conn).serve", "serialization"),
         ("ch.qos.logback.classic.Logger.info;com.example.Foo.bar", "logging"),
         // An application that a parser calls does not count as parsing.
