@@ -1,8 +1,10 @@
 //! Measures a cell in slices: the load passes from contender to contender every few hundredths of a
 //! second, in random order within each round.
 //!
-//! A slice must be long enough for the slowest contender's responses. A [`pilot`] finds the first
-//! length, and each measurement the length for the next block. Start with [`measure`].
+//! A slice must be long enough for the slowest contender's responses, and its drain should not take
+//! longer than the slice. A [`pilot`] finds the first length, and each measurement the length for
+//! the next block. If drains make a measurement far longer than planned, it ends with fewer slices.
+//! Start with [`measure`].
 
 use super::slice_readings::{SliceReadings, to_slice_time};
 use crate::profiling::Spans;
@@ -17,7 +19,7 @@ use runner::start::Running;
 use spec::experiment::{Cell, Load};
 use stats::Histogram;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Pause before a cell that is measured in slices.
 pub(super) const SETTLE: Duration = Duration::from_millis(50);
@@ -25,6 +27,8 @@ pub(super) const SETTLE: Duration = Duration::from_millis(50);
 const SPILL_OVER_MAX: f64 = 0.10;
 /// A measurement is repeated if its slices should have been this many times as long.
 const TOO_SHORT: u32 = 4;
+/// No round begins once a measurement has taken this many times the planned time.
+const OVERTIME_MAX: u32 = 3;
 /// Duration of the load that finds the first slice length.
 const PILOT: Duration = Duration::from_millis(60);
 /// Streams of the seed from here on order the contenders of a round.
@@ -85,6 +89,7 @@ pub(super) fn measure<'a>(
     let seen: Vec<(u64, Seen)> = ended.collect();
     let spans: Vec<Spans> = slices.iter().map(|slices| slices.spans.clone()).collect();
     let all_ns: u64 = slices.iter().map(SliceReadings::cpu_ns).sum();
+    let drain = slices.iter().map(SliceReadings::mean_drain).max().unwrap_or_default();
     let (mut spilled, mut made) = (false, Vec::new());
     for (((measured, seen), mut slices), (_, running)) in
         measured.into_iter().zip(seen).zip(slices).zip(guests)
@@ -104,11 +109,12 @@ pub(super) fn measure<'a>(
     }
     let times = made.iter().flatten().map(|measurement| &measurement.service);
     let needed = times.map(|service| length_for(&cell.load, service)).max().unwrap_or(wanted);
-    let next = if spilled { 2 * wanted } else { wanted }.max(needed).min(time);
+    let next = if spilled { 2 * wanted } else { wanted }.max(needed).max(drain).min(time);
     Once { made, needed, next }
 }
 
-/// Makes the load of a cell in rounds, in each of which every contender gets one slice.
+/// Makes the load of a cell in rounds, in each of which every contender gets one slice. Makes fewer
+/// rounds if they take far longer than planned, such as where each drain waits for a timeout.
 fn make_rounds<'a>(
     (cell, position, attempt): (&'a Cell, u32, u32),
     guests: &[Guest<'a, '_>],
@@ -132,8 +138,11 @@ fn make_rounds<'a>(
     };
     let made = warmup::on_pinned_thread(&first.cpus.generator, || {
         let mut lanes = Lane::open_all(&plans);
-        let began_ns = load::clock::now_ns();
+        let (began, began_ns) = (Instant::now(), load::clock::now_ns());
         for round in 0..rounds {
+            if is_overtime(began.elapsed(), design.measure, count) {
+                break;
+            }
             for at in order(u64::from(round)) {
                 if let Ok(lane) = &mut lanes[at]
                     && !stop.load(Ordering::Relaxed)
@@ -145,6 +154,11 @@ fn make_rounds<'a>(
         lanes.into_iter().map(|lane| lane.map(Lane::end)).collect()
     });
     made.unwrap_or_else(|error| plans.iter().map(|_| Err(error.clone())).collect())
+}
+
+/// Returns whether a measurement of `measure` for each of `guests` has taken far longer than that.
+fn is_overtime(passed: Duration, measure: Duration, guests: usize) -> bool {
+    passed >= OVERTIME_MAX * measure * guests as u32
 }
 
 /// Combines the load of one contender and the readings during it into a measurement.
@@ -195,6 +209,12 @@ mod tests {
         assert!(again(40, 160, 160) && !again(40, 159, 159), "a pilot that was too fast");
         assert!(again(500, 1_050, 1_050) && !again(500, 900, 900), "responses that take long");
         assert!(!again(500, 400, 1_000), "work that spilled over waits for the next block");
+    }
+
+    #[test]
+    fn measurement_that_waits_for_timeouts_ends() {
+        let s = Duration::from_secs;
+        assert!(!is_overtime(s(11), s(2), 2) && is_overtime(s(12), s(2), 2));
     }
 
     #[test]

@@ -69,6 +69,13 @@ impl<'a> SliceReadings<'a> {
         self.slices.cpu_ns.iter().chain(&self.slices.idle_cpu_ns).sum()
     }
 
+    /// How long a slice took on average after its load had ended.
+    pub fn mean_drain(&self) -> Duration {
+        let count = self.spans.len().max(1) as u64;
+        let whole = Duration::from_nanos(self.slices.whole_ns / count);
+        whole.saturating_sub(Duration::from_nanos(self.slices.length_ns))
+    }
+
     /// CPU time of the upstream or database for a measurement of this length; `None` if there is
     /// neither. Slices end later than the measured time, so only a share of it counts.
     pub fn backends_ns(&self, measured_ns: u64) -> Option<u64> {

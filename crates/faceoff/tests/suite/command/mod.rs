@@ -36,6 +36,7 @@ mod schemas;
 mod secrets;
 mod selftest;
 mod serve;
+mod slices;
 mod stopping;
 mod sweeps;
 mod tutorial;
