@@ -62,7 +62,7 @@ impl Reporting {
     pub fn apply_to(&self, mut experiment: Experiment) -> Experiment {
         let asked = self.profile || self.why;
         if asked {
-            let usual = Profiling::of_design(&experiment.design);
+            let usual = Profiling::usual_for(&experiment);
             experiment.profile.get_or_insert(usual);
         } else if std::env::var_os("CI").is_some() {
             experiment.profile = None;

@@ -28,10 +28,10 @@ use std::time::Duration;
 /// Options of `faceoff run`.
 #[derive(Args)]
 #[command(
-    after_help = "Exit codes: 0 done (anything skipped is listed), 1 a tool or a trial failed, 2 \
-                  usage or a problem in a file, 3 a claim was refuted (with --strict) or the \
-                  revision is worse (--against), 4 nothing could be judged, 130 and 143 \
-                  interrupted."
+    after_help = "Exit codes: 0 done (anything skipped is listed), 1 a tool or a trial failed, \
+                  or the time was too short for all blocks, 2 usage or a problem in a file, 3 a \
+                  claim was refuted (with --strict) or the revision is worse (--against), 4 nothing \
+                  could be judged, 130 and 143 interrupted."
 )]
 pub struct Options {
     /// The experiment's name, as `faceoff list` shows it

@@ -5,13 +5,18 @@
 
 use super::cells::named_cells;
 use super::design::positive;
-use super::{Cell, Design, Experiment, Load};
+use super::{Cell, Experiment, Load};
 use crate::categories::{CategoryRow, read_categories};
 use crate::reader::Table;
 use crate::units::{nanoseconds, show_duration};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
+
+/// How many blocks are profiled where nothing starts again, and how long a cell is sampled in each.
+const ONCE_BLOCKS: u32 = 12;
+const ONCE_MEASURE_MIN: Duration = Duration::from_millis(500);
+const ONCE_MEASURE_MAX: Duration = Duration::from_secs(4);
 
 /// How many blocks are profiled, which cells, and how contenders start in them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,15 +55,19 @@ impl Default for Profiling {
 }
 
 impl Profiling {
-    /// What is usual for a design. Where nothing starts again, a block costs little: more and
-    /// shorter ones then find smaller differences.
-    pub fn of_design(design: &Design) -> Profiling {
-        match design.start_once {
-            true => {
-                Profiling { blocks: 12, measure: Duration::from_secs(4), ..Profiling::default() }
-            }
-            false => Profiling::default(),
+    /// What is usual for an experiment. Where nothing starts again, a block costs little: more and
+    /// shorter ones then find smaller differences. They are short enough that the time budget
+    /// allows all of them.
+    pub fn usual_for(experiment: &Experiment) -> Profiling {
+        let usual = Profiling::default();
+        if !experiment.design.start_once {
+            return usual;
         }
+        let profiled = usual.experiment_of(experiment);
+        let loads = profiled.cells.len() * profiled.all_contenders().count();
+        let share = experiment.design.budget / (ONCE_BLOCKS * loads.max(1) as u32);
+        let measure = share.clamp(ONCE_MEASURE_MIN, ONCE_MEASURE_MAX);
+        Profiling { blocks: ONCE_BLOCKS, measure, ..usual }
     }
 
     /// Returns the experiment of the profiled blocks: the same contenders, with the sampled cells
@@ -183,10 +192,15 @@ mod tests {
 
     #[test]
     fn more_blocks_are_usual_where_nothing_starts_again() {
-        let mut design = read("").unwrap().design;
-        assert_eq!(Profiling::of_design(&design), Profiling::default());
-        design.start_once = true;
-        let once = Profiling::of_design(&design);
-        assert_eq!((once.blocks, once.measure), (12, Duration::from_secs(4)));
+        let mut whole = read("").unwrap();
+        assert_eq!(Profiling::usual_for(&whole), Profiling::default());
+        whole.design.start_once = true;
+        let mut usual = |budget| {
+            whole.design.budget = Duration::from_secs(budget);
+            let once = Profiling::usual_for(&whole);
+            (once.blocks, once.measure.as_millis())
+        };
+        // Two contenders and two cells.
+        assert_eq!([600, 96, 1].map(&mut usual), [(12, 4_000), (12, 2_000), (12, 500)]);
     }
 }

@@ -32,7 +32,7 @@ use std::time::Duration;
 /// Options of `faceoff vs`.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  faceoff vs http://127.0.0.1:8080/ http://127.0.0.1:8081/\n  faceoff vs go=http://127.0.0.1:8080/orders node=http://127.0.0.1:8081/orders -R 1k\n  faceoff vs 'go=./server --port {port}' 'node=node app.js'\n  faceoff vs image=shop/orders:1.2 image=shop/orders:1.3\n\nThe first service is the baseline. The load alternates between the services in slices of 40 to 500 ms. For a service on this machine, faceoff also measures CPU time and memory of the process that listens at the port. Nothing is restarted, so the verdict is about these processes.\n\nExit codes: 0 done, 1 a service does not respond correctly, 2 usage, 4 nothing could be judged, 130 and 143 interrupted."
+    after_help = "Examples:\n  faceoff vs http://127.0.0.1:8080/ http://127.0.0.1:8081/\n  faceoff vs go=http://127.0.0.1:8080/orders node=http://127.0.0.1:8081/orders -R 1k\n  faceoff vs 'go=./server --port {port}' 'node=node app.js'\n  faceoff vs image=shop/orders:1.2 image=shop/orders:1.3\n\nThe first service is the baseline. The load alternates between the services in slices of 40 to 500 ms. For a service on this machine, faceoff also measures CPU time and memory of the process that listens at the port. Nothing is restarted, so the verdict is about these processes.\n\nExit codes: 0 done, 1 a service does not respond correctly or the time was too short for 6 blocks, 2 usage, 4 nothing could be judged, 130 and 143 interrupted."
 )]
 pub struct Options {
     /// The services: http://host:port/path, NAME=http://..., NAME=COMMAND with {port} for its port
