@@ -150,7 +150,7 @@ fn over_cells(cells: &[ClaimCell]) -> (ClaimOutcome, String) {
                 "" => "too few blocks",
                 reason => reason,
             };
-            (ClaimOutcome::Undecided, format!("open in {}: {why}", undecided.join(", ")))
+            (ClaimOutcome::Undecided, format!("in {}: {why}", undecided.join(", ")))
         }
     }
 }

@@ -222,7 +222,7 @@ fn at_most_claim_must_hold_in_every_valid_trial() {
     };
     let five = at_most(most, |r| invalidate(r, 6));
     assert_eq!(five.outcome, ClaimOutcome::Undecided, "five trials are too few");
-    assert_eq!(five.reason, "open in c: 200 to 1001 µs in 5 trials, but a verdict needs 6");
+    assert_eq!(five.reason, "in c: 200 to 1001 µs in 5 trials, but a verdict needs 6");
     let invalid_beyond = at_most(most * 0.9, |r| invalidate(r, 6));
     assert_eq!(invalid_beyond.outcome, ClaimOutcome::Undecided, "an invalid trial refutes nothing");
     assert_eq!(

@@ -47,9 +47,7 @@ pub(super) fn paragraph(tested: &Tested<'_>, article: &Article) -> Prose {
         sentences.extend(printed.map(plain));
     }
     if claim.outcome == ClaimOutcome::Undecided {
-        let reason = claim.reason.trim_end_matches('.');
-        let open = if reason.starts_with("open in ") { "It is" } else { "It is open:" };
-        sentences.push(plain(format_args!("{open} {reason}.")));
+        sentences.push(plain(why_undecided(found)));
     }
     sentences.extend(tested.others.iter().map(|other| {
         let outcome = other.claim.outcome.name();
@@ -59,6 +57,29 @@ pub(super) fn paragraph(tested: &Tested<'_>, article: &Article) -> Prose {
         with.plain(format_args!(": {outcome}, {}.", shown.join("; ")))
     }));
     Prose::join(sentences, " ")
+}
+
+/// `Why it is undecided at 200 requests per second: higher, but perhaps by less than 5 %.` Names
+/// cells only if there are several and the reason is that of a cell.
+fn why_undecided(found: Found<'_>) -> String {
+    let claim = found.claim;
+    let undecided: Vec<&ClaimCell> =
+        claim.cells.iter().filter(|cell| cell.outcome == ClaimOutcome::Undecided).collect();
+    let of_cell =
+        undecided.first().map(|cell| cell.verdict.reason.trim_end_matches('.')).filter(|reason| {
+            !reason.is_empty() && claim.reason.trim_end_matches('.').ends_with(reason)
+        });
+    let places: Vec<String> = match of_cell {
+        Some(_) if claim.cells.len() > 1 => undecided
+            .iter()
+            .map(|cell| place(&found.tried.experiment, cell.verdict.cell.as_deref()).text())
+            .map(|place| place.trim_start().to_owned())
+            .collect(),
+        _ => Vec::new(),
+    };
+    let places = sentence_list(&places).map(|list| format!(" {list}")).unwrap_or_default();
+    let reason = of_cell.unwrap_or_else(|| claim.reason.trim_end_matches('.'));
+    format!("Why it is undecided{places}: {reason}.")
 }
 
 /// Writes how often the article's figures agree with ours; `None` if it printed none for our

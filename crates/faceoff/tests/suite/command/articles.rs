@@ -180,9 +180,9 @@ const SETTLED: &str = r#"{
   "schema": "faceoff.judgement.v1", "record": "r", "experiment": "x", "recorded_at": "2026-11-22T01:02:03Z", "blocks": 6, "quick": false,
   "baseline": "a", "effects": [], "claims": [ {
     "claim": { "text": "b answers sooner", "contender": "b", "metric": "latency_mean", "expects": "lower", "margin": null, "cells": [] },
-    "outcome": "OUTCOME", "reason": "open in open: it lies too near the margin", "p": null, "p_adjusted": null,
+    "outcome": "OUTCOME", "reason": "in open: it lies too near the margin", "p": null, "p_adjusted": null,
     "cells": [ { "cell": "open", "outcome": "OUTCOME", "verdict": {
-      "cell": "open", "contender": "b", "baseline": "a", "metric": "latency_mean", "outcome": "VERDICT", "reason": "", "ratio": RATIO,
+      "cell": "open", "contender": "b", "baseline": "a", "metric": "latency_mean", "outcome": "VERDICT", "reason": "it lies too near the margin", "ratio": RATIO,
       "interval": { "low": LOW, "high": HIGH }, "interval_t": null, "interval_bootstrap": null, "confidence": 0.95, "sign_flip_p": null,
       "blocks_needed": null, "interval_equivalence": null, "difference": null, "value": 5.0, "baseline_value": 10.0, "margin": 0.05,
       "used": 6, "excluded": 0, "invalidated": 0 } } ] } ]
@@ -241,7 +241,7 @@ fn page_rates_direction_and_size_of_article() {
         .says("It was wrong about the direction.");
     page("undecided", "undecided", ["0.8", "1.0", "1.2"])
         .says("Here the direction is open, but the interval excludes this size.")
-        .says("It is open in open: it lies too near the margin.");
+        .says("Why it is undecided: it lies too near the margin.");
     page("refuted", "equivalent", ["0.99", "1.0", "1.01"])
         .says(
             "`b` is as fast on average (within 5 %: no difference, 1.0 % faster to 1.0 % slower) as `a` at 400 requests per second: 5.00 ms against 10.0 ms.",
