@@ -499,17 +499,7 @@ fn only_the_command_depends_on_an_async_runtime() {
         "stats", "spec", "record", "interop", "load", "runner", "lab", "judge", "report", "faceoff",
     ] {
         let tree = Command::new(env!("CARGO"))
-            .args([
-                "tree",
-                "--locked",
-                "--offline",
-                "-e",
-                "normal,build",
-                "--prefix",
-                "none",
-                "-p",
-                name,
-            ])
+            .args(["tree", "--locked", "-e", "normal,build", "--prefix", "none", "-p", name])
             .args(if name == "faceoff" { &["--features", "full"][..] } else { &[] })
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .output()
