@@ -65,10 +65,11 @@ fn why_undecided(found: Found<'_>) -> String {
     let claim = found.claim;
     let undecided: Vec<&ClaimCell> =
         claim.cells.iter().filter(|cell| cell.outcome == ClaimOutcome::Undecided).collect();
-    let of_cell =
-        undecided.first().map(|cell| cell.verdict.reason.trim_end_matches('.')).filter(|reason| {
-            !reason.is_empty() && claim.reason.trim_end_matches('.').ends_with(reason)
-        });
+    let reason = claim.reason.trim_end_matches('.');
+    let of_cell = undecided
+        .first()
+        .map(|cell| cell.verdict.reason.trim_end_matches('.'))
+        .filter(|of_cell| !of_cell.is_empty() && reason.ends_with(of_cell));
     let places: Vec<String> = match of_cell {
         Some(_) if claim.cells.len() > 1 => undecided
             .iter()
@@ -78,8 +79,7 @@ fn why_undecided(found: Found<'_>) -> String {
         _ => Vec::new(),
     };
     let places = sentence_list(&places).map(|list| format!(" {list}")).unwrap_or_default();
-    let reason = of_cell.unwrap_or_else(|| claim.reason.trim_end_matches('.'));
-    format!("Why it is undecided{places}: {reason}.")
+    format!("Why it is undecided{places}: {}.", of_cell.unwrap_or(reason))
 }
 
 /// Writes how often the article's figures agree with ours; `None` if it printed none for our

@@ -56,8 +56,8 @@ impl Default for Profiling {
 
 impl Profiling {
     /// What is usual for an experiment. Where nothing starts again, a block costs little: more and
-    /// shorter ones then find smaller differences. They are short enough that the time budget
-    /// allows all of them.
+    /// shorter ones then find smaller differences. They are shortened to fit the time budget, but to
+    /// no less than half a second. The rest of a block takes time as well, so fewer may run.
     pub fn usual_for(experiment: &Experiment) -> Profiling {
         let usual = Profiling::default();
         if !experiment.design.start_once {
