@@ -82,12 +82,20 @@ pub struct Slices {
     /// CPU time of the contender in the slice, including its lead and its drain.
     pub cpu_ns: Vec<u64>,
     /// CPU time of the contender between its previous slice and this one, while others had the
-    /// load.
+    /// load. 0 if it was paused: what pausing and resuming cost is not counted.
     pub idle_cpu_ns: Vec<u64>,
     /// The sum of the lengths of the slices, including leads and drains.
     pub whole_ns: u64,
-    /// CPU time of the other contenders, from the first slice to the last.
+    /// CPU time on the contender's CPUs that is not in its usage: of the other contenders over the
+    /// whole measurement, and its own to be paused and resumed.
     pub neighbours_cpu_ns: u64,
+    /// CPU time of the other contenders within the slices of this one; `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours_within_ns: Option<u64>,
+    /// CPU time of the upstream that is not in [`Measurement::upstream_cpu_ns`], such as for other
+    /// contenders; `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream_outside_ns: Option<u64>,
 }
 
 impl Slices {

@@ -28,6 +28,7 @@ pub mod means;
 pub mod needs;
 mod notes;
 pub mod open;
+pub mod pause;
 pub mod place;
 mod ports;
 pub mod postgres;

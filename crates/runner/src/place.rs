@@ -229,6 +229,12 @@ pub trait Started {
         Ok(None)
     }
 
+    /// Whether signals to its processes may pause and resume it. An engine would take a paused
+    /// container for one that hangs.
+    fn can_be_paused(&self) -> bool {
+        false
+    }
+
     /// How it ended, if it has: `exit 0`, `signal 9`.
     fn ended(&mut self) -> Option<String>;
 

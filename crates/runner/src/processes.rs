@@ -64,6 +64,10 @@ impl Started for Process {
         self.started_ns
     }
 
+    fn can_be_paused(&self) -> bool {
+        true
+    }
+
     fn ended(&mut self) -> Option<String> {
         Process::ended(self).map(|ended| ended.status.clone())
     }

@@ -76,6 +76,10 @@ pub struct Flags {
     /// Multiplies every CPU time.
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = units::factor, help_heading = "Time")]
     scale_cpu: f64,
+    /// Uses this CPU time once every 10 ms on a thread of its own, whether or not there are
+    /// requests.
+    #[arg(long, value_name = "DURATION", value_parser = units::period, help_heading = "Time")]
+    pub background: Option<u64>,
     /// CPU times begin at --warm-factor times their value and approach it linearly over DURATION,
     /// counted from the first request.
     #[arg(long, value_name = "DURATION", value_parser = units::period, requires = "warm_factor", help_heading = "Time")]

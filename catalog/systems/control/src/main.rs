@@ -29,6 +29,9 @@ use crate::clock::SECOND;
 use crate::flags::Flags;
 use crate::server::{Server, Shared};
 
+/// How often `--background` uses its CPU time.
+const BACKGROUND_PERIOD: u64 = SECOND / 100;
+
 fn main() -> ExitCode {
     let start = clock::now();
     let flags = Flags::parse();
@@ -67,6 +70,11 @@ fn run(flags: &Flags, start: u64) -> Result<(), String> {
             .stack_size(64 * 1024)
             .spawn(idle)
             .map_err(|error| format!("cannot start an idle thread: {error}"))?;
+    }
+    if let Some(cpu) = flags.background {
+        thread::Builder::new()
+            .spawn(move || work(cpu))
+            .map_err(|error| format!("cannot start the thread of --background: {error}"))?;
     }
     let children = (0..flags.children)
         .map(|_| idle_child())
@@ -119,6 +127,15 @@ fn run(flags: &Flags, start: u64) -> Result<(), String> {
 fn on_term(ignore: bool) -> io::Result<()> {
     let always = Arc::new(AtomicBool::new(!ignore));
     signal_hook::flag::register_conditional_shutdown(SIGTERM, 0, always).map(drop)
+}
+
+/// Uses this CPU time in every [`BACKGROUND_PERIOD`]. What was missed is not made up for.
+fn work(cpu: u64) -> ! {
+    loop {
+        let began = clock::now();
+        clock::burn(cpu);
+        clock::sleep_until(began + BACKGROUND_PERIOD);
+    }
 }
 
 /// Starts a process that does nothing and exits by itself. It holds none of this process's files

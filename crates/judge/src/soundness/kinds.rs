@@ -343,6 +343,26 @@ table! {
             surroundings::shared_cpu,
         )),
     }
+    SpillOver {
+        name: "spill-over",
+        holds: "no contender worked while another had the load",
+        threshold: "in slices: other contenders used more than 5 % of the contender's CPUs within \
+            its slices, or it used more than 5 % of the time of its slices outside them",
+        reason: "5 % is the usual margin. Compilers and garbage collectors put work off. It then \
+            slows down the contender that has the load instead of the one that causes it. CPU per \
+            request counts it either way. Processes that faceoff started are paused while another \
+            contender has the load, so this concerns containers, services that already ran, and \
+            older records, which do not show what others did within slices",
+        invalidates: speed,
+        summary: "a contender worked while another had the load",
+        self_caused: false,
+        limit: None,
+        look: Look::Measurement(only(
+            is_sliced,
+            |s| is_sliced(s) && m(s).usage.is_known(),
+            surroundings::spill_over,
+        )),
+    }
     Frequency {
         name: "frequency",
         holds: "the clock rate did not change",

@@ -12,6 +12,9 @@ use std::time::Duration;
 /// The hint against other programs.
 pub(super) const END_OTHERS: &str =
     "end other programs (`top` shows them), or choose other CPUs with `cpus` of [place]";
+/// What other contenders may use within slices, and the contender outside them, as a share of what
+/// its CPUs have within them.
+const SPILL_OVER_MAX: f64 = 0.05;
 /// The clock rate may change by this share from the first half to the second.
 const FREQUENCY_MAX: f64 = 0.10;
 /// The fewest readings in each half of a measurement.
@@ -47,6 +50,27 @@ pub(super) fn shared_cpu(seen: &Seen<'_>) -> Option<Found> {
     found(others.or_else(stolen)?, END_OTHERS)
 }
 
+/// Checks whether contenders worked while another had the load.
+pub(super) fn spill_over(seen: &Seen<'_>) -> Option<Found> {
+    let slices = seen.measurement.slices.as_ref().filter(|_| seen.measurement.usage.is_known())?;
+    let cpus = seen.cpus.contender.len().max(1) as f64;
+    let share = |ns: u64| ns as f64 / (cpus * slices.whole_ns.max(1) as f64);
+    let within = share(slices.neighbours_within_ns.unwrap_or(0));
+    let outside = share(slices.idle_cpu_ns.iter().sum());
+    let evidence = match (within > SPILL_OVER_MAX, outside > SPILL_OVER_MAX) {
+        (true, _) => format!(
+            "other contenders used {} of the contender's CPUs while it had the load",
+            show_share(within)
+        ),
+        (false, true) => format!(
+            "between its slices it used CPU time worth {} of what its CPUs have within them",
+            show_share(outside)
+        ),
+        (false, false) => return None,
+    };
+    found(evidence, "use `alternate = \"trials\"`, or a longer `warmup`")
+}
+
 /// Checks CPU steal during a start.
 pub(super) fn start_steal(trial: &Trial) -> Option<Found> {
     stolen(trial.host.start_steal_share.filter(|share| *share > STEAL_SHARE_MAX)?, " at the start")
@@ -74,8 +98,14 @@ fn stolen(share: f64, when: &str) -> Option<Found> {
 fn used_by_others(seen: &Seen<'_>) -> Option<(&'static str, f64)> {
     // A service that ran already has no CPUs of its own and no known CPU time.
     let measurement = Some(seen.measurement).filter(|m| m.usage.is_known())?;
-    let neighbours_ns = measurement.slices.as_ref().map_or(0, |slices| slices.neighbours_cpu_ns);
-    let behind_ns = measurement.upstream_cpu_ns.unwrap_or(0);
+    let slices = measurement.slices.as_ref();
+    let neighbours_ns = slices.map_or(0, |slices| slices.neighbours_cpu_ns);
+    // Older records do not have what the upstream did for other contenders, so the CPUs that it may
+    // use show nothing.
+    let outside_ns = slices.map_or(Some(0), |slices| slices.upstream_outside_ns);
+    let behind_ns = measurement
+        .upstream_cpu_ns
+        .map_or(0, |within_ns| outside_ns.map_or(u64::MAX, |ns| within_ns.saturating_add(ns)));
     seen.circumstances()?.others(
         seen.cpus,
         measurement.usage.cpu_ns.saturating_add(neighbours_ns),

@@ -3,7 +3,8 @@
 use crate::made_up::{SECOND, claim, histogram};
 use crate::readings::{after, around, judged, open, record, shows};
 use record::AgentReport;
-use record::{Circumstances, Counts, CpuTime, Descriptors, Measurement, Tcp, Trial};
+use record::judgement::FaultAt;
+use record::{Circumstances, Counts, CpuTime, Descriptors, Measurement, Slices, Tcp, Trial};
 use spec::experiment::{Claim, Expectation, Load, Spacing, Stage};
 use spec::metric::Metric;
 use std::time::Duration;
@@ -128,6 +129,64 @@ fn cpu_time_of_others_beyond_its_threshold_is_a_fault() {
         .is_empty(),
         "ticks in step with the load"
     );
+}
+
+/// The faults of a measurement in ten slices of a tenth of a second.
+fn in_slices(alter: fn(&mut Slices, &mut Measurement)) -> Vec<FaultAt> {
+    after(open(), |m| {
+        let mut slices = Slices {
+            whole_ns: SECOND,
+            correct: vec![m.counts.correct as f64 / 10.0; 10],
+            idle_cpu_ns: vec![0; 10],
+            neighbours_within_ns: Some(0),
+            upstream_outside_ns: Some(0),
+            ..Slices::default()
+        };
+        alter(&mut slices, m);
+        m.slices = Some(slices);
+    })
+}
+
+#[test]
+fn work_while_another_contender_has_the_load_is_a_fault() {
+    shows(
+        in_slices(|s, _| s.neighbours_within_ns = Some(60_000_000)),
+        "spill-over",
+        "other contenders used 6 % of the contender's CPUs while it had the load",
+    );
+    shows(
+        in_slices(|s, _| s.idle_cpu_ns = vec![6_000_000; 10]),
+        "spill-over",
+        "between its slices it used CPU time worth 6 %",
+    );
+    assert!(
+        in_slices(|s, _| {
+            s.neighbours_within_ns = Some(50_000_000);
+            s.idle_cpu_ns = vec![5_000_000; 10];
+        })
+        .is_empty()
+    );
+    assert!(in_slices(|s, _| s.neighbours_within_ns = None).is_empty(), "an older record");
+}
+
+#[test]
+fn what_the_upstream_does_for_other_contenders_is_not_other_programs() {
+    fn busy(m: &mut Measurement) {
+        m.upstream_cpu_ns = Some(SECOND / 10);
+        m.circumstances.as_mut().unwrap().cpus[0].busy_ticks = 980;
+    }
+    let others = "of the CPUs of the generator";
+    shows(in_slices(|_, m| busy(m)), "shared-cpu", others);
+    let for_all = in_slices(|s, m| {
+        busy(m);
+        s.upstream_outside_ns = Some(SECOND);
+    });
+    assert!(for_all.is_empty(), "{for_all:#?}");
+    let older = in_slices(|s, m| {
+        busy(m);
+        s.upstream_outside_ns = None;
+    });
+    assert!(older.is_empty(), "{older:#?}");
 }
 
 #[test]

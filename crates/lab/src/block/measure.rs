@@ -1,12 +1,12 @@
 //! Measures a cell in slices: the load passes from contender to contender every few hundredths of a
-//! second, in random order within each round.
+//! second, in random order within each round. Contenders that do not have it are paused.
 //!
 //! A slice must be long enough for the slowest contender's responses, and its drain should not take
 //! longer than the slice. A [`pilot`] finds the first length, and each measurement the length for
 //! the next block. If drains make a measurement far longer than planned, it ends with fewer slices.
 //! Start with [`measure`].
 
-use super::slice_readings::{SliceReadings, to_slice_time};
+use super::slice_readings::SliceReadings;
 use crate::profiling::Spans;
 use crate::trial::readings::{Readings, Seen, measurement};
 use crate::trial::setup::{Purpose, Setup};
@@ -14,16 +14,16 @@ use crate::trial_database::TrialDatabase;
 use crate::warmup;
 use load::slices::{LONGEST, Lane, slice_length};
 use load::{LoadError, Measured, Plan};
-use record::Measurement;
+use record::{Measurement, Slices};
 use runner::start::Running;
 use spec::experiment::{Cell, Load};
 use stats::Histogram;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Pause before a cell that is measured in slices.
+/// The shortest pause before a cell that is measured in slices.
 pub(super) const SETTLE: Duration = Duration::from_millis(50);
-/// A contender may use this share of its CPU time while others have the load.
+/// A contender that cannot be paused may use this share of its CPU time while others have the load.
 const SPILL_OVER_MAX: f64 = 0.10;
 /// A measurement is repeated if its slices should have been this many times as long.
 const TOO_SHORT: u32 = 4;
@@ -88,19 +88,16 @@ pub(super) fn measure<'a>(
         .map(|((since_ns, readings), (setup, _))| (since_ns, readings.end(setup, &none)));
     let seen: Vec<(u64, Seen)> = ended.collect();
     let spans: Vec<Spans> = slices.iter().map(|slices| slices.spans.clone()).collect();
-    let all_ns: u64 = slices.iter().map(SliceReadings::cpu_ns).sum();
+    let all_ns: u64 = seen.iter().map(|(_, seen)| seen.usage.cpu_ns).sum();
     let drain = slices.iter().map(SliceReadings::mean_drain).max().unwrap_or_default();
     let (mut spilled, mut made) = (false, Vec::new());
-    for (((measured, seen), mut slices), (_, running)) in
+    for (((measured, seen), slices), (_, running)) in
         measured.into_iter().zip(seen).zip(slices).zip(guests)
     {
-        slices.slices.neighbours_cpu_ns = all_ns - slices.cpu_ns();
         spilled |= slices.slices.spill_over() > SPILL_OVER_MAX;
-        made.push(
-            measured
-                .map_err(|error| error.to_string())
-                .map(|measured| in_slices((cell, position), running, measured, seen, slices)),
-        );
+        made.push(measured.map_err(|error| error.to_string()).map(|measured| {
+            in_slices((cell, position), running, measured, seen, (slices, all_ns))
+        }));
     }
     if let (Some(sampling), Some(sampler)) = (first.sampling, sampler) {
         let names = guests.iter().map(|(setup, _)| &setup.ready.contender.name);
@@ -138,6 +135,7 @@ fn make_rounds<'a>(
     };
     let made = warmup::on_pinned_thread(&first.cpus.generator, || {
         let mut lanes = Lane::open_all(&plans);
+        slices.iter_mut().for_each(SliceReadings::pause);
         let (began, began_ns) = (Instant::now(), load::clock::now_ns());
         for round in 0..rounds {
             if is_overtime(began.elapsed(), design.measure, count) {
@@ -147,13 +145,23 @@ fn make_rounds<'a>(
                 if let Ok(lane) = &mut lanes[at]
                     && !stop.load(Ordering::Relaxed)
                 {
+                    let before_ns = neighbours_ns(slices, at);
                     slices[at].take(began_ns, lane);
+                    let within_ns = neighbours_ns(slices, at).saturating_sub(before_ns);
+                    *slices[at].slices.neighbours_within_ns.get_or_insert(0) += within_ns;
                 }
             }
         }
+        slices.iter_mut().for_each(SliceReadings::resume);
         lanes.into_iter().map(|lane| lane.map(Lane::end)).collect()
     });
     made.unwrap_or_else(|error| plans.iter().map(|_| Err(error.clone())).collect())
+}
+
+/// CPU time so far of all contenders but one.
+fn neighbours_ns(slices: &[SliceReadings<'_>], one: usize) -> u64 {
+    let others = slices.iter().enumerate().filter(|(at, _)| *at != one);
+    others.map(|(_, slices)| slices.now_ns()).sum()
 }
 
 /// Returns whether a measurement of `measure` for each of `guests` has taken far longer than that.
@@ -167,14 +175,17 @@ fn in_slices(
     running: &Running,
     measured: Measured,
     (since_ns, mut seen): (u64, Seen),
-    readings: SliceReadings<'_>,
+    (readings, all_contenders_ns): (SliceReadings<'_>, u64),
 ) -> Measurement {
+    let behind_ns = seen.backends_ns.unwrap_or(0);
     seen.backends_ns = readings.backends_ns(measured.duration_ns);
     seen.energy_uj = readings.energy.sum_uj();
-    let SliceReadings { slices, spans, .. } = readings;
-    if seen.usage.is_known() {
-        to_slice_time(&mut seen.usage, &spans, since_ns, slices.whole_ns);
-    }
+    seen.usage = readings.usage_in_slices(seen.usage, since_ns);
+    let slices = Slices {
+        neighbours_cpu_ns: all_contenders_ns.saturating_sub(seen.usage.cpu_ns),
+        upstream_outside_ns: Some(behind_ns.saturating_sub(seen.backends_ns.unwrap_or(0))),
+        ..readings.slices
+    };
     Measurement { slices: Some(slices), ..measurement(cell, position, running, measured, seen) }
 }
 

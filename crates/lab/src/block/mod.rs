@@ -6,10 +6,10 @@
 //! every 40 to 500 ms, all meet the same ones. Most of a burst then cancels out of
 //! their ratio. (After Bulej et al., *Duet Benchmarking*, ICPE 2020, who run both at once.)
 //!
-//! Contenders without load keep their connections and their memory. Their CPU clocks reveal what
-//! they do meanwhile, such as collecting garbage. It counts as their CPU time, although it slows
-//! down the contender that has the load. If it takes too large a share, the slices of the next
-//! block are longer. Start with [`run`].
+//! Contenders without the load keep their connections and their memory, and are paused, so that
+//! work that they put off, such as collecting garbage, does not slow down the one that has it. Of a
+//! contender that cannot be paused, CPU clocks reveal such work. It counts as its CPU time. If it
+//! takes too large a share, the slices of the next block are longer. Start with [`run`].
 
 mod measure;
 mod obstacle;
@@ -32,12 +32,17 @@ use runner::start::Running;
 use spec::experiment::Cell;
 use spec::system::Contender;
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// Windows after which a contender that keeps running is warm, unless it still changes: a little
 /// more than a second.
 const ENOUGH_WINDOWS: usize = 6;
+
+/// Contenders that together use less than this share of a CPU have nothing left to do.
+const QUIET: f64 = 0.05;
+/// How long contenders may take until they have nothing left to do.
+const SETTLE_MAX: Duration = Duration::from_secs(10);
 
 /// A contender of the block.
 struct Guest<'a, 's> {
@@ -103,7 +108,7 @@ pub(crate) fn run(
 fn measure_cell(cell: &Cell, position: u32, guests: &mut [Guest<'_, '_>], kept: &mut Kept) {
     let Some(first) = guests.iter().find(|guest| guest.running.is_some()) else { return };
     let (time, stop) = (first.setup.experiment.design.measure, first.around.stop);
-    std::thread::sleep(measure::SETTLE);
+    settle(guests, stop);
     let wanted = match kept.lengths.get(&cell.name) {
         Some(known) => *known,
         None => {
@@ -127,6 +132,27 @@ fn measure_cell(cell: &Cell, position: u32, guests: &mut [Guest<'_, '_>], kept: 
             Err(cause) => guest.trial.cell_faults.push(not_made(cell, &cause)),
         }
         guest.fail_if_ended("measure");
+    }
+}
+
+/// Waits until contenders have done what they put off during the warm-up, such as compilation. With
+/// the load they would do it in their slices. A contender that always works is waited for as long
+/// as the measurement of all takes. One that keeps running did it long ago.
+fn settle(guests: &[Guest<'_, '_>], stop: &AtomicBool) {
+    let started = guests.iter().filter(|guest| !keeps_running(guest.setup));
+    let started: Vec<&Running> = started.filter_map(|guest| guest.running.as_ref()).collect();
+    let measured = guests.first().map_or(Duration::ZERO, |g| g.setup.experiment.design.measure);
+    let most = (measured * started.len() as u32).min(SETTLE_MAX);
+    let cpu_ns = || started.iter().map(|running| running.cpu_ns()).sum::<u64>();
+    let (began, mut before_ns) = (Instant::now(), cpu_ns());
+    loop {
+        std::thread::sleep(measure::SETTLE);
+        let now_ns = cpu_ns();
+        let used = now_ns.saturating_sub(before_ns) as f64 / measure::SETTLE.as_nanos() as f64;
+        if used < QUIET || began.elapsed() >= most || stop.load(Ordering::Relaxed) {
+            return;
+        }
+        before_ns = now_ns;
     }
 }
 

@@ -1,9 +1,11 @@
-//! Readings of one contender while several share the load of a cell in slices.
+//! Readings of one contender while several share the load of a cell in slices. Between its slices
+//! it is paused, if it can be.
 
 use crate::trial::setup::Setup;
 use load::slices::Lane;
 use record::{Slices, Usage};
 use runner::energy::Meter;
+use runner::pause::Pausable;
 use runner::start::Running;
 use runner::usage::Clocks;
 use std::time::Duration;
@@ -21,15 +23,27 @@ pub(super) struct SliceReadings<'a> {
     pub spans: Vec<(u64, u64)>,
     /// CPU time of the contender at the end of its last slice.
     last_ns: u64,
+    pausable: Pausable,
+    /// CPU time of the contender outside its slices, if it is paused there.
+    paused_ns: u64,
 }
 
 impl<'a> SliceReadings<'a> {
-    /// Begins to read, for slices of this length.
+    /// Begins to read, for slices of this length. A contender that is profiled is not paused: it
+    /// would switch threads more often.
     pub fn begin(setup: &Setup<'a>, running: &Running, length: Duration) -> SliceReadings<'a> {
         let contender = Clocks::of_trees(&[running.pids(), running.forwarders()].concat());
         let backends = setup.upstream.map(|pid| Clocks::of_trees(&[pid]));
         let last_ns = contender.sum_ns();
-        let slices = Slices { length_ns: length.as_nanos() as u64, ..Slices::default() };
+        let slices = Slices {
+            length_ns: length.as_nanos() as u64,
+            neighbours_within_ns: Some(0),
+            ..Slices::default()
+        };
+        let pausable = match setup.sampling {
+            Some(_) => Pausable::none(),
+            None => Pausable::of(running),
+        };
         SliceReadings {
             energy: Meter::new(setup.energy),
             contender,
@@ -38,7 +52,27 @@ impl<'a> SliceReadings<'a> {
             backends_ns: 0,
             spans: Vec::new(),
             last_ns,
+            pausable,
+            paused_ns: 0,
         }
+    }
+
+    /// Pauses the contender until its next slice.
+    pub fn pause(&mut self) {
+        self.pausable.pause();
+    }
+
+    /// Resumes the contender after its last slice.
+    pub fn resume(&mut self) {
+        self.pausable.resume();
+        if !self.pausable.is_empty() {
+            self.paused_ns += self.now_ns().saturating_sub(self.last_ns);
+        }
+    }
+
+    /// CPU time of the contender so far.
+    pub fn now_ns(&self) -> u64 {
+        self.contender.sum_ns()
     }
 
     fn backends_now(&self) -> u64 {
@@ -47,26 +81,36 @@ impl<'a> SliceReadings<'a> {
 
     /// Makes one slice of the load of a measurement that began at this time.
     pub fn take(&mut self, began_ns: u64, lane: &mut Lane<'_>) {
-        let (before_ns, backends_before_ns) = (self.contender.sum_ns(), self.backends_now());
+        self.pausable.resume();
+        let (before_ns, backends_before_ns) = (self.now_ns(), self.backends_now());
         self.energy.begin();
         let slice = lane.slice(Duration::from_nanos(self.slices.length_ns));
         self.energy.end();
-        let after_ns = self.contender.sum_ns();
+        let after_ns = self.now_ns();
+        self.pausable.pause();
+        let mut idle_ns = before_ns.saturating_sub(self.last_ns);
+        if !self.pausable.is_empty() {
+            self.paused_ns += std::mem::take(&mut idle_ns);
+        }
         self.backends_ns += self.backends_now().saturating_sub(backends_before_ns);
         let slices = &mut self.slices;
         slices.at_ns.push(slice.began_ns.saturating_sub(began_ns));
         slices.measured_ns.push(slice.measured_ns);
         slices.correct.push((1e3 * slice.correct).round() / 1e3);
         slices.cpu_ns.push(after_ns.saturating_sub(before_ns));
-        slices.idle_cpu_ns.push(before_ns.saturating_sub(self.last_ns));
+        slices.idle_cpu_ns.push(idle_ns);
         slices.whole_ns += slice.ended_ns.saturating_sub(slice.began_ns);
         self.spans.push((slice.began_ns, slice.ended_ns));
         self.last_ns = after_ns;
     }
 
-    /// CPU time of the contender, in its slices and between them.
-    pub fn cpu_ns(&self) -> u64 {
-        self.slices.cpu_ns.iter().chain(&self.slices.idle_cpu_ns).sum()
+    /// What a process used in slices, from its usage since this instant.
+    pub fn usage_in_slices(&self, mut usage: Usage, since_ns: u64) -> Usage {
+        if usage.is_known() {
+            to_slice_time(&mut usage, &self.spans, since_ns, self.slices.whole_ns);
+            without_pauses(&mut usage, self.paused_ns);
+        }
+        usage
     }
 
     /// How long a slice took on average after its load had ended.
@@ -85,7 +129,7 @@ impl<'a> SliceReadings<'a> {
 }
 
 /// Moves the samples of a process to a time axis that consists of its slices only.
-pub(super) fn to_slice_time(usage: &mut Usage, spans: &[(u64, u64)], since_ns: u64, whole_ns: u64) {
+fn to_slice_time(usage: &mut Usage, spans: &[(u64, u64)], since_ns: u64, whole_ns: u64) {
     let within =
         |at_ns: u64| spans.iter().map(|(from, to)| at_ns.clamp(*from, *to) - from).sum::<u64>();
     for at in &mut usage.t_ns {
@@ -93,6 +137,18 @@ pub(super) fn to_slice_time(usage: &mut Usage, spans: &[(u64, u64)], since_ns: u
     }
     usage.wall_ns = whole_ns.max(1);
     usage.signs.wall_ns = usage.signs.wall_ns.min(usage.wall_ns);
+}
+
+/// Removes the CPU time that a process took to be paused and resumed, nearly all of it in the
+/// kernel. It is spread evenly over the samples.
+fn without_pauses(usage: &mut Usage, paused_ns: u64) {
+    let counted_ns = usage.cpu_ns.saturating_sub(paused_ns);
+    let share = counted_ns as f64 / usage.cpu_ns.max(1) as f64;
+    for cpu_ns in &mut usage.cpu_ns_at {
+        *cpu_ns = (*cpu_ns as f64 * share) as u64;
+    }
+    usage.system_ns = usage.system_ns.saturating_sub(paused_ns);
+    usage.cpu_ns = counted_ns;
 }
 
 #[cfg(test)]
@@ -105,5 +161,14 @@ mod tests {
             Usage { t_ns: vec![0, 50, 120, 230, 400], wall_ns: 400, ..Usage::default() };
         to_slice_time(&mut usage, &[(1_000, 1_100), (1_200, 1_300)], 1_000, 200);
         assert_eq!((usage.t_ns, usage.wall_ns), (vec![0, 50, 100, 130, 200], 200));
+    }
+
+    #[test]
+    fn cost_of_pauses_is_not_usage() {
+        let mut usage =
+            Usage { cpu_ns: 500, system_ns: 200, cpu_ns_at: vec![0, 100, 500], ..Usage::default() };
+        without_pauses(&mut usage, 100);
+        assert_eq!((usage.cpu_ns, usage.system_ns), (400, 100));
+        assert_eq!(usage.cpu_ns_at, [0, 80, 400]);
     }
 }

@@ -87,6 +87,12 @@ impl Running {
         started.chain(self.watched.iter().copied()).collect()
     }
 
+    /// The process ids of its replicas if they may be paused, otherwise none.
+    pub(crate) fn pausable_pids(&self) -> Vec<u32> {
+        let may = self.process.as_ref().is_some_and(|process| process.can_be_paused());
+        if may { self.pids() } else { Vec::new() }
+    }
+
     /// Whether it runs on CPUs of its own choice, as a service that already ran does.
     pub fn is_elsewhere(&self) -> bool {
         self.process.is_none()

@@ -164,6 +164,29 @@ fn it_has_the_extra_threads() {
 }
 
 #[test]
+fn it_works_in_the_background() {
+    let control = Control::start("--background 2ms");
+    let cpu_ns = || -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/schedstat", control.id()));
+        let of_main: u64 = text.unwrap().split(' ').next().unwrap().parse().unwrap();
+        let threads = std::fs::read_dir(format!("/proc/{}/task", control.id())).unwrap();
+        let of_thread = |entry: std::fs::DirEntry| -> u64 {
+            let text = std::fs::read_to_string(entry.path().join("schedstat")).unwrap();
+            text.split(' ').next().unwrap().parse().unwrap()
+        };
+        threads.map(|entry| of_thread(entry.unwrap())).sum::<u64>() - of_main
+    };
+    let (began, before) = (Instant::now(), cpu_ns());
+    while cpu_ns() < before + 20_000_000 {
+        assert!(began.elapsed() < Duration::from_secs(60), "it does not work");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // At most 2 ms in each 10 ms that have begun.
+    let periods = began.elapsed().as_millis() / 10 + 2;
+    assert!(u128::from(cpu_ns() - before) <= periods * 2_500_000, "{periods} periods");
+}
+
+#[test]
 fn its_children_outlive_it() {
     let mut control = Control::start("--children 2");
     let stats = control.get("/__control/stats").text();

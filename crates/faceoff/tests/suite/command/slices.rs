@@ -1,6 +1,8 @@
-//! Slices of loads whose last responses take far longer than a slice.
+//! Slices of loads whose last responses take far longer than a slice, and of contenders that work
+//! while another has the load.
 
 use crate::folder::{Folder, measured, nothing_is_left};
+use std::time::Duration;
 
 /// 40 requests that take no time, then one that takes 600 ms.
 fn seldom_slow(folder: &Folder) {
@@ -50,4 +52,98 @@ load = { kind = "closed", connections = 4 }
         assert!(measurement.counts.correct > 100 && measurement.counts.failed() == 0);
     }
     nothing_is_left(&folder);
+}
+
+/// Writes an experiment in slices of `a` and of `b`, which always has work in the background.
+fn one_works_in_the_background(measure: &str) -> Folder {
+    let folder = Folder::new();
+    folder.system("a", &[]);
+    folder.system("b", &["--background", "8ms"]);
+    folder.write(
+        "experiments/x.toml",
+        &format!(
+            r#"
+name = "x"
+question = "Which?"
+baseline = "a"
+contenders = ["b"]
+[design]
+blocks = 2
+spare_blocks = 0
+alternate = "slices"
+warmup = "50ms"
+measure = "{measure}"
+[[cell]]
+name = "open"
+workload = "hello"
+load = {{ kind = "arrivals", rate = 400 }}
+[[cell]]
+name = "closed"
+workload = "hello"
+load = {{ kind = "closed", connections = 4 }}
+"#
+        ),
+    );
+    folder
+}
+
+#[test]
+fn contender_without_the_load_does_nothing() {
+    let folder = one_works_in_the_background("1s");
+    folder.run(&["run", "x", "--out", "r"]);
+    let record = folder.record("r");
+    for name in ["a", "b"] {
+        let all = measured(&record, name);
+        assert_eq!(all.len(), 4, "{name}");
+        for m in all {
+            assert!(m.counts.correct > 100 && m.counts.failed() == 0, "{:?}", m.counts);
+            let slices = m.slices.as_ref().unwrap();
+            let within = slices.neighbours_within_ns.unwrap() as f64 / slices.whole_ns as f64;
+            assert!(within < 0.02, "{name}: others used {within} of its slices");
+            assert!(slices.idle_cpu_ns.iter().all(|ns| *ns == 0), "{name}: {slices:?}");
+        }
+    }
+    // Its own load meets that work.
+    for m in measured(&record, "b") {
+        let slices = m.slices.as_ref().unwrap();
+        assert!(slices.cpu_ns.iter().sum::<u64>() > slices.whole_ns / 4, "{slices:?}");
+    }
+    nothing_is_left(&folder);
+}
+
+#[test]
+fn nothing_is_left_paused_if_faceoff_is_killed() {
+    let folder = one_works_in_the_background("60s");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_faceoff"));
+    let mut run = command
+        .current_dir(folder.path())
+        .env("TMPDIR", folder.path())
+        .env("XDG_CACHE_HOME", folder.path().join("cache"))
+        .env("XDG_STATE_HOME", folder.path().join("state"))
+        .args(["run", "x", "--out", "r"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    while !is_any_paused(&folder) {
+        assert!(run.try_wait().unwrap().is_none(), "it ended before anything was paused");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    nothing_is_left(&folder);
+}
+
+/// Whether a process of the folder is stopped by a signal.
+fn is_any_paused(folder: &Folder) -> bool {
+    let place = folder.path().to_string_lossy().into_owned();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten().filter(|entry| {
+        let cwd = std::fs::read_link(entry.path().join("cwd")).unwrap_or_default();
+        cwd.starts_with(&place)
+    });
+    let mut states = processes.map(|entry| {
+        let status = std::fs::read_to_string(entry.path().join("status")).unwrap_or_default();
+        status.lines().any(|line| line.starts_with("State:\tT"))
+    });
+    states.any(|is_stopped| is_stopped)
 }
