@@ -82,12 +82,15 @@ pub struct Slices {
     /// CPU time of the contender in the slice, including its lead and its drain.
     pub cpu_ns: Vec<u64>,
     /// CPU time of the contender between its previous slice and this one, while others had the
-    /// load. 0 if it was paused: what pausing and resuming cost is not counted.
+    /// load. 0 if it was paused: what it uses to be paused and resumed is not counted.
     pub idle_cpu_ns: Vec<u64>,
+    /// Whether it was paused while others had the load.
+    #[serde(default)]
+    pub paused: bool,
     /// The sum of the lengths of the slices, including leads and drains.
     pub whole_ns: u64,
     /// CPU time on the contender's CPUs that is not in its usage: of the other contenders over the
-    /// whole measurement, and its own to be paused and resumed.
+    /// whole measurement, and its own outside its slices if it was paused.
     pub neighbours_cpu_ns: u64,
     /// CPU time of the other contenders within the slices of this one; `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,43 +3,48 @@
 //! Work that a contender puts off, such as compilation or garbage collection, would otherwise take
 //! CPU time from the one that has the load. Start with [`Pausable`].
 
-use crate::procfs::trees;
+use crate::procfs::{threads, trees};
 use crate::start::Running;
 use rustix::fd::OwnedFd;
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::time::Duration;
 
-/// How long a contender may take to run again. All its threads wake up, return to what they waited
-/// for, and sleep again: some microseconds each.
-const RESUMING: Duration = Duration::from_millis(1);
+/// How long a thread may take to run again. It wakes up, returns to what it waited for, and sleeps
+/// again: some microseconds.
+const RESUMING_THREAD: Duration = Duration::from_micros(10);
+/// How long a contender takes to run again, whatever its number of threads.
+const RESUMING_LEAST: Duration = Duration::from_millis(1);
+const RESUMING_MOST: Duration = Duration::from_millis(20);
 
 /// Processes that can be paused. Dropping it resumes them.
 pub struct Pausable {
     /// They name a process even after its number was given to another.
     processes: Vec<OwnedFd>,
     is_paused: bool,
+    resuming: Duration,
 }
 
 impl Pausable {
-    /// The processes of a system with their descendants, as far as they run now. There are none of a
-    /// container, a pod or a service that already ran, or if not all of them may be signalled.
+    /// The processes of a system with their descendants, as far as they run now; those that begin
+    /// later are not paused. There are none of a container, a pod or a service that already ran, or
+    /// if not all of them may be signalled.
     pub fn of(running: &Running) -> Pausable {
         Pausable::of_trees(&running.pausable_pids())
     }
 
     fn of_trees(roots: &[u32]) -> Pausable {
-        let open = |pid: u32| {
-            let process = pidfd_open(Pid::from_raw(pid as i32)?, PidfdFlags::empty()).ok()?;
-            // Continuing a process that runs has no effect.
-            pidfd_send_signal(&process, Signal::CONT).ok().map(|()| process)
-        };
-        let opened: Option<Vec<OwnedFd>> = trees(roots).into_iter().map(open).collect();
-        Pausable { processes: opened.unwrap_or_default(), is_paused: false }
+        let pids = trees(roots);
+        let number = pids.iter().map(|pid| threads(*pid).len() as u32).sum();
+        let resuming = RESUMING_THREAD.saturating_mul(number).clamp(RESUMING_LEAST, RESUMING_MOST);
+        let opened: Result<Vec<Option<OwnedFd>>, Errno> = pids.into_iter().map(open).collect();
+        let processes = opened.into_iter().flatten().flatten().collect();
+        Pausable { processes, is_paused: false, resuming }
     }
 
     /// None, which nothing pauses.
     pub fn none() -> Pausable {
-        Pausable { processes: Vec::new(), is_paused: false }
+        Pausable::of_trees(&[])
     }
 
     /// Whether nothing is paused by it.
@@ -57,7 +62,7 @@ impl Pausable {
     pub fn resume(&mut self) {
         if self.is_paused && !self.is_empty() {
             self.signal(Signal::CONT);
-            std::thread::sleep(RESUMING);
+            std::thread::sleep(self.resuming);
         }
         self.is_paused = false;
     }
@@ -67,6 +72,19 @@ impl Pausable {
             // A process that has ended needs no signal.
             let _ = pidfd_send_signal(process, signal);
         }
+    }
+}
+
+/// Opens a process that may be signalled; `None` if it has ended.
+fn open(pid: u32) -> Result<Option<OwnedFd>, Errno> {
+    let Some(pid) = Pid::from_raw(pid as i32) else { return Ok(None) };
+    let opened = pidfd_open(pid, PidfdFlags::empty()).and_then(|process| {
+        // It has no effect on a process that runs.
+        pidfd_send_signal(&process, Signal::CONT).map(|()| process)
+    });
+    match opened {
+        Err(Errno::SRCH) => Ok(None),
+        opened => opened.map(Some),
     }
 }
 

@@ -350,9 +350,10 @@ table! {
             its slices, or it used more than 5 % of the time of its slices outside them",
         reason: "5 % is the usual margin. Compilers and garbage collectors put work off. It then \
             slows down the contender that has the load instead of the one that causes it. CPU per \
-            request counts it either way. Processes that faceoff started are paused while another \
-            contender has the load, so this concerns containers, services that already ran, and \
-            older records, which do not show what others did within slices",
+            request counts it either way. faceoff pauses the processes that it starts, so this \
+            concerns containers, services that already ran, processes that faceoff may not signal \
+            or that began within the measurement, and older records, which do not show what others \
+            did within slices",
         invalidates: speed,
         summary: "a contender worked while another had the load",
         self_caused: false,

@@ -15,6 +15,9 @@ pub(super) const END_OTHERS: &str =
 /// What other contenders may use within slices, and the contender outside them, as a share of what
 /// its CPUs have within them.
 const SPILL_OVER_MAX: f64 = 0.05;
+/// The hint against work while another contender has the load.
+const WITHOUT_SPILL_OVER: &str = "let faceoff start the services by a command, as it then pauses \
+    them; or measure them one after another (`alternate = \"trials\"`)";
 /// The clock rate may change by this share from the first half to the second.
 const FREQUENCY_MAX: f64 = 0.10;
 /// The fewest readings in each half of a measurement.
@@ -53,10 +56,15 @@ pub(super) fn shared_cpu(seen: &Seen<'_>) -> Option<Found> {
 /// Checks whether contenders worked while another had the load.
 pub(super) fn spill_over(seen: &Seen<'_>) -> Option<Found> {
     let slices = seen.measurement.slices.as_ref().filter(|_| seen.measurement.usage.is_known())?;
-    let cpus = seen.cpus.contender.len().max(1) as f64;
-    let share = |ns: u64| ns as f64 / (cpus * slices.whole_ns.max(1) as f64);
+    // A service that already ran has no CPUs of its own.
+    let cpus = match seen.measurement.usage.allowed_cpus.is_empty() {
+        true => seen.cpus.all_cpus().len(),
+        false => seen.cpus.contender.len(),
+    };
+    let share = |ns: u64| ns as f64 / (cpus.max(1) as f64 * slices.whole_ns.max(1) as f64);
     let within = share(slices.neighbours_within_ns.unwrap_or(0));
-    let outside = share(slices.idle_cpu_ns.iter().sum());
+    // In older records, the first one also has what it did before anything had the load.
+    let outside = share(slices.idle_cpu_ns.iter().skip(1).sum());
     let evidence = match (within > SPILL_OVER_MAX, outside > SPILL_OVER_MAX) {
         (true, _) => format!(
             "other contenders used {} of the contender's CPUs while it had the load",
@@ -68,7 +76,7 @@ pub(super) fn spill_over(seen: &Seen<'_>) -> Option<Found> {
         ),
         (false, false) => return None,
     };
-    found(evidence, "use `alternate = \"trials\"`, or a longer `warmup`")
+    found(evidence, WITHOUT_SPILL_OVER)
 }
 
 /// Checks CPU steal during a start.
@@ -96,7 +104,7 @@ fn stolen(share: f64, when: &str) -> Option<Found> {
 
 /// Returns whose CPUs other programs used, and what share of them.
 fn used_by_others(seen: &Seen<'_>) -> Option<(&'static str, f64)> {
-    // A service that ran already has no CPUs of its own and no known CPU time.
+    // Processes that cannot be watched have no known CPU time.
     let measurement = Some(seen.measurement).filter(|m| m.usage.is_known())?;
     let slices = measurement.slices.as_ref();
     let neighbours_ns = slices.map_or(0, |slices| slices.neighbours_cpu_ns);

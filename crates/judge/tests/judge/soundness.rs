@@ -157,7 +157,7 @@ fn work_while_another_contender_has_the_load_is_a_fault() {
     shows(
         in_slices(|s, _| s.idle_cpu_ns = vec![6_000_000; 10]),
         "spill-over",
-        "between its slices it used CPU time worth 6 %",
+        "between its slices it used CPU time worth 5.4 %",
     );
     assert!(
         in_slices(|s, _| {

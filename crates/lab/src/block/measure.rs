@@ -37,6 +37,15 @@ const ROUND_STREAMS: u64 = 1 << 40;
 /// A contender that runs, with the setup of its trial.
 pub(super) type Guest<'a, 's> = (&'a Setup<'s>, &'a Running);
 
+/// Readings of one contender over a measurement.
+struct During {
+    /// When they began.
+    since_ns: u64,
+    /// CPU time of the contender during them.
+    clock_ns: u64,
+    seen: Seen,
+}
+
 /// What one measurement of a cell gave.
 pub(super) struct Once {
     /// The measurement of each contender.
@@ -73,22 +82,27 @@ pub(super) fn measure<'a>(
         .iter()
         .map(|(setup, running)| SliceReadings::begin(setup, running, length))
         .collect();
-    let mut readings: Vec<(u64, Readings<'_>)> = Vec::new();
-    for (setup, running) in guests {
-        readings.push((load::clock::now_ns(), Readings::begin(setup, running, &none)));
+    let mut readings: Vec<(u64, u64, Readings<'_>)> = Vec::new();
+    for ((setup, running), slices) in guests.iter().zip(&slices) {
+        let since_ns = load::clock::now_ns();
+        let begun = Readings::begin(setup, running, &none);
+        readings.push((since_ns, slices.now_ns(), begun));
     }
     let sampler = first.sampling.and_then(|sampling| {
         let running: Vec<&Running> = guests.iter().map(|(_, running)| *running).collect();
         sampling.begin(&running, &first.cpus.generator)
     });
     let measured = make_rounds((cell, position, attempt), guests, rounds, &mut slices, stop);
-    let ended = readings
-        .into_iter()
-        .zip(guests)
-        .map(|((since_ns, readings), (setup, _))| (since_ns, readings.end(setup, &none)));
-    let seen: Vec<(u64, Seen)> = ended.collect();
+    let ended = readings.into_iter().zip(guests).zip(&slices).map(|((begun, guest), slices)| {
+        let (since_ns, clock_ns, readings) = begun;
+        let clock_ns = slices.now_ns().saturating_sub(clock_ns);
+        During { since_ns, clock_ns, seen: readings.end(guest.0, &none) }
+    });
+    let seen: Vec<During> = ended.collect();
+    // Only now, so that nothing that they put off is counted.
+    slices.iter_mut().for_each(SliceReadings::resume);
     let spans: Vec<Spans> = slices.iter().map(|slices| slices.spans.clone()).collect();
-    let all_ns: u64 = seen.iter().map(|(_, seen)| seen.usage.cpu_ns).sum();
+    let all_ns: u64 = seen.iter().map(|during| during.seen.usage.cpu_ns).sum();
     let drain = slices.iter().map(SliceReadings::mean_drain).max().unwrap_or_default();
     let (mut spilled, mut made) = (false, Vec::new());
     for (((measured, seen), slices), (_, running)) in
@@ -135,7 +149,7 @@ fn make_rounds<'a>(
     };
     let made = warmup::on_pinned_thread(&first.cpus.generator, || {
         let mut lanes = Lane::open_all(&plans);
-        slices.iter_mut().for_each(SliceReadings::pause);
+        slices.iter_mut().for_each(SliceReadings::begin_rounds);
         let (began, began_ns) = (Instant::now(), load::clock::now_ns());
         for round in 0..rounds {
             if is_overtime(began.elapsed(), design.measure, count) {
@@ -152,7 +166,6 @@ fn make_rounds<'a>(
                 }
             }
         }
-        slices.iter_mut().for_each(SliceReadings::resume);
         lanes.into_iter().map(|lane| lane.map(Lane::end)).collect()
     });
     made.unwrap_or_else(|error| plans.iter().map(|_| Err(error.clone())).collect())
@@ -174,13 +187,13 @@ fn in_slices(
     (cell, position): (&Cell, u32),
     running: &Running,
     measured: Measured,
-    (since_ns, mut seen): (u64, Seen),
+    During { since_ns, clock_ns, mut seen }: During,
     (readings, all_contenders_ns): (SliceReadings<'_>, u64),
 ) -> Measurement {
     let behind_ns = seen.backends_ns.unwrap_or(0);
     seen.backends_ns = readings.backends_ns(measured.duration_ns);
     seen.energy_uj = readings.energy.sum_uj();
-    seen.usage = readings.usage_in_slices(seen.usage, since_ns);
+    seen.usage = readings.usage_in_slices(seen.usage, since_ns, clock_ns);
     let slices = Slices {
         neighbours_cpu_ns: all_contenders_ns.saturating_sub(seen.usage.cpu_ns),
         upstream_outside_ns: Some(behind_ns.saturating_sub(seen.backends_ns.unwrap_or(0))),

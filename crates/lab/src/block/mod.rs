@@ -41,7 +41,9 @@ const ENOUGH_WINDOWS: usize = 6;
 
 /// Contenders that together use less than this share of a CPU have nothing left to do.
 const QUIET: f64 = 0.05;
-/// How long contenders may take until they have nothing left to do.
+/// How long contenders may take until they have nothing left to do: at least, however short the
+/// measurement, and at most.
+const SETTLE_ENOUGH: Duration = Duration::from_secs(2);
 const SETTLE_MAX: Duration = Duration::from_secs(10);
 
 /// A contender of the block.
@@ -50,6 +52,8 @@ struct Guest<'a, 's> {
     around: &'a Surroundings<'a>,
     trial: Trial,
     running: Option<Running>,
+    /// Whether this block started it.
+    is_new: bool,
 }
 
 /// State that a run passes on from block to block.
@@ -137,12 +141,12 @@ fn measure_cell(cell: &Cell, position: u32, guests: &mut [Guest<'_, '_>], kept: 
 
 /// Waits until contenders have done what they put off during the warm-up, such as compilation. With
 /// the load they would do it in their slices. A contender that always works is waited for as long
-/// as the measurement of all takes. One that keeps running did it long ago.
+/// as the measurement of all takes. One that has run since an earlier block did it long ago.
 fn settle(guests: &[Guest<'_, '_>], stop: &AtomicBool) {
-    let started = guests.iter().filter(|guest| !keeps_running(guest.setup));
+    let started = guests.iter().filter(|guest| guest.is_new);
     let started: Vec<&Running> = started.filter_map(|guest| guest.running.as_ref()).collect();
     let measured = guests.first().map_or(Duration::ZERO, |g| g.setup.experiment.design.measure);
-    let most = (measured * started.len() as u32).min(SETTLE_MAX);
+    let most = (measured * started.len() as u32).clamp(SETTLE_ENOUGH, SETTLE_MAX);
     let cpu_ns = || started.iter().map(|running| running.cpu_ns()).sum::<u64>();
     let (began, mut before_ns) = (Instant::now(), cpu_ns());
     loop {
@@ -178,7 +182,10 @@ impl<'a, 's> Guest<'a, 's> {
         kept: &mut Kept,
         watch: &mut Watcher<'_>,
     ) -> Guest<'a, 's> {
-        let mut guest = Guest { setup, around, trial: setup.new_trial(), running: None };
+        let trial = setup.new_trial();
+        let stood = kept.standing.contains_key(&trial.contender.to_string());
+        let is_new = !stood && setup.ready.contender.system.reached.is_none();
+        let mut guest = Guest { setup, around, trial, running: None, is_new };
         if around.stop.load(Ordering::Relaxed) {
             return guest;
         }

@@ -24,8 +24,6 @@ pub(super) struct SliceReadings<'a> {
     /// CPU time of the contender at the end of its last slice.
     last_ns: u64,
     pausable: Pausable,
-    /// CPU time of the contender outside its slices, if it is paused there.
-    paused_ns: u64,
 }
 
 impl<'a> SliceReadings<'a> {
@@ -35,14 +33,15 @@ impl<'a> SliceReadings<'a> {
         let contender = Clocks::of_trees(&[running.pids(), running.forwarders()].concat());
         let backends = setup.upstream.map(|pid| Clocks::of_trees(&[pid]));
         let last_ns = contender.sum_ns();
-        let slices = Slices {
-            length_ns: length.as_nanos() as u64,
-            neighbours_within_ns: Some(0),
-            ..Slices::default()
-        };
         let pausable = match setup.sampling {
             Some(_) => Pausable::none(),
             None => Pausable::of(running),
+        };
+        let slices = Slices {
+            length_ns: length.as_nanos() as u64,
+            paused: !pausable.is_empty(),
+            neighbours_within_ns: Some(0),
+            ..Slices::default()
         };
         SliceReadings {
             energy: Meter::new(setup.energy),
@@ -53,21 +52,19 @@ impl<'a> SliceReadings<'a> {
             spans: Vec::new(),
             last_ns,
             pausable,
-            paused_ns: 0,
         }
     }
 
-    /// Pauses the contender until its next slice.
-    pub fn pause(&mut self) {
+    /// Pauses the contender until its first slice. What it did so far, such as accepting
+    /// connections, is not what it puts off.
+    pub fn begin_rounds(&mut self) {
+        self.last_ns = self.now_ns();
         self.pausable.pause();
     }
 
     /// Resumes the contender after its last slice.
     pub fn resume(&mut self) {
         self.pausable.resume();
-        if !self.pausable.is_empty() {
-            self.paused_ns += self.now_ns().saturating_sub(self.last_ns);
-        }
     }
 
     /// CPU time of the contender so far.
@@ -88,10 +85,8 @@ impl<'a> SliceReadings<'a> {
         self.energy.end();
         let after_ns = self.now_ns();
         self.pausable.pause();
-        let mut idle_ns = before_ns.saturating_sub(self.last_ns);
-        if !self.pausable.is_empty() {
-            self.paused_ns += std::mem::take(&mut idle_ns);
-        }
+        let idle_ns =
+            if self.slices.paused { 0 } else { before_ns.saturating_sub(self.last_ns) };
         self.backends_ns += self.backends_now().saturating_sub(backends_before_ns);
         let slices = &mut self.slices;
         slices.at_ns.push(slice.began_ns.saturating_sub(began_ns));
@@ -104,11 +99,15 @@ impl<'a> SliceReadings<'a> {
         self.last_ns = after_ns;
     }
 
-    /// What a process used in slices, from its usage since this instant.
-    pub fn usage_in_slices(&self, mut usage: Usage, since_ns: u64) -> Usage {
+    /// What a process used in slices, from its usage since this instant. During that usage its CPU
+    /// clock advanced by `clock_ns`.
+    pub fn usage_in_slices(&self, mut usage: Usage, since_ns: u64, clock_ns: u64) -> Usage {
         if usage.is_known() {
             to_slice_time(&mut usage, &self.spans, since_ns, self.slices.whole_ns);
-            without_pauses(&mut usage, self.paused_ns);
+            if self.slices.paused {
+                let within_ns: u64 = self.slices.cpu_ns.iter().sum();
+                without(&mut usage, clock_ns.saturating_sub(within_ns));
+            }
         }
         usage
     }
@@ -139,15 +138,14 @@ fn to_slice_time(usage: &mut Usage, spans: &[(u64, u64)], since_ns: u64, whole_n
     usage.signs.wall_ns = usage.signs.wall_ns.min(usage.wall_ns);
 }
 
-/// Removes the CPU time that a process took to be paused and resumed, nearly all of it in the
-/// kernel. It is spread evenly over the samples.
-fn without_pauses(usage: &mut Usage, paused_ns: u64) {
-    let counted_ns = usage.cpu_ns.saturating_sub(paused_ns);
+/// Removes the CPU time that a process used outside its slices, mostly to be paused and resumed. It
+/// is spread evenly over the samples, and over programs and kernel.
+fn without(usage: &mut Usage, outside_ns: u64) {
+    let counted_ns = usage.cpu_ns.saturating_sub(outside_ns);
     let share = counted_ns as f64 / usage.cpu_ns.max(1) as f64;
-    for cpu_ns in &mut usage.cpu_ns_at {
-        *cpu_ns = (*cpu_ns as f64 * share) as u64;
+    for ns in usage.cpu_ns_at.iter_mut().chain([&mut usage.system_ns]) {
+        *ns = (*ns as f64 * share) as u64;
     }
-    usage.system_ns = usage.system_ns.saturating_sub(paused_ns);
     usage.cpu_ns = counted_ns;
 }
 
@@ -164,11 +162,11 @@ mod tests {
     }
 
     #[test]
-    fn cost_of_pauses_is_not_usage() {
+    fn cpu_time_outside_slices_is_removed() {
         let mut usage =
             Usage { cpu_ns: 500, system_ns: 200, cpu_ns_at: vec![0, 100, 500], ..Usage::default() };
-        without_pauses(&mut usage, 100);
-        assert_eq!((usage.cpu_ns, usage.system_ns), (400, 100));
+        without(&mut usage, 100);
+        assert_eq!((usage.cpu_ns, usage.system_ns), (400, 160));
         assert_eq!(usage.cpu_ns_at, [0, 80, 400]);
     }
 }

@@ -1,6 +1,7 @@
 //! Slices of loads whose last responses take far longer than a slice, and of contenders that work
 //! while another has the load.
 
+use crate::control_server::ControlServer;
 use crate::folder::{Folder, measured, nothing_is_left};
 use std::time::Duration;
 
@@ -98,6 +99,8 @@ fn contender_without_the_load_does_nothing() {
         for m in all {
             assert!(m.counts.correct > 100 && m.counts.failed() == 0, "{:?}", m.counts);
             let slices = m.slices.as_ref().unwrap();
+            assert!(slices.paused);
+            assert!(m.began_after_ns >= 2_000_000_000, "there was time for what b always does");
             let within = slices.neighbours_within_ns.unwrap() as f64 / slices.whole_ns as f64;
             assert!(within < 0.02, "{name}: others used {within} of its slices");
             assert!(slices.idle_cpu_ns.iter().all(|ns| *ns == 0), "{name}: {slices:?}");
@@ -109,6 +112,29 @@ fn contender_without_the_load_does_nothing() {
         assert!(slices.cpu_ns.iter().sum::<u64>() > slices.whole_ns / 4, "{slices:?}");
     }
     nothing_is_left(&folder);
+}
+
+/// faceoff pauses no service that it did not start, and shows what it does meanwhile. The machine's
+/// CPUs are far busier with it than the threshold allows, if it has no more than four.
+#[test]
+fn work_of_services_that_ran_already_is_seen() {
+    let folder = Folder::new();
+    let (mut plain, mut busy) =
+        (ControlServer::start(&[]), ControlServer::start(&["--background", "9ms"]));
+    let names = [format!("plain={}", plain.url), format!("busy={}", busy.url)];
+    let limits = ["--blocks", "1", "-d", "1s", "-c", "2", "--out", "r"];
+    folder.run(&[&["vs", &names[0], &names[1]], &limits[..]].concat());
+    let record = folder.record("r");
+    let of = |name: &str| measured(&record, name)[0].slices.clone().unwrap();
+    let (plain_slices, busy_slices) = (of("plain"), of("busy"));
+    assert!(!plain_slices.paused && !busy_slices.paused);
+    assert!(plain_slices.neighbours_within_ns.unwrap() > plain_slices.whole_ns / 5);
+    assert!(busy_slices.idle_cpu_ns.iter().sum::<u64>() > busy_slices.whole_ns / 5);
+    if std::thread::available_parallelism().unwrap().get() <= 4 {
+        let faults = judge::judge(&record).faults;
+        assert!(faults.iter().any(|fault| fault.kind == "spill-over"), "{faults:#?}");
+    }
+    assert!(plain.is_running() && busy.is_running());
 }
 
 #[test]
