@@ -75,7 +75,7 @@ fn profiled_blocks_are_recorded_once_and_not_judged() {
         let folder = Folder::new();
         folder.system("near", &["--cpu", "100us"]);
         folder.system("far", &["--cpu", "300us"]);
-        folder.experiment(&["near", "far"], "[profile]\nblocks = 2\nmeasure = \"400ms\"");
+        folder.experiment(&["near", "far"], "[profile]\nblocks = 2\nmeasure = \"1s\"");
         let file = folder.path().join("experiments/x.toml");
         let text = std::fs::read_to_string(&file).unwrap();
         let alternating = format!("alternate = \"{alternate}\"");
