@@ -62,20 +62,7 @@ fn run(flags: &Flags, start: u64) -> Result<(), String> {
     // Touched, so that it is resident, and never given back.
     memory.resize(flags.memory as usize, 1_u8);
     std::mem::forget(std::hint::black_box(memory));
-    for _ in 0..flags.extra_threads {
-        let idle = || loop {
-            thread::park();
-        };
-        thread::Builder::new()
-            .stack_size(64 * 1024)
-            .spawn(idle)
-            .map_err(|error| format!("cannot start an idle thread: {error}"))?;
-    }
-    if let Some(cpu) = flags.background {
-        thread::Builder::new()
-            .spawn(move || work(cpu))
-            .map_err(|error| format!("cannot start the thread of --background: {error}"))?;
-    }
+    start_own_threads(flags)?;
     let children = (0..flags.children)
         .map(|_| idle_child())
         .collect::<io::Result<Vec<u32>>>()
@@ -127,6 +114,25 @@ fn run(flags: &Flags, start: u64) -> Result<(), String> {
 fn on_term(ignore: bool) -> io::Result<()> {
     let always = Arc::new(AtomicBool::new(!ignore));
     signal_hook::flag::register_conditional_shutdown(SIGTERM, 0, always).map(drop)
+}
+
+/// Starts the threads that serve no request.
+fn start_own_threads(flags: &Flags) -> Result<(), String> {
+    for _ in 0..flags.extra_threads {
+        let idle = || loop {
+            thread::park();
+        };
+        thread::Builder::new()
+            .stack_size(64 * 1024)
+            .spawn(idle)
+            .map_err(|error| format!("cannot start an idle thread: {error}"))?;
+    }
+    if let Some(cpu) = flags.background {
+        thread::Builder::new()
+            .spawn(move || work(cpu))
+            .map_err(|error| format!("cannot start the thread of --background: {error}"))?;
+    }
+    Ok(())
 }
 
 /// Uses this CPU time in every [`BACKGROUND_PERIOD`]. What was missed is not made up for.

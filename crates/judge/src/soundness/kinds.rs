@@ -9,6 +9,10 @@ use super::look::{
     Look, OfSearch, always, around, arrives, by_agents, by_us, has_arrivals, has_in_flight,
     has_lag, has_steal, has_tcp, has_tenths, is_alone, is_sliced, m, measurement, only, trials,
 };
+use super::metrics::{
+    everything, latency, nothing, speed, speed_and_cost, speed_and_energy, speed_and_failures,
+    starts, tail,
+};
 use super::surroundings::READINGS_FEWEST;
 use super::{agents, binding, capacity, generator, reach, surroundings};
 use spec::metric::Metric;
@@ -34,43 +38,6 @@ pub struct Row {
     pub limit: Option<&'static str>,
     /// Where the fault can be found.
     pub(super) look: Look,
-}
-
-fn everything(_: Metric) -> bool {
-    true
-}
-
-fn nothing(_: Metric) -> bool {
-    false
-}
-
-fn latency(metric: Metric) -> bool {
-    metric.is_latency()
-}
-
-fn tail(metric: Metric) -> bool {
-    matches!(metric, Metric::LatencyP99 | Metric::LatencyMax | Metric::LatencyDeviation)
-}
-
-fn speed(metric: Metric) -> bool {
-    metric.is_latency() || matches!(metric, Metric::Throughput | Metric::Capacity)
-}
-
-fn speed_and_cost(metric: Metric) -> bool {
-    speed(metric) || matches!(metric, Metric::CpuPerRequest | Metric::EnergyPerRequest)
-}
-
-/// The counters of energy are of the whole machine, so they include other programs.
-fn speed_and_energy(metric: Metric) -> bool {
-    speed(metric) || metric == Metric::EnergyPerRequest
-}
-
-fn speed_and_failures(metric: Metric) -> bool {
-    speed(metric) || metric == Metric::FailedShare
-}
-
-fn starts(metric: Metric) -> bool {
-    matches!(metric, Metric::StartUp | Metric::ScaleOut)
 }
 
 /// Makes the enum, the list of all kinds and the row of each from the same lines.

@@ -15,6 +15,7 @@ mod faults;
 mod generator;
 mod kinds;
 mod look;
+mod metrics;
 mod reach;
 mod seen;
 mod series;

@@ -170,7 +170,7 @@ fn work_while_another_contender_has_the_load_is_a_fault() {
 }
 
 #[test]
-fn what_the_upstream_does_for_other_contenders_is_not_other_programs() {
+fn upstream_that_serves_other_contenders_is_no_other_program() {
     fn busy(m: &mut Measurement) {
         m.upstream_cpu_ns = Some(SECOND / 10);
         m.circumstances.as_mut().unwrap().cpus[0].busy_ticks = 980;

@@ -85,8 +85,7 @@ impl<'a> SliceReadings<'a> {
         self.energy.end();
         let after_ns = self.now_ns();
         self.pausable.pause();
-        let idle_ns =
-            if self.slices.paused { 0 } else { before_ns.saturating_sub(self.last_ns) };
+        let idle_ns = if self.slices.paused { 0 } else { before_ns.saturating_sub(self.last_ns) };
         self.backends_ns += self.backends_now().saturating_sub(backends_before_ns);
         let slices = &mut self.slices;
         slices.at_ns.push(slice.began_ns.saturating_sub(began_ns));
