@@ -318,9 +318,9 @@ table! {
         reason: "5 % is the usual margin. Compilers and garbage collectors put work off. It then \
             slows down the contender that has the load instead of the one that causes it. CPU per \
             request counts it either way. faceoff pauses the processes that it starts, so this \
-            concerns containers, services that already ran, processes that faceoff may not signal \
-            or that began within the measurement, and older records, which do not show what others \
-            did within slices",
+            concerns containers, services that already ran, processes that faceoff may not signal, \
+            and older records, which do not show what others did within slices. What processes do \
+            that began within the measurement is not seen",
         invalidates: speed,
         summary: "a contender worked while another had the load",
         self_caused: false,

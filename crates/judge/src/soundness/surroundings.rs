@@ -63,7 +63,7 @@ pub(super) fn spill_over(seen: &Seen<'_>) -> Option<Found> {
     };
     let share = |ns: u64| ns as f64 / (cpus.max(1) as f64 * slices.whole_ns.max(1) as f64);
     let within = share(slices.neighbours_within_ns.unwrap_or(0));
-    // In older records, the first one also has what it did before anything had the load.
+    // The first is left out: in older records it includes work before anything had the load.
     let outside = share(slices.idle_cpu_ns.iter().skip(1).sum());
     let evidence = match (within > SPILL_OVER_MAX, outside > SPILL_OVER_MAX) {
         (true, _) => format!(

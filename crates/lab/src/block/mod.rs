@@ -41,10 +41,9 @@ const ENOUGH_WINDOWS: usize = 6;
 
 /// Contenders that together use less than this share of a CPU have nothing left to do.
 const QUIET: f64 = 0.05;
-/// How long contenders may take until they have nothing left to do: at least, however short the
-/// measurement, and at most.
-const SETTLE_ENOUGH: Duration = Duration::from_secs(2);
-const SETTLE_MAX: Duration = Duration::from_secs(10);
+/// Bounds of the limit on waiting for contenders that still have something to do.
+const SETTLE_LIMIT_MIN: Duration = Duration::from_secs(2);
+const SETTLE_LIMIT_MAX: Duration = Duration::from_secs(10);
 
 /// A contender of the block.
 struct Guest<'a, 's> {
@@ -146,7 +145,7 @@ fn settle(guests: &[Guest<'_, '_>], stop: &AtomicBool) {
     let started = guests.iter().filter(|guest| guest.is_new);
     let started: Vec<&Running> = started.filter_map(|guest| guest.running.as_ref()).collect();
     let measured = guests.first().map_or(Duration::ZERO, |g| g.setup.experiment.design.measure);
-    let most = (measured * started.len() as u32).clamp(SETTLE_ENOUGH, SETTLE_MAX);
+    let most = (measured * started.len() as u32).clamp(SETTLE_LIMIT_MIN, SETTLE_LIMIT_MAX);
     let cpu_ns = || started.iter().map(|running| running.cpu_ns()).sum::<u64>();
     let (began, mut before_ns) = (Instant::now(), cpu_ns());
     loop {
