@@ -6,7 +6,8 @@ use crate::folder::{Folder, alive_in, nothing_is_left};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-fn start(folder: &Folder, arguments: &[&str]) -> Child {
+/// Starts faceoff in a folder without waiting for its end.
+pub(super) fn start(folder: &Folder, arguments: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_faceoff"))
         .current_dir(folder.path())
         .env("TMPDIR", folder.path())

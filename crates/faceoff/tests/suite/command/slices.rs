@@ -1,6 +1,7 @@
 //! Slices of loads whose last responses take far longer than a slice, and of contenders that work
 //! while another has the load.
 
+use super::interrupted::start;
 use crate::control_server::ControlServer;
 use crate::folder::{Folder, measured, nothing_is_left};
 use std::time::Duration;
@@ -140,17 +141,7 @@ fn work_of_services_that_ran_already_is_seen() {
 #[test]
 fn nothing_is_left_paused_if_faceoff_is_killed() {
     let folder = one_works_in_the_background("60s");
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_faceoff"));
-    let mut run = command
-        .current_dir(folder.path())
-        .env("TMPDIR", folder.path())
-        .env("XDG_CACHE_HOME", folder.path().join("cache"))
-        .env("XDG_STATE_HOME", folder.path().join("state"))
-        .args(["run", "x", "--out", "r"])
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut run = start(&folder, &["run", "x", "--out", "r"]);
     while !is_any_paused(&folder) {
         assert!(run.try_wait().unwrap().is_none(), "it ended before anything was paused");
         std::thread::sleep(Duration::from_millis(1));
