@@ -35,6 +35,7 @@ mod progress;
 mod proof;
 pub mod record_files;
 mod run;
+mod settle;
 mod steady;
 pub mod stopping;
 mod trial;

@@ -21,8 +21,6 @@ use stats::Histogram;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The shortest pause before a cell that is measured in slices.
-pub(super) const SETTLE: Duration = Duration::from_millis(50);
 /// A contender that cannot be paused may use this share of its CPU time while others have the load.
 const SPILL_OVER_MAX: f64 = 0.10;
 /// A measurement is repeated if its slices should have been this many times as long.

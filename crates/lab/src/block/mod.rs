@@ -25,7 +25,7 @@ use crate::trial::faults::{ended, not_made};
 use crate::trial::readings::steal_share;
 use crate::trial::setup::{Setup, warmup_workloads};
 use crate::trial_database::TrialDatabase;
-use crate::warmup;
+use crate::{settle, warmup};
 use record::{Failure, Trial};
 use runner::place::Surroundings;
 use runner::start::Running;
@@ -33,17 +33,11 @@ use spec::experiment::Cell;
 use spec::system::Contender;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Windows after which a contender that keeps running is warm, unless it still changes: a little
 /// more than a second.
 const ENOUGH_WINDOWS: usize = 6;
-
-/// Contenders that together use less than this share of a CPU have nothing left to do.
-const QUIET: f64 = 0.05;
-/// Bounds of the limit on waiting for contenders that still have something to do.
-const SETTLE_LIMIT_MIN: Duration = Duration::from_secs(2);
-const SETTLE_LIMIT_MAX: Duration = Duration::from_secs(10);
 
 /// A contender of the block.
 struct Guest<'a, 's> {
@@ -138,25 +132,13 @@ fn measure_cell(cell: &Cell, position: u32, guests: &mut [Guest<'_, '_>], kept: 
     }
 }
 
-/// Waits until contenders have done what they put off during the warm-up, such as compilation. With
-/// the load they would do it in their slices. A contender that always works is waited for as long
-/// as the measurement of all takes. One that has run since an earlier block did it long ago.
+/// Waits until contenders have done what they put off during the warm-up. With the load they would do
+/// it in their slices. One that has run since an earlier block did it long ago.
 fn settle(guests: &[Guest<'_, '_>], stop: &AtomicBool) {
     let started = guests.iter().filter(|guest| guest.is_new);
     let started: Vec<&Running> = started.filter_map(|guest| guest.running.as_ref()).collect();
     let measured = guests.first().map_or(Duration::ZERO, |g| g.setup.experiment.design.measure);
-    let most = (measured * started.len() as u32).clamp(SETTLE_LIMIT_MIN, SETTLE_LIMIT_MAX);
-    let cpu_ns = || started.iter().map(|running| running.cpu_ns()).sum::<u64>();
-    let (began, mut before_ns) = (Instant::now(), cpu_ns());
-    loop {
-        std::thread::sleep(measure::SETTLE);
-        let now_ns = cpu_ns();
-        let used = now_ns.saturating_sub(before_ns) as f64 / measure::SETTLE.as_nanos() as f64;
-        if used < QUIET || began.elapsed() >= most || stop.load(Ordering::Relaxed) {
-            return;
-        }
-        before_ns = now_ns;
-    }
+    settle::settle(&started, settle::limit(measured * started.len() as u32), stop);
 }
 
 /// The contenders that run.

@@ -4,17 +4,24 @@ use super::readings::{Readings, measurement};
 use super::setup::{Purpose, SETTLE, Setup};
 use crate::agents::Agents;
 use crate::profiling::traced_for;
+use crate::settle::{limit, settle};
 use crate::trial_database::TrialDatabase;
 use crate::warmup;
 use load::{Plan, Wait};
 use record::Measurement;
 use runner::start::Running;
-use spec::experiment::Cell;
+use spec::experiment::{Cell, Load};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Makes a cell's load for as long as the cell's own warm-up lasts. Returns the number of correct
-/// responses.
+/// How long a warm-up for a cell makes the load before it pauses.
+const ROUND: Duration = Duration::from_secs(2);
+/// A shorter round would mostly open connections.
+const ROUND_MIN: Duration = Duration::from_millis(200);
+
+/// Makes a cell's load in rounds for as long as the cell's own warm-up lasts. Between rounds the
+/// contender has as long again to do what it put off, and after the last one as long as before any
+/// measurement in slices. Returns the number of correct responses.
 ///
 /// # Errors
 /// The reason why the load was not made.
@@ -25,16 +32,39 @@ pub(crate) fn warm_up_for_cell(
     database: &mut TrialDatabase,
     stop: &AtomicBool,
 ) -> Result<u64, String> {
-    let plan = setup.plan((cell, Purpose::WarmUp), running, cell.warmup, stop);
-    database.begin(&[plan.workload]);
+    database.begin(&[setup.workload(cell)]);
     std::thread::sleep(SETTLE);
-    let measured = match setup.agents {
-        None => warmup::on_cpus(&plan, &setup.cpus.generator).map_err(|e| e.to_string())?,
-        Some(agents) => agents.make(&plan, |_| ())?.0,
-    };
-    database.record(plan.workload, &measured.steps);
+    let longest = if is_divisible(&cell.load) { ROUND } else { cell.warmup };
+    let (began, mut correct) = (Instant::now(), 0);
+    for round in 0.. {
+        let left = cell.warmup.saturating_sub(began.elapsed());
+        let plan = setup.plan((cell, Purpose::WarmUp { round }), running, left.min(longest), stop);
+        let measured = match setup.agents {
+            None => warmup::on_cpus(&plan, &setup.cpus.generator).map_err(|e| e.to_string())?,
+            Some(agents) => agents.make(&plan, |_| ())?.0,
+        };
+        database.record(plan.workload, &measured.steps);
+        correct += measured.counts.correct;
+        let left = cell.warmup.saturating_sub(began.elapsed());
+        settle(&[running], left.min(longest), stop);
+        let is_over = began.elapsed() + ROUND_MIN >= cell.warmup;
+        if is_over || longest == cell.warmup || stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    settle(&[running], limit(setup.experiment.design.measure), stop);
     database.check("warm-up");
-    Ok(measured.counts.correct)
+    Ok(correct)
+}
+
+/// Whether a part of the load is the same load for a shorter time. Users begin one after the other,
+/// and stages follow one another.
+fn is_divisible(load: &Load) -> bool {
+    match load {
+        Load::Closed { .. } => true,
+        Load::Arrivals { stages, .. } => stages.is_empty(),
+        Load::Users { .. } | Load::Capacity(_) => false,
+    }
 }
 
 /// Measures a cell once.

@@ -36,8 +36,8 @@ pub(crate) enum Purpose {
     Measuring { attempt: u32 },
     /// To find the length of slices.
     Pilot,
-    /// To warm up for a cell.
-    WarmUp,
+    /// To warm up for a cell, for the nth time.
+    WarmUp { round: u32 },
     /// To count system calls.
     Tracing,
 }
@@ -50,8 +50,8 @@ impl Purpose {
                 of_block.wrapping_add(u64::from(attempt) * OTHER_DATA)
             }
             Purpose::Pilot => of_block.wrapping_sub(OTHER_DATA),
-            Purpose::WarmUp => of_block.wrapping_sub(2 * OTHER_DATA),
-            Purpose::Tracing => of_block.wrapping_sub(3 * OTHER_DATA),
+            Purpose::Tracing => of_block.wrapping_sub(2 * OTHER_DATA),
+            Purpose::WarmUp { round } => of_block.wrapping_sub((3 + u64::from(round)) * OTHER_DATA),
         }
     }
 }
@@ -207,8 +207,9 @@ mod tests {
     #[test]
     fn loads_of_all_trials_have_different_seeds() {
         let measuring = (0..4).map(|attempt| Purpose::Measuring { attempt });
+        let warming_up = (0..100).map(|round| Purpose::WarmUp { round });
         let purposes: Vec<Purpose> =
-            measuring.chain([Purpose::Pilot, Purpose::WarmUp, Purpose::Tracing]).collect();
+            measuring.chain([Purpose::Pilot, Purpose::Tracing]).chain(warming_up).collect();
         let of_block = |block: u64| purposes.iter().map(move |purpose| purpose.seed(7 + block));
         let seeds: BTreeSet<u64> = (0..1_000).flat_map(of_block).collect();
         assert_eq!(seeds.len(), 1_000 * purposes.len());

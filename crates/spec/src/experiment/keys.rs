@@ -256,7 +256,11 @@ const CELL: &[Key] = &[
         "\"10s\"",
         "a request without a response after this time is counted as timed out",
     ),
-    usual("warmup", "\"0s\"", "how long the cell's own load runs right before it is measured"),
+    usual(
+        "warmup",
+        "\"0s\"",
+        "how long the cell's own load warms up right before its measurement, with pauses for compilers",
+    ),
     optional(
         "repetitions",
         "measured once",

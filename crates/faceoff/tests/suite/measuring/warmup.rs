@@ -163,6 +163,13 @@ fn warm_up_has_minimum_time_and_chosen_workloads() {
     nothing_is_left(&folder);
 }
 
+fn replace_in_experiment(folder: &Folder, text: &str, by: &str) {
+    let path = folder.path().join("experiments/x.toml");
+    let before = std::fs::read_to_string(&path).unwrap();
+    assert!(before.contains(text), "{before}");
+    std::fs::write(&path, before.replace(text, by)).unwrap();
+}
+
 #[test]
 fn cell_is_measured_after_warm_up_with_its_load() {
     let _alone = alone();
@@ -171,14 +178,8 @@ fn cell_is_measured_after_warm_up_with_its_load() {
         folder.system(name, &["--cpu", "200us", "--warm-over", "1s", "--warm-factor", "40"]);
     }
     folder.experiment(&["a", "b"], "");
-    let path = folder.path().join("experiments/x.toml");
-    let text =
-        std::fs::read_to_string(&path).unwrap().replace("warmup = \"50ms\"", "warmup = \"0s\"");
-    std::fs::write(
-        &path,
-        text.replace("name = \"closed\"", "name = \"closed\"\nwarmup = \"1500ms\""),
-    )
-    .unwrap();
+    replace_in_experiment(&folder, "warmup = \"50ms\"", "warmup = \"0s\"");
+    replace_in_experiment(&folder, "\"closed\"\n", "\"closed\"\nwarmup = \"1500ms\"\n");
     folder.run(&["run", "x", "--plan"]).says(
         "cell       closed: closed loop, 4 connections, workload hello, after 1.5 s of the same",
     );
@@ -202,5 +203,26 @@ fn cell_is_measured_after_warm_up_with_its_load() {
             "{us} us in {closed:?}"
         );
     }
+    nothing_is_left(&folder);
+}
+
+#[test]
+fn contender_does_what_it_put_off_between_rounds_of_the_load() {
+    let folder = Folder::new();
+    folder.system("quiet", &[]);
+    folder.system("busy", &["--background", "8ms"]);
+    folder.experiment(&["quiet", "busy"], "");
+    replace_in_experiment(&folder, "\"open\"\n", "\"open\"\nwarmup = \"4s\"\n");
+    folder.run(&["run", "x", "--blocks", "1", "--out", "r"]);
+    let record = folder.record("r");
+    let trial = |name| record.trials.iter().find(|t| t.contender.to_string() == name).unwrap();
+    let began_ns = |name| {
+        let open = trial(name).measurements.iter().find(|m| m.cell == "open").unwrap();
+        open.began_after_ns - trial(name).ready_after_ns.unwrap()
+    };
+    // After each 2 s of load, the one that always works has the longest pause: 2 s within the
+    // warm-up, and 2 s before the measurement.
+    assert!(trial("quiet").warmed_with * 2 > trial("busy").warmed_with * 3, "{record:?}");
+    assert!(began_ns("busy") >= 6_000_000_000 && began_ns("quiet") >= 4_000_000_000);
     nothing_is_left(&folder);
 }
