@@ -15,8 +15,8 @@ const LOOK: Duration = Duration::from_millis(50);
 const LIMIT_MIN: Duration = Duration::from_secs(2);
 const LIMIT_MAX: Duration = Duration::from_secs(10);
 
-/// How long to wait at most before contenders are measured for this long in all: as long, because one
-/// that always works is never quiet.
+/// The longest wait before a measurement, from the time that it takes for all contenders together.
+/// There must be a limit, because a contender that always works is never quiet.
 pub(crate) fn limit(measured: Duration) -> Duration {
     measured.clamp(LIMIT_MIN, LIMIT_MAX)
 }

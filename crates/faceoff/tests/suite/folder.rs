@@ -176,6 +176,15 @@ impl Folder {
         );
     }
 
+    /// Replaces a text that a file contains.
+    #[track_caller]
+    pub fn replace(&self, name: &str, text: &str, by: &str) {
+        let path = self.path().join(name);
+        let before = std::fs::read_to_string(&path).unwrap();
+        assert!(before.contains(text), "{text} is not in {before}");
+        std::fs::write(&path, before.replace(text, by)).unwrap();
+    }
+
     /// Returns the command in this folder, with its own lock.
     pub fn faceoff(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_faceoff"));

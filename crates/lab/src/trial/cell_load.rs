@@ -19,9 +19,9 @@ const ROUND: Duration = Duration::from_secs(2);
 /// A shorter round would mostly open connections.
 const ROUND_MIN: Duration = Duration::from_millis(200);
 
-/// Makes a cell's load in rounds for as long as the cell's own warm-up lasts. Between rounds the
-/// contender has as long again to do what it put off, and after the last one as long as before any
-/// measurement in slices. Returns the number of correct responses.
+/// Makes a cell's load in rounds for as long as the cell's own warm-up lasts. After a round, the
+/// contender has as long again to do what it put off; after the last one, as long as [`limit`] says.
+/// Returns the number of correct responses.
 ///
 /// # Errors
 /// The reason why the load was not made.
@@ -34,21 +34,24 @@ pub(crate) fn warm_up_for_cell(
 ) -> Result<u64, String> {
     database.begin(&[setup.workload(cell)]);
     std::thread::sleep(SETTLE);
-    let longest = if is_divisible(&cell.load) { ROUND } else { cell.warmup };
+    let is_divisible = is_divisible(&cell.load);
+    let longest = if is_divisible { ROUND } else { cell.warmup };
     let (began, mut correct) = (Instant::now(), 0);
+    let left = || cell.warmup.saturating_sub(began.elapsed());
     for round in 0.. {
-        let left = cell.warmup.saturating_sub(began.elapsed());
-        let plan = setup.plan((cell, Purpose::WarmUp { round }), running, left.min(longest), stop);
+        let time = left().min(longest);
+        let plan = setup.plan((cell, Purpose::WarmUp { round }), running, time, stop);
         let measured = match setup.agents {
             None => warmup::on_cpus(&plan, &setup.cpus.generator).map_err(|e| e.to_string())?,
             Some(agents) => agents.make(&plan, |_| ())?.0,
         };
         database.record(plan.workload, &measured.steps);
         correct += measured.counts.correct;
-        let left = cell.warmup.saturating_sub(began.elapsed());
-        settle(&[running], left.min(longest), stop);
-        let is_over = began.elapsed() + ROUND_MIN >= cell.warmup;
-        if is_over || longest == cell.warmup || stop.load(Ordering::Relaxed) {
+        if !is_divisible || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        settle(&[running], left().min(ROUND), stop);
+        if left() < ROUND_MIN {
             break;
         }
     }

@@ -259,7 +259,7 @@ const CELL: &[Key] = &[
     usual(
         "warmup",
         "\"0s\"",
-        "how long the cell's own load warms up right before its measurement, with pauses for compilers",
+        "how long the cell's own load warms the contender up before the measurement, pauses included",
     ),
     optional(
         "repetitions",

@@ -12,8 +12,7 @@ fn run(reset: &str) -> (Folder, Ran) {
         folder.write(&manifest, &format!("{text}[reset]\n{reset}\n"));
     }
     folder.experiment(&["a", "b"], "");
-    let text = std::fs::read_to_string(folder.path().join("experiments/x.toml")).unwrap();
-    folder.write("experiments/x.toml", &text.replace("blocks = 6", "blocks = 2"));
+    folder.replace("experiments/x.toml", "blocks = 6", "blocks = 2");
     let ran = folder.run(&["run", "x", "--out", "r"]);
     (folder, ran)
 }

@@ -52,8 +52,7 @@ fn engine_lost_in_a_trial_excludes_no_contender() {
     folder.system("a", &[]);
     folder.system("b", &[]);
     folder.experiment(&["a", "b"], "");
-    let written = std::fs::read_to_string(folder.path().join("experiments/x.toml")).unwrap();
-    folder.write("experiments/x.toml", &written.replace("measure = \"150ms\"", "measure = \"1s\""));
+    folder.replace("experiments/x.toml", "measure = \"150ms\"", "measure = \"1s\"");
     let host = std::env::var("DOCKER_HOST").unwrap();
     let relay = Relay {
         socket: folder.path().join("engine.sock"),

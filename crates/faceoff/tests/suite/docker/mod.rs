@@ -177,8 +177,7 @@ fn each_contender_has_the_limits_in_its_name() {
     let folder = &engine.folder;
     folder.system("a", &["--cpu", "2ms"]);
     folder.experiment(&["a:cpus-0.4", "a:cpus-0.2+memory-64M"], "[place]\nrunner = \"docker\"\n");
-    let written = std::fs::read_to_string(folder.path().join("experiments/x.toml")).unwrap();
-    folder.write("experiments/x.toml", &written.replace("measure = \"150ms\"", "measure = \"1s\""));
+    folder.replace("experiments/x.toml", "measure = \"150ms\"", "measure = \"1s\"");
     folder.run(&["run", "x", "--blocks", "1", "--out", "r"]);
     let record = folder.record("r");
     let used = |name: &str| {

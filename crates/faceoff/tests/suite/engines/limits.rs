@@ -9,8 +9,7 @@ pub fn hold(folder: &Folder, runner: &str, system: impl Fn(&str, &[&str])) {
         &["a", "b"],
         &format!("[place]\nrunner = \"{runner}\"\ncpu_limit = 0.2\nmemory_limit = \"64M\"\n"),
     );
-    let written = std::fs::read_to_string(folder.path().join("experiments/x.toml")).unwrap();
-    folder.write("experiments/x.toml", &written.replace("measure = \"150ms\"", "measure = \"1s\""));
+    folder.replace("experiments/x.toml", "measure = \"150ms\"", "measure = \"1s\"");
     folder
         .run(&["run", "x", "--blocks", "1", "--out", "r"])
         .says("at most 0.200 s of CPU time a second and 64.0 MiB of memory");
@@ -24,8 +23,7 @@ pub fn hold(folder: &Folder, runner: &str, system: impl Fn(&str, &[&str])) {
 
     // With all CPU time: on a fifth of it, a program that fills its memory next to others is
     // late before it is full.
-    let written = std::fs::read_to_string(folder.path().join("experiments/x.toml")).unwrap();
-    folder.write("experiments/x.toml", &written.replace("cpu_limit = 0.2\n", ""));
+    folder.replace("experiments/x.toml", "cpu_limit = 0.2\n", "");
     system("c", &["--memory", "200M"]);
     folder.run(&["run", "x", "--blocks", "1", "--add", "c", "--out", "m"]);
     let record = folder.record("m");

@@ -37,10 +37,7 @@ impl Cluster {
     }
 
     fn change(&self, system: &str, from: &str, to: &str) {
-        let path = self.folder.path().join(format!("systems/{system}/system.toml"));
-        let text = std::fs::read_to_string(&path).unwrap();
-        assert!(text.contains(from), "{from} is not in {text}");
-        std::fs::write(&path, text.replace(from, to)).unwrap();
+        self.folder.replace(&format!("systems/{system}/system.toml"), from, to);
     }
 
     /// Checks that nothing of ours remains.

@@ -18,11 +18,7 @@ fn run(
 ) -> (crate::folder::Ran, Vec<Trial>) {
     systems.iter().for_each(|(name, flags)| folder.system(name, flags));
     folder.experiment(&systems.map(|(name, _)| name), "");
-    let path = folder.path().join("experiments/x.toml");
-    let text = std::fs::read_to_string(&path)
-        .unwrap()
-        .replace("warmup = \"50ms\"", &format!("warmup = \"{at_most}\""));
-    std::fs::write(&path, text).unwrap();
+    folder.replace("experiments/x.toml", "\"50ms\"", &format!("\"{at_most}\""));
     let ran = folder.run(&["run", "x", "--blocks", "1", "--out", "r"]);
     (ran, folder.record("r").trials)
 }
@@ -163,13 +159,6 @@ fn warm_up_has_minimum_time_and_chosen_workloads() {
     nothing_is_left(&folder);
 }
 
-fn replace_in_experiment(folder: &Folder, text: &str, by: &str) {
-    let path = folder.path().join("experiments/x.toml");
-    let before = std::fs::read_to_string(&path).unwrap();
-    assert!(before.contains(text), "{before}");
-    std::fs::write(&path, before.replace(text, by)).unwrap();
-}
-
 #[test]
 fn cell_is_measured_after_warm_up_with_its_load() {
     let _alone = alone();
@@ -178,8 +167,8 @@ fn cell_is_measured_after_warm_up_with_its_load() {
         folder.system(name, &["--cpu", "200us", "--warm-over", "1s", "--warm-factor", "40"]);
     }
     folder.experiment(&["a", "b"], "");
-    replace_in_experiment(&folder, "warmup = \"50ms\"", "warmup = \"0s\"");
-    replace_in_experiment(&folder, "\"closed\"\n", "\"closed\"\nwarmup = \"1500ms\"\n");
+    folder.replace("experiments/x.toml", "warmup = \"50ms\"", "warmup = \"0s\"");
+    folder.replace("experiments/x.toml", "\"closed\"\n", "\"closed\"\nwarmup = \"1500ms\"\n");
     folder.run(&["run", "x", "--plan"]).says(
         "cell       closed: closed loop, 4 connections, workload hello, after 1.5 s of the same",
     );
@@ -212,7 +201,7 @@ fn contender_does_what_it_put_off_between_rounds_of_the_load() {
     folder.system("quiet", &[]);
     folder.system("busy", &["--background", "8ms"]);
     folder.experiment(&["quiet", "busy"], "");
-    replace_in_experiment(&folder, "\"open\"\n", "\"open\"\nwarmup = \"4s\"\n");
+    folder.replace("experiments/x.toml", "\"open\"\n", "\"open\"\nwarmup = \"4s\"\n");
     folder.run(&["run", "x", "--blocks", "1", "--out", "r"]);
     let record = folder.record("r");
     let trial = |name| record.trials.iter().find(|t| t.contender.to_string() == name).unwrap();
