@@ -459,10 +459,8 @@ export type GeneratorLine = {
   cell: string;
   generator: string;
   ours: boolean;
-  /** The number of trials used. */
-  used: number;
-  /** The number of trials left out because of CPU steal. */
-  stolen: number;
+  /** The number of trials used, and of how many if CPU steal excluded some. */
+  trials: string;
   rate_per_s: number | null;
   p50_ms: number | null;
   p99_ms: number | null;

@@ -1,13 +1,12 @@
 /** The reports of several load generators about the same load. */
 import type { Value } from "../csv";
-import { count, sig } from "../format";
+import { sig } from "../format";
 import type { GeneratorComparison, GeneratorLine } from "../page";
 import { CopyTable, Scroll, Section } from "../parts";
 
 const COLUMNS: [
   heading: string,
-  value: (line: GeneratorLine) => number | null,
-  shown?: (value: number | null) => string,
+  value: (line: GeneratorLine) => number | string | null,
 ][] = [
   ["Reached /s", (l) => l.rate_per_s],
   ["Median ms", (l) => l.p50_ms],
@@ -15,8 +14,10 @@ const COLUMNS: [
   ["Failed %", (l) => l.failed_percent],
   ["Own CPU µs/request", (l) => l.cpu_us_per_request],
   ["Own memory MB", (l) => l.memory_mb],
-  ["Trials", (l) => l.used, count],
+  ["Trials", (l) => l.trials],
 ];
+
+const shown = (value: number | string | null) => (typeof value === "string" ? value : sig(value));
 
 /** The known figures, then each generator. */
 const rows = ({ truth, lines }: GeneratorComparison): Value[][] => [
@@ -50,7 +51,7 @@ export function ExternalGeneratorsSection({
     <Section
       id="generators"
       title="Generators"
-      lead="The same load from several generators: what each reached and reported, and what it used itself, as medians over trials. Each counts and times in its own way, so there is no ranking."
+      lead="The same load from several generators: what each reached and reported, and what it used itself, as medians over trials in which CPU steal stayed below 5 %. Each counts and times in its own way, so there is no ranking."
     >
       {external_generators.map((of) => (
         <figure key={of.title} aria-label={of.title}>
@@ -110,7 +111,7 @@ function ExternalGeneratorsTable({ of }: { of: GeneratorComparison }) {
               <th scope="row">
                 <bdi>{line.generator}</bdi>
               </th>
-              {COLUMNS.map(([heading, value, shown = sig]) => (
+              {COLUMNS.map(([heading, value]) => (
                 <td key={heading} class="number">
                   {shown(value(line))}
                 </td>

@@ -124,6 +124,7 @@ describe("sections of curves", () => {
     expect(rows[0]).toBe("known50010–");
     expect(rows[3]).toContain("h2load498");
     expect(rows[3]).toContain("–");
+    expect(rows[3]).toMatch(/5 of 6$/);
     expect(root.querySelector("#generators ul")!.textContent).toContain(
       "oha: any status is an answer; it opens all its connections.",
     );

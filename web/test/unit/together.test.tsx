@@ -132,7 +132,7 @@ describe("the charts together", () => {
     const line = page.external_generators[0]!.lines[1]!;
     expect(generators![1]).toBe("known,500,10,,,,,,");
     expect(generators![3]).toBe(
-      `${line.generator},${line.rate_per_s},${line.p50_ms},${line.p99_ms},${line.failed_percent},${line.cpu_us_per_request},${line.memory_mb},${line.used},${line.differs.join("; ")}`,
+      `${line.generator},${line.rate_per_s},${line.p50_ms},${line.p99_ms},${line.failed_percent},${line.cpu_us_per_request},${line.memory_mb},${line.trials},${line.differs.join("; ")}`,
     );
     const row = page.table[0]!;
     expect(summary).toHaveLength(1 + page.table.length);

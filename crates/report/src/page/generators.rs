@@ -1,7 +1,7 @@
 //! What external generators report of a load, as the report shows it.
 
 use crate::number::round;
-use crate::wording::generators::{generator_name, title_of_generators};
+use crate::wording::generators::{generator_name, title_of_generators, trials_of_generator};
 use record::judgement as judged;
 use record::judgement::Judgement;
 use serde::Serialize;
@@ -37,10 +37,8 @@ struct GeneratorLine {
     cell: String,
     generator: &'static str,
     ours: bool,
-    /// The number of trials used.
-    used: usize,
-    /// The number of trials left out because of CPU steal.
-    stolen: usize,
+    /// The number of trials used, and of how many if CPU steal excluded some.
+    trials: String,
     rate_per_s: Option<f64>,
     p50_ms: Option<f64>,
     p99_ms: Option<f64>,
@@ -74,8 +72,7 @@ fn line(line: &judged::GeneratorLine) -> GeneratorLine {
         cell: line.cell.clone(),
         generator: generator_name(line),
         ours: line.driver.is_none(),
-        used: line.used,
-        stolen: line.stolen,
+        trials: trials_of_generator(line),
         rate_per_s: line.rate_per_s.map(round),
         p50_ms: line.p50_ms.map(round),
         p99_ms: line.p99_ms.map(round),

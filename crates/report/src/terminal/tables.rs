@@ -1,7 +1,7 @@
 //! The tables of a run's end: verdicts cell by cell, curves of what was swept, and load generators.
 //! Start with [`verdict_table`].
 
-use crate::wording::generators::{generator_name, title_of_generators};
+use crate::wording::generators::{generator_name, title_of_generators, trials_of_generator};
 use crate::wording::strip::{pooled, too_few};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use record::Record;
@@ -268,11 +268,15 @@ fn generator_tables(judgement: &Judgement, width: u16) -> String {
                 line.cpu_us_per_request,
                 line.memory_mb,
             ];
-            let trials = std::iter::once(right(line.used.to_string()));
+            let trials = std::iter::once(right(trials_of_generator(line)));
             let name = std::iter::once(Cell::new(generator_name(line)));
             table.add_row(name.chain(figures.map(show)).chain(trials));
         }
-        let _ = writeln!(text, "{}\n{table}\n", title_of_generators(of));
+        let _ = writeln!(text, "{}\n{table}", title_of_generators(of));
+        if of.lines.iter().any(|line| line.stolen > 0) {
+            text.push_str("Trials in which CPU steal exceeded 5 % are excluded.\n");
+        }
+        text.push('\n');
     }
     text
 }
@@ -383,7 +387,7 @@ mod tests {
             cell: "c".into(),
             driver,
             used: 3,
-            stolen: 0,
+            stolen: usize::from(driver.is_some()),
             rate_per_s: Some(499.6),
             p50_ms: Some(10.04),
             p99_ms,

@@ -12,6 +12,14 @@ pub(crate) fn generator_name(line: &GeneratorLine) -> &'static str {
     line.driver.map_or(OURS, |driver| driver.name())
 }
 
+/// Returns how many trials of a line were used, and of how many if CPU steal excluded some.
+pub(crate) fn trials_of_generator(line: &GeneratorLine) -> String {
+    match line.stolen {
+        0 => line.used.to_string(),
+        stolen => format!("{} of {}", line.used, line.used + stolen),
+    }
+}
+
 /// Returns the title of the generators under one load.
 pub(crate) fn title_of_generators(of: &GeneratorComparison) -> String {
     format!("Generators before {} ({}, workload {})", of.contender, of.load, of.workload)
