@@ -4,10 +4,7 @@ import { sig } from "../format";
 import type { GeneratorComparison, GeneratorLine } from "../page";
 import { CopyTable, Scroll, Section } from "../parts";
 
-const COLUMNS: [
-  heading: string,
-  value: (line: GeneratorLine) => number | string | null,
-][] = [
+const COLUMNS: [heading: string, value: (line: GeneratorLine) => number | string | null][] = [
   ["Reached /s", (l) => l.rate_per_s],
   ["Median ms", (l) => l.p50_ms],
   ["p99 ms", (l) => l.p99_ms],
