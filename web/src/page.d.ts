@@ -452,6 +452,8 @@ export type GeneratorComparison = {
   /** What is known about the load beforehand. */
   truth: KnownLoad | null;
   lines: Array<GeneratorLine>;
+  /** Why trials were excluded; null if none were. */
+  excluded: string | null;
 };
 
 /** Medians over trials of one generator; null if the generator does not report the figure. */

@@ -14,6 +14,7 @@ const COLUMNS: [heading: string, value: (line: GeneratorLine) => number | string
   ["Trials", (l) => l.trials],
 ];
 
+/** A text as it is, a number rounded. */
 const shown = (value: number | string | null) => (typeof value === "string" ? value : sig(value));
 
 /** The known figures, then each generator. */
@@ -48,7 +49,7 @@ export function ExternalGeneratorsSection({
     <Section
       id="generators"
       title="Generators"
-      lead="The same load from several generators: what each reached and reported, and what it used itself, as medians over trials in which CPU steal stayed below 5 %. Each counts and times in its own way, so there is no ranking."
+      lead="The same load from several generators: what each reached and reported, and what it used itself, as medians over trials. Each counts and times in its own way, so there is no ranking."
     >
       {external_generators.map((of) => (
         <figure key={of.title} aria-label={of.title}>
@@ -61,6 +62,7 @@ export function ExternalGeneratorsSection({
             columns={["Generator", ...COLUMNS.map(([heading]) => heading), "Differs"]}
             rows={() => rows(of)}
           />
+          {of.excluded && <p>{of.excluded}</p>}
           <ul class="plain">
             {of.lines
               .filter((line) => line.differs.length > 0)

@@ -399,6 +399,7 @@ export const GENERATORS: Page["external_generators"] = [
     contender: ATTACK,
     load: long,
     workload: ATTACK,
+    excluded: ATTACK,
     truth: { rate_per_s: Number.NaN, p50_ms: -1, p99_ms: 1e300 },
     lines: names.map((generator) => ({
       cell: generator,
@@ -414,7 +415,7 @@ export const GENERATORS: Page["external_generators"] = [
       differs: [ATTACK, long],
     })),
   },
-  { title: "", contender: "", load: "", workload: "", truth: null, lines: [] },
+  { title: "", contender: "", load: "", workload: "", excluded: null, truth: null, lines: [] },
 ];
 
 export const SWEEPS: Page["sweeps"] = [

@@ -125,6 +125,8 @@ describe("sections of curves", () => {
     expect(rows[3]).toContain("h2load498");
     expect(rows[3]).toContain("–");
     expect(rows[3]).toMatch(/5 of 6$/);
+    const excluded = page.external_generators[0]!.excluded!;
+    expect(root.querySelector("#generators figure p")!.textContent).toBe(excluded);
     expect(root.querySelector("#generators ul")!.textContent).toContain(
       "oha: any status is an answer; it opens all its connections.",
     );

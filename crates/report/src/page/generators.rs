@@ -1,7 +1,9 @@
 //! What external generators report of a load, as the report shows it.
 
 use crate::number::round;
-use crate::wording::generators::{generator_name, title_of_generators, trials_of_generator};
+use crate::wording::generators::{
+    generator_name, title_of_generators, trials_of_generator, why_excluded,
+};
 use record::judgement as judged;
 use record::judgement::Judgement;
 use serde::Serialize;
@@ -19,6 +21,8 @@ pub(super) struct GeneratorComparison {
     /// What is known about the load beforehand.
     truth: Option<KnownLoad>,
     lines: Vec<GeneratorLine>,
+    /// Why trials were excluded; null if none were.
+    excluded: Option<String>,
 }
 
 /// Figures that are known without measuring.
@@ -63,6 +67,7 @@ pub(super) fn external_generators(judgement: &Judgement) -> Vec<GeneratorCompari
             p99_ms: t.p99_ms,
         }),
         lines: of.lines.iter().map(line).collect(),
+        excluded: why_excluded(of),
     };
     judgement.external_generators.iter().map(of_load).collect()
 }

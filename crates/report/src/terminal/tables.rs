@@ -1,7 +1,9 @@
 //! The tables of a run's end: verdicts cell by cell, curves of what was swept, and load generators.
 //! Start with [`verdict_table`].
 
-use crate::wording::generators::{generator_name, title_of_generators, trials_of_generator};
+use crate::wording::generators::{
+    generator_name, title_of_generators, trials_of_generator, why_excluded,
+};
 use crate::wording::strip::{pooled, too_few};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use record::Record;
@@ -273,9 +275,7 @@ fn generator_tables(judgement: &Judgement, width: u16) -> String {
             table.add_row(name.chain(figures.map(show)).chain(trials));
         }
         let _ = writeln!(text, "{}\n{table}", title_of_generators(of));
-        if of.lines.iter().any(|line| line.stolen > 0) {
-            text.push_str("Trials in which CPU steal exceeded 5 % are excluded.\n");
-        }
+        text.extend(why_excluded(of).map(|why| why + "\n"));
         text.push('\n');
     }
     text

@@ -1,7 +1,8 @@
 //! Several load generators under one load, in words.
 
-use record::Record;
 use record::judgement::{GeneratorComparison, GeneratorLine, Judgement};
+use record::{Record, STEAL_SHARE_MAX};
+use spec::units::show_share;
 use std::collections::BTreeSet;
 
 /// The name of our own generator next to the others.
@@ -18,6 +19,16 @@ pub(crate) fn trials_of_generator(line: &GeneratorLine) -> String {
         0 => line.used.to_string(),
         stolen => format!("{} of {}", line.used, line.used + stolen),
     }
+}
+
+/// Returns why trials of generators under one load were excluded, if any were.
+pub(crate) fn why_excluded(of: &GeneratorComparison) -> Option<String> {
+    of.lines.iter().any(|line| line.stolen > 0).then(|| {
+        format!(
+            "Trials in which the hypervisor took more than {} of the CPU time are excluded.",
+            show_share(STEAL_SHARE_MAX)
+        )
+    })
 }
 
 /// Returns the title of the generators under one load.

@@ -8,6 +8,7 @@ use crate::folder::{Folder, Ran, nothing_is_left};
 use crate::needs::need_all;
 use record::Record;
 use serde_json::Value;
+use spec::experiment::external_generator::Driver;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
@@ -226,15 +227,15 @@ fn experiment_compares_other_generators_with_ours() {
     run(&["run", "x", "--plan"])
         .expect(0)
         .says("cell       wrk: closed loop, 8 connections, by wrk, workload hello");
-    run(&["run", "x", "--out", "r"])
+    let ran = run(&["run", "x", "--out", "r"])
         .expect(0)
         .says(
             "skipped: cell none: needs gatling on the PATH (`mvn -q package` in catalog/generators/gatling",
         )
-        .says("loaded known. The tables show what each reached")
         .says("Generators before known (closed loop, 8 connections, workload hello)")
         .says("external-generator: cell broken, oha: oha ended with exit 1");
     let record = folder.record("r");
+    ran.says(&format!("{} loaded known. The tables show what each reached", used(&record)));
     assert_eq!(
         record.header.skipped_cells.iter().map(|s| s.cell.as_str()).collect::<Vec<_>>(),
         ["none"]
@@ -263,6 +264,15 @@ fn experiment_compares_other_generators_with_ours() {
             || !folder.path().join("r/starts/block-001-known/external-wrk").exists()
     );
     nothing_is_left(&folder);
+}
+
+/// Returns the names of the generators whose trial was used, which CPU steal may exclude.
+fn used(record: &Record) -> String {
+    let judgement = judge::judge(record);
+    let lines = judgement.external_generators.iter().flat_map(|of| &of.lines);
+    let names =
+        lines.filter(|line| line.used > 0).map(|l| l.driver.map_or("faceoff", Driver::name));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// Removes what other programs and the hypervisor did on the CPUs, which may exclude any figure.
