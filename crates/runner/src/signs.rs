@@ -159,8 +159,10 @@ mod tests {
         let _ = std::fs::remove_file(&path);
         assert_eq!(signs.output_bytes, Some(5));
         assert!(signs.wall_ns >= burnt);
-        // The kernel updates the figure at its ticks.
-        assert!(signs.busiest_thread_ns.is_none_or(|ran| ran + 20_000_000 >= burnt), "{signs:?}");
+        // Another test's thread may have wanted more. The kernel updates the figures at its ticks.
+        let ticks = 20_000_000;
+        let wanted = signs.busiest_thread_ns.zip(signs.busiest_thread_waited_ns);
+        assert!(wanted.is_none_or(|(ran, waited)| ran + waited + ticks >= burnt), "{signs:?}");
     }
 
     #[test]
