@@ -168,6 +168,9 @@ pub struct Evidence {
     /// The effect of each factor.
     #[serde(default)]
     pub effects: Vec<Effects>,
+    /// How each contender reached its steady state; empty in older files.
+    #[serde(default)]
+    pub warmups: Vec<WarmUp>,
 }
 
 impl From<Judgement> for Evidence {
@@ -183,6 +186,7 @@ impl From<Judgement> for Evidence {
             baseline,
             claims,
             effects,
+            warmups,
             ..
         } = judgement;
         Evidence {
@@ -196,6 +200,7 @@ impl From<Judgement> for Evidence {
             baseline,
             claims,
             effects,
+            warmups,
         }
     }
 }
@@ -429,6 +434,23 @@ pub struct WarmUp {
     pub steady_cpu_us: Option<f64>,
     /// Maximum latency in the first second of load: the median over trials.
     pub cold_max_ms: Option<f64>,
+}
+
+impl WarmUp {
+    /// The number of trials.
+    pub fn starts(&self) -> usize {
+        self.classes.iter().map(|(_, count)| count).sum()
+    }
+
+    /// The number of trials of one kind.
+    pub fn count(&self, class: WarmUpClass) -> usize {
+        self.classes.iter().filter(|(c, _)| *c == class).map(|(_, count)| count).sum()
+    }
+
+    /// Whether most trials ended their warm-up without a steady state.
+    pub fn is_mostly_unsteady(&self) -> bool {
+        2 * self.count(WarmUpClass::NeverSteady) > self.starts()
+    }
 }
 
 /// A cause that the shape of the data reveals.

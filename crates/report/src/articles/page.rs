@@ -2,6 +2,7 @@
 //! the article claims and what was found here, tables last. Start with [`page`].
 
 use super::answers::Answered;
+use super::names::contender;
 use super::numbers::impossible_figures;
 use super::prose::{Block, Level, Page, Prose, plain};
 use super::sentences::{agreements, paragraph, tally};
@@ -11,6 +12,7 @@ use super::tried::{
 };
 use crate::export::File;
 use record::judgement::{ClaimOutcome, Evidence};
+use spec::article::Article;
 use spec::experiment::Published;
 
 const MADE: &str = "Made by faceoff from stored judgements; do not edit. Figures are of the \
@@ -189,8 +191,23 @@ fn experiment(entry: &Entry<'_>, tried: &Tried, run: &Evidence) -> Vec<Block> {
             .plain("."),
         false => measured,
     };
-    blocks.push(Block::Small(measured));
+    blocks.push(Block::Small(measured.put(still_cold(article, run))));
     blocks
+}
+
+/// Names the contenders that most starts left unsteady; empty if there is none.
+fn still_cold(article: &Article, run: &Evidence) -> Prose {
+    let unsteady = run.warmups.iter().filter(|warmup| warmup.is_mostly_unsteady());
+    let names: Vec<Prose> = unsteady.map(|of| contender(article, &of.contender)).collect();
+    let Some((last, others)) = names.split_last() else { return Prose::default() };
+    let mut text = plain(
+        " In most starts these were not steady within the warm-up, and may be \
+                          faster when warm: ",
+    );
+    for name in others {
+        text = text.put(name.clone()).plain(", ");
+    }
+    text.put(last.clone()).plain(".")
 }
 
 /// The claims without a result, and the experiments without claims that have not been run. Claims

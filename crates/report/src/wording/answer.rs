@@ -5,8 +5,8 @@ use super::effects::effect_sentence;
 use super::generators::generators_sentence;
 use super::leads::{SPOKEN, crossing, leads, other_cells, verdict_sentence};
 use super::list::sentence_list;
+use record::Record;
 use record::judgement::{ClaimOutcome, Judgement, Outcome, Verdict, WarmUp};
-use record::{Record, WarmUpClass};
 use serde::Serialize;
 use spec::metric::Metric;
 use spec::name::ContenderName;
@@ -144,16 +144,8 @@ pub fn so_far(record: &Record, judgement: &Judgement) -> Option<String> {
 
 /// Names those contenders that never became steady in most of their starts.
 fn provisional(judgement: &Judgement, of: [&ContenderName; 2]) -> Option<String> {
-    let mostly_changing = |warmup: &&WarmUp| {
-        let all: usize = warmup.classes.iter().map(|(_, n)| n).sum();
-        let changing: usize = warmup
-            .classes
-            .iter()
-            .filter(|(class, _)| *class == WarmUpClass::NeverSteady)
-            .map(|(_, n)| n)
-            .sum();
-        of.contains(&&warmup.contender) && 2 * changing > all
-    };
+    let mostly_changing =
+        |warmup: &&WarmUp| of.contains(&&warmup.contender) && warmup.is_mostly_unsteady();
     let names: Vec<String> =
         judgement.warmups.iter().filter(mostly_changing).map(|w| w.contender.to_string()).collect();
     let were = if names.len() == 1 { "was" } else { "were" };

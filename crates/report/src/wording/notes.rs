@@ -125,15 +125,12 @@ fn several_claims(record: &Record, judgement: &Judgement) -> Option<String> {
 pub(crate) fn unsteady(record: &Record, judgement: &Judgement) -> Vec<String> {
     const MOST_NAMED: usize = 6;
     let at_most = show_duration(record.header.experiment.design.warmup);
-    let count = |warmup: &WarmUp, class| {
-        warmup.classes.iter().find(|(c, _)| *c == class).map_or(0, |(_, n)| *n)
-    };
-    let starts = |warmup: &WarmUp| warmup.classes.iter().map(|(_, n)| n).sum::<usize>();
     let unsteady: Vec<(String, usize, usize)> = judgement
         .warmups
         .iter()
         .map(|warmup| {
-            (warmup.contender.to_string(), count(warmup, WarmUpClass::NeverSteady), starts(warmup))
+            let never = warmup.count(WarmUpClass::NeverSteady);
+            (warmup.contender.to_string(), never, warmup.starts())
         })
         .filter(|(_, never, _)| *never > 0)
         .collect();
@@ -156,11 +153,8 @@ pub(crate) fn unsteady(record: &Record, judgement: &Judgement) -> Vec<String> {
             )
         })
         .collect();
-    if judgement
-        .warmups
-        .iter()
-        .any(|w| w.classes.iter().any(|(class, _)| *class == WarmUpClass::TooShort))
-    {
+    let is_too_short = |warmup: &WarmUp| warmup.count(WarmUpClass::TooShort) > 0;
+    if judgement.warmups.iter().any(is_too_short) {
         notes.push(format!(
             "In some starts the warm-up ({at_most} at most) was too short to tell whether the contender was steady."
         ));

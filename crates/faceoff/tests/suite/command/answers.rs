@@ -26,6 +26,33 @@ fn read(folder: &Folder, name: &str) -> String {
 }
 
 #[test]
+fn page_names_contenders_that_were_mostly_not_steady() {
+    let folder = with_question("", "");
+    let warmed = |name: &str, [steady, never]: [usize; 2]| {
+        serde_json::json!({
+            "contender": name, "classes": [["flat", steady], ["never_steady", never]],
+            "steady_after_s": null, "cold_cpu_us": null, "steady_cpu_us": null, "cold_max_ms": null,
+        })
+    };
+    let page = |a: [usize; 2], b: [usize; 2]| {
+        let judgement = settled("confirmed", "better", SETTLED);
+        let mut judgement: serde_json::Value = serde_json::from_str(&judgement).unwrap();
+        judgement["warmups"] = serde_json::json!([warmed("a", a), warmed("b", b)]);
+        folder.write("x.json", &judgement.to_string());
+        folder.run(&["articles", "x.json", "--out", "made"]).expect(0);
+        read(&folder, "made/tables.md")
+    };
+    let sentence = "In most starts these were not steady within the warm-up, and may be faster \
+                    when warm: ";
+    let both = page([0, 6], [2, 4]);
+    let names = "the &lt;A&gt; service, the B service.</sub>";
+    assert!(both.contains(&format!("{sentence}{names}")), "{both}");
+    let one = page([3, 3], [2, 4]);
+    assert!(one.contains(&format!("{sentence}the B service.</sub>")), "half are not most: {one}");
+    assert!(!page([6, 0], [4, 2]).contains(sentence));
+}
+
+#[test]
 fn question_is_answered_with_factor_and_interval() {
     let folder = with_question("", "");
     let index = |judgement: &str| {
