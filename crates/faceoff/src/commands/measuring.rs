@@ -19,7 +19,7 @@ use record::judgement::{ClaimOutcome, Judgement};
 use record::{Event, Record};
 use runner::lock::Lock;
 use spec::catalog::Catalog;
-use spec::experiment::{Experiment, Profiling};
+use spec::experiment::{Design, Experiment, Profiling};
 use spec::price::Price;
 use spec::units::show_duration;
 use std::io::Write;
@@ -192,16 +192,34 @@ fn finish(
         return Ok(ExitCode::from(signals::code()));
     }
     if event == Event::BudgetSpent {
-        let design = &record.header.experiment.design;
-        message(&format!(
-            "the time budget of {} is spent after {} of {} blocks\nhint: `faceoff run --resume {}` continues with the budget of the missing blocks",
-            show_duration(design.budget),
-            record.complete_blocks(),
-            design.blocks,
-            record.folder.display()
+        let has_all = record.missing().is_empty();
+        message(&budget_spent(
+            &record.header.experiment.design,
+            (!has_all).then(|| record.complete_blocks()),
+            &record.folder,
         ));
     }
     Ok(code)
+}
+
+/// Says that the time budget ended a run: after `complete` blocks, or after all planned ones, before
+/// spare blocks.
+fn budget_spent(design: &Design, complete: Option<u32>, folder: &Path) -> String {
+    let (budget, blocks) = (show_duration(design.budget), design.blocks);
+    let (after, with) = match complete {
+        Some(complete) => {
+            (format!("{complete} of {blocks} blocks"), "with the budget of the missing blocks")
+        }
+        None => (
+            format!("all {blocks} blocks, before a spare one for those that faults invalidated"),
+            "with the spare block",
+        ),
+    };
+    format!(
+        "the time budget of {budget} is spent after {after}\nhint: `faceoff run --resume {}` \
+         continues {with}",
+        folder.display()
+    )
 }
 
 /// Judges a record, writes the report and prints the result.
