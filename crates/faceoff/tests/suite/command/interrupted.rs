@@ -95,33 +95,6 @@ fn run_with_spent_budget_says_so_and_resumes() {
 }
 
 #[test]
-fn budget_spent_before_spare_blocks_is_said() {
-    let folder = folder();
-    folder.replace("experiments/x.toml", "spare_blocks = 0", "spare_blocks = 12");
-    folder.run(&["run", "x", "--out", "r"]);
-    // As if CPU time had been taken during all starts, and the budget were over.
-    let path = folder.path().join("r/record.jsonl");
-    let mut lines = Vec::new();
-    for line in std::fs::read_to_string(&path).unwrap().lines() {
-        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
-        if let Some(design) = line.pointer_mut("/header/experiment/design") {
-            design["budget"] = 1.into();
-        }
-        if let Some(host) = line.pointer_mut("/trial/host") {
-            host["start_steal_share"] = 0.06.into();
-        }
-        lines.push(format!("{line}\n"));
-    }
-    std::fs::write(&path, lines.concat()).unwrap();
-    let before = folder.record("r").trials.len();
-    folder
-        .run(&["run", "--resume", "r"])
-        .says("is spent after all 6 blocks, before a spare one for those that faults invalidated")
-        .says("hint: `faceoff run --resume r` continues with the spare block");
-    assert_eq!(folder.record("r").trials.len(), before + 2, "one spare block");
-}
-
-#[test]
 fn cpus_are_kept_awake_only_while_measuring() {
     for (asked, are_kept) in [("true", true), ("false", false)] {
         let folder = Folder::new();
