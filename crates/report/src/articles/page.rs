@@ -199,15 +199,12 @@ fn experiment(entry: &Entry<'_>, tried: &Tried, run: &Evidence) -> Vec<Block> {
 fn still_cold(article: &Article, run: &Evidence) -> Prose {
     let unsteady = run.warmups.iter().filter(|warmup| warmup.is_mostly_unsteady());
     let names: Vec<Prose> = unsteady.map(|of| contender(article, &of.contender)).collect();
-    let Some((last, others)) = names.split_last() else { return Prose::default() };
-    let mut text = plain(
-        " In most starts these were not steady within the warm-up, and may be \
-                          faster when warm: ",
-    );
-    for name in others {
-        text = text.put(name.clone()).plain(", ");
+    if names.is_empty() {
+        return Prose::default();
     }
-    text.put(last.clone()).plain(".")
+    plain(" In most starts these were not steady within the warm-up, and may be faster when warm: ")
+        .put(Prose::list(names))
+        .plain(".")
 }
 
 /// The claims without a result, and the experiments without claims that have not been run. Claims

@@ -45,7 +45,7 @@ fn page_names_contenders_that_were_mostly_not_steady() {
     let sentence = "In most starts these were not steady within the warm-up, and may be faster \
                     when warm: ";
     let both = page([0, 6], [2, 4]);
-    let names = "the &lt;A&gt; service, the B service.</sub>";
+    let names = "the &lt;A&gt; service and the B service.</sub>";
     assert!(both.contains(&format!("{sentence}{names}")), "{both}");
     let one = page([3, 3], [2, 4]);
     assert!(one.contains(&format!("{sentence}the B service.</sub>")), "half are not most: {one}");
