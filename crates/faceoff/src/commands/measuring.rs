@@ -19,7 +19,7 @@ use record::judgement::{ClaimOutcome, Judgement};
 use record::{Event, Record};
 use runner::lock::Lock;
 use spec::catalog::Catalog;
-use spec::experiment::{Design, Experiment, Profiling};
+use spec::experiment::{Experiment, Profiling};
 use spec::price::Price;
 use spec::units::show_duration;
 use std::io::Write;
@@ -192,33 +192,25 @@ fn finish(
         return Ok(ExitCode::from(signals::code()));
     }
     if event == Event::BudgetSpent {
-        let has_all = record.missing().is_empty();
-        message(&budget_spent(
-            &record.header.experiment.design,
-            (!has_all).then(|| record.complete_blocks()),
-            &record.folder,
-        ));
+        message(&budget_spent(&record));
     }
     Ok(code)
 }
 
-/// Says that the time budget ended a run: after `complete` blocks, or after all planned ones, before
-/// spare blocks.
-fn budget_spent(design: &Design, complete: Option<u32>, folder: &Path) -> String {
-    let (budget, blocks) = (show_duration(design.budget), design.blocks);
-    let (after, with) = match complete {
-        Some(complete) => {
-            (format!("{complete} of {blocks} blocks"), "with the budget of the missing blocks")
-        }
-        None => (
-            format!("all {blocks} blocks, before a spare one for those that faults invalidated"),
-            "with the spare block",
-        ),
+/// Says after how many blocks the time budget ended a run, and how to continue it.
+fn budget_spent(record: &Record) -> String {
+    let design = &record.header.experiment.design;
+    let (after, with) = if record.missing().is_empty() {
+        let all = "all planned blocks, before a spare one for those that faults invalidated";
+        (all.to_owned(), "with the spare block")
+    } else {
+        let some = format!("{} of {} blocks", record.complete_blocks(), design.blocks);
+        (some, "with the budget of the missing blocks")
     };
     format!(
-        "the time budget of {budget} is spent after {after}\nhint: `faceoff run --resume {}` \
-         continues {with}",
-        folder.display()
+        "the time budget of {} is spent after {after}\nhint: `faceoff run --resume {}` continues {with}",
+        show_duration(design.budget),
+        record.folder.display()
     )
 }
 

@@ -95,6 +95,39 @@ fn run_with_spent_budget_says_so_and_resumes() {
 }
 
 #[test]
+fn budget_spent_before_spare_blocks_is_said() {
+    let folder = folder();
+    // A claim that only CPU steal during starts can leave open, and more spare blocks than it needs.
+    folder.replace("experiments/x.toml", "spare_blocks = 0", "spare_blocks = 100");
+    folder.replace(
+        "experiments/x.toml",
+        "[design]\n",
+        "[[claim]]\ntext = \"c starts at all\"\ncontender = \"c\"\nmetric = \"start_up\"\nexpects = \"at_most\"\nvalue = 1000000\n[design]\n",
+    );
+    folder.run(&["run", "x", "--out", "r"]);
+    // As if CPU time had been taken during all starts, and the budget were over.
+    let path = folder.path().join("r/record.jsonl");
+    let mut lines = Vec::new();
+    for line in std::fs::read_to_string(&path).unwrap().lines() {
+        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+        if let Some(design) = line.pointer_mut("/header/experiment/design") {
+            design["budget"] = 1.into();
+        }
+        if let Some(host) = line.pointer_mut("/trial/host") {
+            host["start_steal_share"] = 0.06.into();
+        }
+        lines.push(format!("{line}\n"));
+    }
+    std::fs::write(&path, lines.concat()).unwrap();
+    let before = folder.record("r").trials.len();
+    folder
+        .run(&["run", "--resume", "r"])
+        .says("is spent after all planned blocks, before a spare one for those that faults")
+        .says("hint: `faceoff run --resume r` continues with the spare block");
+    assert_eq!(folder.record("r").trials.len(), before + 2, "one spare block");
+}
+
+#[test]
 fn cpus_are_kept_awake_only_while_measuring() {
     for (asked, are_kept) in [("true", true), ("false", false)] {
         let folder = Folder::new();
