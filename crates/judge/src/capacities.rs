@@ -5,7 +5,7 @@
 use crate::readings::values;
 use crate::soundness::used_trials;
 use record::Record;
-use record::capacity::{CapacitySearch, Probe};
+use record::capacity::{CapacitySearch, Probe, told};
 use record::judgement::{CapacityCurves, CapacityLine, CapacityProbe};
 use spec::experiment::capacity::Quantity;
 use spec::metric::Metric;
@@ -52,7 +52,11 @@ fn line(record: &Record, name: &ContenderName, cell: &str, confidence: f64) -> C
         .iter()
         .flat_map(|(block, c)| c.probes.iter().map(move |probe| (*block, probe)))
         .collect();
-    let held: Vec<Held> = probes.iter().filter_map(|(_, probe)| probe.says()).collect();
+    let told: Vec<(u32, Held)> = searched
+        .iter()
+        .flat_map(|(block, c)| told(&c.probes).into_iter().map(move |(_, held)| (*block, held)))
+        .collect();
+    let held: Vec<Held> = told.iter().map(|(_, held)| *held).collect();
     CapacityLine {
         contender: name.clone(),
         value: stats::mean(&logs).map(f64::exp),
@@ -61,17 +65,11 @@ fn line(record: &Record, name: &ContenderName, cell: &str, confidence: f64) -> C
         used: found.len(),
         searched: searched.len(),
         curve: stats::held_shares(&held),
-        probes: probes
-            .iter()
-            .filter_map(|(block, probe)| {
-                probe.says().map(|result| CapacityProbe {
-                    block: *block,
-                    level: result.level,
-                    kept: result.held,
-                })
-            })
+        left_out: probes.len() - told.len(),
+        probes: told
+            .into_iter()
+            .map(|(block, held)| CapacityProbe { block, level: held.level, kept: held.held })
             .collect(),
-        left_out: probes.iter().filter(|(_, probe)| probe.unfit().is_some()).count(),
         restarts: probes
             .iter()
             .filter(|(_, probe)| probe.recovery.as_ref().is_some_and(|r| !r.is_by_itself()))

@@ -10,6 +10,7 @@
 //! | `plan`, `instrument`, `record_files` | plan of a run, last self-test, files of a record |
 //! | `pauses`, `steady` | parse a log, find a steady state |
 //! | `profiling` | sample stacks while a cell is measured |
+//! | `settle` | wait until contenders have done what they put off |
 //! | `trial_database`, `warmup`, `agents`, `external_generator` | make and check load |
 //! | `estimate` | how long a run takes |
 //! | `participants`, `proof` | build contenders and prove their responses |
@@ -44,6 +45,7 @@ mod warmup;
 mod work_folder;
 mod writer;
 
+pub use block::alternation;
 pub use error::LabError;
 pub use participants::{Ready, gather, provide, provide_database};
 pub use place::Place;

@@ -2,8 +2,8 @@
 //!
 //! A probe loads a contender at one level for a short time and tells whether the service level
 //! held. Some probes tell nothing: too few requests, CPU steal, or an overloaded generator
-//! ([`Unfit`]). From the others [`estimate`] computes the level that half of the probes hold, with
-//! an interval.
+//! ([`Unfit`]). Some are out of date, because later ones contradict them ([`told`]). From the others
+//! [`estimate`] computes the level that half of the probes hold, with an interval.
 //!
 //! Start with [`Probe`] and [`CapacitySearch`].
 
@@ -17,6 +17,8 @@ use stats::{Edge, Held, Interval};
 const GENERATOR_BUSY_MAX: f64 = 0.90;
 /// The number of resamples for an interval.
 const RESAMPLES: usize = 2_000;
+/// The number of probes in a round around the edge.
+pub const ROUND: usize = 6;
 
 /// One probe: one level, for a short time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -169,6 +171,56 @@ impl Probe {
     }
 }
 
+/// Returns the probes that tell whether their level holds, with what they tell. It leaves out those
+/// that are unfit, and those that later ones contradict: the system has changed since (a JVM became
+/// warm, say).
+pub fn told(probes: &[Probe]) -> Vec<(&Probe, Held)> {
+    let mut told: Vec<(&Probe, Held)> = Vec::new();
+    let leave_out = |told: &mut Vec<(&Probe, Held)>, later: Held| {
+        told.retain(|(_, earlier)| !contradicts(later, *earlier));
+    };
+    let last_round = |told: &[(&Probe, Held)]| -> Option<Held> {
+        let at_edge = told.iter().rev().take_while(|(before, _)| before.at_edge);
+        agreed(&at_edge.take(ROUND).map(|(_, result)| *result).collect::<Vec<_>>())
+    };
+    for probe in probes {
+        // The search for the edge begins anew after a round that shows none.
+        if !probe.at_edge
+            && let Some(round) = last_round(&told)
+        {
+            leave_out(&mut told, round);
+        }
+        let Some(result) = probe.says() else { continue };
+        if !probe.at_edge {
+            leave_out(&mut told, result);
+        }
+        told.push((probe, result));
+    }
+    if let Some(round) = last_round(&told) {
+        leave_out(&mut told, round);
+    }
+    told
+}
+
+/// Returns the highest result of a whole round around the edge if every level was kept, the lowest
+/// if none was. `None` if they disagree, so that the edge is among them.
+pub fn agreed(round: &[Held]) -> Option<Held> {
+    let first = round.first().filter(|_| round.len() >= ROUND)?;
+    let farther = |a: Held, b: Held| if (a.level > b.level) == first.held { a } else { b };
+    let all_agree = round.iter().all(|result| result.held == first.held);
+    round.iter().copied().reduce(farther).filter(|_| all_agree)
+}
+
+/// Returns whether a result contradicts an earlier one. Levels below one that is kept are kept, and
+/// those above one that is broken are broken.
+pub fn contradicts(later: Held, earlier: Held) -> bool {
+    let is_beyond = match later.held {
+        true => earlier.level <= later.level,
+        false => earlier.level >= later.level,
+    };
+    later.held != earlier.held && is_beyond
+}
+
 /// Why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -240,10 +292,11 @@ impl CapacitySearch {
     /// probed around the edge. Between a level that held and twice as much, which did not, every
     /// level is equally likely.
     pub fn level(&self) -> Option<f64> {
-        if !self.probes.iter().any(|probe| probe.at_edge && probe.says().is_some()) {
+        let told = told(&self.probes);
+        if !told.iter().any(|(probe, _)| probe.at_edge) {
             return None;
         }
-        let usable: Vec<Held> = self.probes.iter().filter_map(Probe::says).collect();
+        let usable: Vec<Held> = told.into_iter().map(|(_, result)| result).collect();
         // Only the edge is used. Blocks do not need its interval.
         stats::edge(&usable, 0.95, 1, 0).map(|edge| edge.level)
     }
@@ -271,7 +324,7 @@ pub enum Estimate {
 
 /// Estimates the capacity from probes, at a confidence.
 pub fn estimate(probes: &[Probe], confidence: f64, seed: u64) -> Estimate {
-    let usable: Vec<Held> = probes.iter().filter_map(Probe::says).collect();
+    let usable: Vec<Held> = told(probes).into_iter().map(|(_, result)| result).collect();
     if let Some(Edge { level, interval }) = stats::edge(&usable, confidence, RESAMPLES, seed) {
         return Estimate::Edge { level, interval };
     }
@@ -459,6 +512,39 @@ mod tests {
                 && interval.low <= 10.0 + 1e-9
                 && interval.high >= 40.0 - 1e-9
         );
+    }
+
+    /// Levels of 400 and 800 broke while the system was cold. A round around 600 is kept up to 900,
+    /// so 400 and 800 are out of date, and 1,600 is not.
+    #[test]
+    fn results_that_later_ones_contradict_are_out_of_date() {
+        let search = |level, kept| Probe { at_edge: false, ..probe(level, Some(kept)) };
+        let round =
+            |kept| [500.0, 900.0, 450.0, 600.0, 800.0, 700.0].map(|level| probe(level, Some(kept)));
+        let levels = |probes: &[Probe], held: bool| -> Vec<f64> {
+            let told = told(probes).into_iter().filter(|(_, result)| result.held == held);
+            told.map(|(probe, _)| probe.level).collect()
+        };
+        let cold = [400.0, 1_600.0, 800.0].map(|level| search(level, false));
+        assert_eq!(levels(&cold, false).len(), 3);
+        let stolen = Probe { steal_share: Some(0.2), ..search(1_500.0, true) };
+        let warm = [search(1_600.0, false), search(1_200.0, true)];
+        let mut probes = [&cold[..], &round(true), &[stolen], &warm].concat();
+        assert_eq!(levels(&probes[..9], false), [1_600.0], "the round contradicts 400 and 800");
+        assert_eq!(levels(&probes, false), [1_600.0, 1_600.0]);
+        assert_eq!(levels(&probes, true).len(), 7);
+        let Estimate::Edge { level, .. } = estimate(&probes, 0.95, 1) else { panic!() };
+        assert!((level / (1_200.0f64 * 1_600.0).sqrt() - 1.0).abs() < 0.01, "{level}");
+        // The new search may find the level kept that broke before.
+        probes.push(search(1_700.0, true));
+        assert!(levels(&probes, false).is_empty());
+        // A round that does not agree contradicts nothing.
+        probes[5].kept = Some(false);
+        assert_eq!(levels(&probes[..9], false), [400.0, 1_600.0, 800.0, 450.0]);
+        // A system that becomes slower.
+        let fast = [search(400.0, true), search(800.0, true), search(1_600.0, false)];
+        let probes = [&fast[..], &round(false), &[search(225.0, true)]].concat();
+        assert_eq!(levels(&probes, true), [400.0, 225.0]);
     }
 
     #[test]

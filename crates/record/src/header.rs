@@ -105,6 +105,19 @@ impl Default for Alternation {
     }
 }
 
+impl Alternation {
+    /// Describes it for people, with the reason.
+    pub fn describe(&self) -> String {
+        match self {
+            Alternation::Slices => "all are up, and have the load of a cell in turn".into(),
+            Alternation::Trials { reason } if reason.is_empty() => {
+                "one contender after the other, as the experiment asks".into()
+            }
+            Alternation::Trials { reason } => format!("one contender after the other: {reason}"),
+        }
+    }
+}
+
 /// A system that takes part, as it was built.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

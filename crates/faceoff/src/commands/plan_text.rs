@@ -2,6 +2,7 @@
 
 use crate::exit::Error;
 use lab::estimate::Estimate;
+use record::Alternation;
 use spec::catalog::Catalog;
 use spec::experiment::{Cell, Experiment};
 use spec::units::show_duration;
@@ -29,6 +30,7 @@ pub fn plan_text(catalog: &Catalog, experiment: &Experiment) -> Result<String, E
     for cell in &experiment.cells {
         text += &format!("  {:<10} {}\n", "cell", cell_text(experiment, cell, &estimate));
     }
+    text += &format!("  alternation: {}\n", alternation(experiment).describe());
     for (name, value) in experiment.describe_design() {
         text += &format!("  {name}: {value}\n");
     }
@@ -40,6 +42,13 @@ pub fn plan_text(catalog: &Catalog, experiment: &Experiment) -> Result<String, E
         show(&cpus.upstream)
     );
     Ok(text + &duration_text(experiment, &estimate))
+}
+
+/// How contenders will alternate, if all of them can be built.
+fn alternation(experiment: &Experiment) -> Alternation {
+    let is_by_agents = experiment.place.agents_asked() > 0;
+    let contenders = experiment.all_contenders().count();
+    lab::alternation(experiment, is_by_agents, contenders, &runner::machine::describe())
 }
 
 /// `arrivals-300: 300/s, workload api, after 2 s of the same`.

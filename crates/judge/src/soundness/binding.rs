@@ -5,7 +5,7 @@
 //! share CPUs. Start with [`upstream`].
 
 use super::seen::{Found, Seen, found};
-use record::capacity::{CapacitySearch, Probe};
+use record::capacity::{CapacitySearch, Probe, told};
 use record::{Header, Measurement};
 use spec::experiment::{CpuSets, Experiment};
 use spec::units::show_share;
@@ -119,10 +119,10 @@ pub(super) fn upstream_of_search(searched: &CapacitySearch, header: &Header) -> 
         let behind_ns = (probe.behind_cpu_ns?, generator_ns as u64);
         Some(Used::within(cpus, probe.duration_ns, behind_ns, contender))
     };
-    let broke = searched
-        .probes
-        .iter()
-        .filter(|probe| probe.at_edge && probe.says().is_some_and(|result| !result.held));
+    let broke = told(&searched.probes)
+        .into_iter()
+        .filter(|(probe, result)| probe.at_edge && !result.held)
+        .map(|(probe, _)| probe);
     let all: Vec<Used> = broke.filter_map(used).collect();
     let bound: Vec<&Used> = all.iter().filter(|used| used.is_bound_behind()).collect();
     if bound.len() as f64 <= BOUND_SHARE_MAX * all.len() as f64 {

@@ -269,6 +269,19 @@ fn spare_blocks_are_needed_only_for_claimed_metrics() {
     assert!(!judge::judge(&refuted).needs_spare_blocks(), "five starts refute it as well as six");
 }
 
+/// A block may have no value without a fault: a search that finds no edge, say.
+#[test]
+fn spare_blocks_are_needed_if_claimed_values_are_missing() {
+    let lacking = |blocks: u32| {
+        let mut record = record(&["a", "b"], open());
+        let of_b = |t: &&mut Trial| t.contender.to_string() == "b" && t.block <= blocks;
+        record.trials.iter_mut().filter(of_b).for_each(|t| t.measurements.clear());
+        record.header.experiment.claims = vec![claim(Expectation::Lower)];
+        judge::judge(&record).needs_spare_blocks()
+    };
+    assert_eq!([0, 1, 6].map(lacking), [false, true, false]);
+}
+
 #[test]
 fn descriptor_limit_set_by_the_experiment_is_no_fault() {
     let mut record = record(&["a", "b"], open());

@@ -11,11 +11,11 @@
 //! contender that cannot be paused, CPU clocks reveal such work. It counts as its CPU time. If it
 //! takes too large a share, the slices of the next block are longer. Start with [`run`].
 
+mod alternation;
 mod measure;
-mod obstacle;
 mod slice_readings;
 
-pub(crate) use obstacle::obstacle;
+pub use alternation::alternation;
 
 use crate::plan;
 use crate::progress::{Activity, Progress, Watcher};

@@ -16,7 +16,7 @@ use crate::place::Place;
 use crate::plan;
 use crate::progress::{Progress, Watcher};
 use crate::writer::Writer;
-use record::{Alternation, Event, Header, Machine, Participant, Record, Skipped};
+use record::{Event, Header, Machine, Participant, Record, Skipped};
 use runner::awake::Awake;
 use runner::energy::Packages;
 use runner::means::Means;
@@ -109,7 +109,12 @@ impl<'a> Lab<'a> {
             database: database.as_ref().map(|d| d.participant.clone()),
             skipped: skipped.clone(),
             skipped_cells,
-            alternation: alternation(&experiment, &parts, &machine),
+            alternation: block::alternation(
+                &experiment,
+                parts.agents.is_some(),
+                parts.gathered.ready.len(),
+                &machine,
+            ),
             instrument: instrument::read_recent(place.cache, &machine),
             checks: checks_of_cells(&experiment, &parts.gathered),
             machine,
@@ -216,22 +221,6 @@ fn agents_reach_all(parts: &Parts) -> Result<(), Problems> {
     let Some(agents) = &parts.agents else { return Ok(()) };
     let problem = parts.gathered.ready.iter().find_map(|r| agents.cannot_reach(&r.contender));
     problem.map_or(Ok(()), Err)
-}
-
-/// Chooses how contenders alternate: in slices if the experiment asks for them and nothing prevents
-/// it, else trial by trial.
-fn alternation(experiment: &Experiment, parts: &Parts, machine: &Machine) -> Alternation {
-    let obstacle = block::obstacle(
-        experiment,
-        parts.agents.is_some(),
-        parts.gathered.ready.len(),
-        machine.memory_bytes,
-    );
-    match (experiment.design.slices, obstacle) {
-        (true, None) => Alternation::Slices,
-        (true, Some(reason)) => Alternation::Trials { reason },
-        (false, _) => Alternation::default(),
-    }
 }
 
 /// The order of contenders in each block, including spare blocks.

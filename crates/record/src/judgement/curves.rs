@@ -145,7 +145,7 @@ pub struct CapacityLine {
     pub curve: Vec<(f64, f64)>,
     /// All usable probes.
     pub probes: Vec<CapacityProbe>,
-    /// The number of unusable probes.
+    /// The number of probes that are unusable, or that later ones contradict.
     pub left_out: usize,
     /// How often the contender had to be restarted.
     pub restarts: usize,

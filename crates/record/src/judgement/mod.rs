@@ -128,16 +128,19 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// Returns whether faults leave a claim open with fewer blocks than a verdict needs. Without
-    /// claims, any open verdict counts.
+    /// Returns whether a claim is open because fewer blocks than a verdict needs have a value that
+    /// no fault invalidates. Without claims, any open verdict counts that faults left short.
     pub fn needs_spare_blocks(&self) -> bool {
-        let is_short =
-            |verdict: &Verdict| verdict.invalidated > 0 && verdict.used < FEWEST_BLOCKS as usize;
+        let is_short = |verdict: &Verdict| verdict.used < FEWEST_BLOCKS as usize;
         if self.claims.is_empty() {
-            return self.verdicts.iter().any(is_short);
+            return self.verdicts.iter().any(|v| is_short(v) && v.invalidated > 0);
         }
+        // What has no value in any block will have none in another.
+        let can_be_more = |v: &Verdict| v.invalidated > 0 || (v.used > 0 && v.excluded > 0);
         let mut open = self.claims.iter().filter(|claim| claim.outcome == ClaimOutcome::Undecided);
-        open.any(|claim| claim.cells.iter().any(|cell| is_short(&cell.verdict)))
+        open.any(|claim| {
+            claim.cells.iter().any(|c| is_short(&c.verdict) && can_be_more(&c.verdict))
+        })
     }
 }
 

@@ -345,11 +345,12 @@ fn skipped(record: &Record) -> Vec<Skipped> {
 fn design(header: &Header) -> Vec<Fact> {
     let design = header.experiment.describe_design();
     let design = design.into_iter().map(|(name, value)| fact(name, value));
+    let alternation = fact("alternation", header.alternation.describe());
     let checked = header
         .checks
         .iter()
         .map(|(workload, checks)| fact("checked", format!("{workload}: {checks}")));
-    design.chain(checked).collect()
+    std::iter::once(alternation).chain(design).chain(checked).collect()
 }
 
 /// The path of a record in a command. A record may have any name, and readers copy commands.

@@ -105,6 +105,7 @@ fn settings(header: &Header) -> Vec<Known> {
     let mut all = vec![
         known("form", if header.quick { "quick" } else { "full" }),
         known("question", &experiment.question),
+        known("alternation", header.alternation.describe()),
     ];
     all.extend(experiment.describe_design().into_iter().map(|(name, value)| known(name, value)));
     for cell in &experiment.cells {

@@ -16,8 +16,9 @@ use std::time::Duration;
 pub struct Design {
     /// Blocks; each is one trial of every contender in random order.
     pub blocks: u32,
-    /// Further blocks. They run only while faults leave a claim open with fewer blocks than it
-    /// needs. Without claims, any open verdict counts.
+    /// Further blocks. They run only while faults, or blocks without a value, leave a claim open
+    /// with fewer blocks than it needs. Without claims, any open verdict counts that faults left
+    /// short.
     pub spare_blocks: u32,
     /// The numbers of blocks after which an interim analysis is made, rising. The run stops there
     /// if every claim is settled. The last analysis, after all blocks, need not be listed.

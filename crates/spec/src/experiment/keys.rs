@@ -373,7 +373,7 @@ const CLAIM: &[Key] = &[
 
 const DESIGN: &[Key] = &[
     usual("blocks", "12", "the most blocks; a verdict needs six"),
-    usual("spare_blocks", "2", "further blocks, if faults left too few to settle a claim"),
+    usual("spare_blocks", "2", "further blocks, if too few have a valid value to settle a claim"),
     optional(
         "looks",
         "with claims after half, three quarters and all blocks, but never before six; without, after every block from the sixth",

@@ -399,7 +399,7 @@ impl Experiment {
             (
                 "blocks",
                 format!(
-                    "{}, each one trial of every contender in random order; {} more if faults invalidate too many",
+                    "{}, each with every contender in random order; {} more if too few are valid",
                     d.blocks, d.spare_blocks
                 ),
             ),

@@ -9,7 +9,7 @@ use crate::output::message;
 use load::Plan;
 use load::capacity::{UnmanagedTarget, search};
 use record::capacity::{
-    CapacityReport, Counted, Ended, Estimate, Probe, Recovered, SCHEMA, Unfit, estimate,
+    CapacityReport, Counted, Ended, Estimate, Probe, Recovered, SCHEMA, Unfit, estimate, told,
 };
 use spec::experiment::capacity::Capacity;
 use spec::problem::Problems;
@@ -120,17 +120,15 @@ fn to_text(found: &Found<'_>) -> String {
     let Found { capacity, probes, ended, estimate, took } = found;
     let mut text = format!("\ncapacity   {}\n", estimate.describe(capacity.of, CONFIDENCE));
     text += &format!("at which   {} holds in half of the probes\n", capacity.service_level);
-    let (at_edge, fit) = (
-        probes.iter().filter(|p| p.at_edge).count(),
-        probes.iter().filter(|p| p.says().is_some()).count(),
-    );
+    let at_edge = probes.iter().filter(|p| p.at_edge).count();
+    let told = told(probes);
     let searched = probes.len() - at_edge;
     text += &format!(
         "probes     {searched} to find the limit, {at_edge} around it in random order, in {}",
         show_duration(*took)
     );
-    if fit < probes.len() {
-        text += &format!("; {} could not be used", probes.len() - fit);
+    if told.len() < probes.len() {
+        text += &format!("; {} could not be used", probes.len() - told.len());
     }
     text.push('\n');
     if let Some(why) = ended.warning() {
@@ -144,7 +142,12 @@ fn to_text(found: &Found<'_>) -> String {
         let (level, rate) = (capacity.of.show(probe.level), show_number(probe.rate_per_s));
         let times =
             format!("{:>9}{:>9}{:>9}", time(probe.p50_ns), time(probe.p95_ns), time(probe.p99_ns));
-        text += &format!("{level:>14}{times}{rate:>12}  {}\n", outcome(probe));
+        let is_told = told.iter().any(|(one, _)| std::ptr::eq(*one, probe));
+        let outcome = match probe.unfit() {
+            None if !is_told => "excluded: later probes contradict it",
+            _ => outcome(probe),
+        };
+        text += &format!("{level:>14}{times}{rate:>12}  {outcome}\n");
     }
     text
 }
@@ -152,7 +155,7 @@ fn to_text(found: &Found<'_>) -> String {
 /// Returns the result as JSON, as docs/guide/capacity.md describes it.
 fn report<'a>(found: &'a Found<'_>) -> CapacityReport<'a> {
     let Found { capacity, probes, ended, estimate, took } = found;
-    let said: Vec<Held> = probes.iter().filter_map(Probe::says).collect();
+    let said: Vec<Held> = told(probes).into_iter().map(|(_, result)| result).collect();
     CapacityReport {
         schema: SCHEMA,
         load: capacity.describe(),

@@ -81,7 +81,8 @@ fn plan_is_printed_before_anything_runs() {
         .expect(0)
         .says("Which?")
         .says("baseline   a")
-        .says("blocks: 6")
+        .says("alternation: one contender after the other, as the experiment asks")
+        .says("blocks: 6, each with every contender in random order")
         .says("about ");
     assert!(ran.out.is_empty());
     assert!(!folder.path().join("records").exists());
@@ -248,8 +249,10 @@ fn contenders_share_a_block_in_slices() {
         .unwrap()
         .replace("alternate = \"trials\"", "alternate = \"slices\"");
     std::fs::write(&path, text).unwrap();
-    let ran = folder.run(&["run", "x", "--blocks", "2", "--out", "r"]);
-    assert!(ran.err.contains("block 2 of 2"), "{}", ran.err);
+    folder
+        .run(&["run", "x", "--blocks", "2", "--out", "r"])
+        .says("alternation: all are up, and have the load of a cell in turn")
+        .says("block 2 of 2");
     let record = folder.record("r");
     assert_eq!(record.header.alternation, record::Alternation::Slices);
     crate::by_schema::is_by_schema(&folder, "r");
@@ -285,9 +288,11 @@ fn contenders_share_a_block_in_slices() {
     let text = std::fs::read_to_string(&path).unwrap()
         + "[[claim]]\ntext = \"t\"\ncontender = \"b\"\nmetric = \"start_up\"\nexpects = \"lower\"\n";
     std::fs::write(&path, text).unwrap();
-    folder.run(&["run", "x", "--blocks", "1", "--out", "s"]);
-    let alternation = folder.record("s").header.alternation;
     let reason = "a claim is about start-up, which is measured alone".to_owned();
+    folder
+        .run(&["run", "x", "--blocks", "1", "--out", "s"])
+        .says(&format!("alternation: one contender after the other: {reason}"));
+    let alternation = folder.record("s").header.alternation;
     assert_eq!(alternation, record::Alternation::Trials { reason });
     let page = std::fs::read_to_string(folder.path().join("s/page.html")).unwrap();
     assert!(page.contains("measured one after the other, and not in slices of the same moments: a claim is about start-up"));

@@ -1,6 +1,8 @@
-//! Decides whether contenders can run at the same time and share a block in slices.
+//! Chooses how contenders alternate: whether they can run at the same time and share a block in
+//! slices.
 
 use load::slices::can_be_sliced;
+use record::{Alternation, Machine};
 use spec::experiment::{Cell, Experiment, RunnerKind};
 use spec::metric::Metric;
 use spec::name::ContenderName;
@@ -8,8 +10,23 @@ use spec::name::ContenderName;
 /// Memory assumed for one contender, as its real need is unknown: a JVM with a usual heap.
 const MEMORY_OF_ONE: u64 = 1 << 30;
 
+/// Chooses how this number of contenders alternates: in slices if the experiment asks for them and
+/// nothing prevents it, else trial by trial. Agents may make the load.
+pub fn alternation(
+    experiment: &Experiment,
+    is_by_agents: bool,
+    contenders: usize,
+    machine: &Machine,
+) -> Alternation {
+    let obstacle = || obstacle(experiment, is_by_agents, contenders, machine.memory_bytes);
+    match experiment.design.slices {
+        true => obstacle().map_or(Alternation::Slices, |reason| Alternation::Trials { reason }),
+        false => Alternation::default(),
+    }
+}
+
 /// The reason why an experiment's contenders cannot share a block; `None` if they can.
-pub(crate) fn obstacle(
+fn obstacle(
     experiment: &Experiment,
     is_by_agents: bool,
     contenders: usize,
