@@ -109,7 +109,9 @@ impl Alternation {
     /// Describes it for people, with the reason.
     pub fn describe(&self) -> String {
         match self {
-            Alternation::Slices => "all are up, and have the load of a cell in turn".into(),
+            Alternation::Slices => {
+                "all are up, and the load of a cell alternates between them".into()
+            }
             Alternation::Trials { reason } if reason.is_empty() => {
                 "one contender after the other, as the experiment asks".into()
             }

@@ -251,7 +251,7 @@ fn contenders_share_a_block_in_slices() {
     std::fs::write(&path, text).unwrap();
     folder
         .run(&["run", "x", "--blocks", "2", "--out", "r"])
-        .says("alternation: all are up, and have the load of a cell in turn")
+        .says("alternation: all are up, and the load of a cell alternates between them")
         .says("block 2 of 2");
     let record = folder.record("r");
     assert_eq!(record.header.alternation, record::Alternation::Slices);
