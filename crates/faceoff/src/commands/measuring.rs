@@ -201,7 +201,7 @@ fn finish(
 fn budget_spent(record: &Record) -> String {
     let design = &record.header.experiment.design;
     let (after, with) = if record.missing().is_empty() {
-        let all = "all planned blocks, before a spare one for those that faults invalidated";
+        let all = "all planned blocks, before a spare one for those without a valid value";
         (all.to_owned(), "with the spare block")
     } else {
         let some = format!("{} of {} blocks", record.complete_blocks(), design.blocks);

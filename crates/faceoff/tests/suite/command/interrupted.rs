@@ -122,7 +122,9 @@ fn budget_spent_before_spare_blocks_is_said() {
     let before = folder.record("r").trials.len();
     folder
         .run(&["run", "--resume", "r"])
-        .says("is spent after all planned blocks, before a spare one for those that faults")
+        .says(
+            "is spent after all planned blocks, before a spare one for those without a valid value",
+        )
         .says("hint: `faceoff run --resume r` continues with the spare block");
     assert_eq!(folder.record("r").trials.len(), before + 2, "one spare block");
 }
