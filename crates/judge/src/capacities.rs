@@ -5,7 +5,7 @@
 use crate::readings::values;
 use crate::soundness::used_trials;
 use record::Record;
-use record::capacity::{CapacitySearch, Probe, told};
+use record::capacity::{CapacitySearch, Probe, results};
 use record::judgement::{CapacityCurves, CapacityLine, CapacityProbe};
 use spec::experiment::capacity::Quantity;
 use spec::metric::Metric;
@@ -54,7 +54,7 @@ fn line(record: &Record, name: &ContenderName, cell: &str, confidence: f64) -> C
         .collect();
     let told: Vec<(u32, Held)> = searched
         .iter()
-        .flat_map(|(block, c)| told(&c.probes).into_iter().map(move |(_, held)| (*block, held)))
+        .flat_map(|(block, c)| results(&c.probes).into_iter().map(move |held| (*block, held)))
         .collect();
     let held: Vec<Held> = told.iter().map(|(_, held)| *held).collect();
     CapacityLine {

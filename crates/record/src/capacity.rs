@@ -202,6 +202,11 @@ pub fn told(probes: &[Probe]) -> Vec<(&Probe, Held)> {
     told
 }
 
+/// Returns the results of the probes that tell whether their level holds.
+pub fn results(probes: &[Probe]) -> Vec<Held> {
+    told(probes).into_iter().map(|(_, result)| result).collect()
+}
+
 /// Returns the highest result of a whole round around the edge if every level was kept, the lowest
 /// if none was. `None` if they disagree, so that the edge is among them.
 pub fn agreed(round: &[Held]) -> Option<Held> {
@@ -324,7 +329,7 @@ pub enum Estimate {
 
 /// Estimates the capacity from probes, at a confidence.
 pub fn estimate(probes: &[Probe], confidence: f64, seed: u64) -> Estimate {
-    let usable: Vec<Held> = told(probes).into_iter().map(|(_, result)| result).collect();
+    let usable = results(probes);
     if let Some(Edge { level, interval }) = stats::edge(&usable, confidence, RESAMPLES, seed) {
         return Estimate::Edge { level, interval };
     }

@@ -216,7 +216,7 @@ impl<'c> Planner<'c> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use record::capacity::{Probe, told};
+    use record::capacity::{Probe, results};
     use spec::experiment::{Pause, Spacing};
     use spec::threshold::ServiceLevel;
     use std::time::Duration;
@@ -234,17 +234,19 @@ mod tests {
         Quantity::Rate { spacing: Spacing::Even, in_flight_max: None }
     }
 
-    /// Probes a system that keeps each level with a given probability.
+    /// Probes a system that keeps each level with a given probability, which may depend on the
+    /// number of the probe, from 1.
     fn probed(
         capacity: &Capacity,
         seed: u64,
-        mut chance: impl FnMut(f64) -> f64,
+        chance: impl Fn(u32, f64) -> f64,
     ) -> Vec<(Next, bool)> {
         let mut planner = Planner::new(capacity, seed);
         let mut random = Random::new(seed, 1);
         let mut all = Vec::new();
-        while let Some(next) = planner.next_level() {
-            let held = random.uniform() < chance(next.level);
+        for number in 1.. {
+            let Some(next) = planner.next_level() else { break };
+            let held = random.uniform() < chance(number, next.level);
             planner.tell(next, Some(held));
             all.push((next, held));
             assert!(all.len() < 200, "it never ends: {all:?}");
@@ -260,14 +262,13 @@ mod tests {
             ..Probe::default()
         };
         let probes: Vec<Probe> = all.iter().map(probe).collect();
-        let held: Vec<Held> = told(&probes).into_iter().map(|(_, result)| result).collect();
-        stats::edge(&held, 0.95, 500, seed)
+        stats::edge(&results(&probes), 0.95, 500, seed)
     }
 
     #[test]
     fn sharp_edge_is_found_within_one_user() {
         let all =
-            probed(&capacity(users(), 10.0, 1e6), 1, |level| f64::from(u8::from(level < 80.0)));
+            probed(&capacity(users(), 10.0, 1e6), 1, |_, level| f64::from(u8::from(level < 80.0)));
         let found = edge(&all, 1).unwrap();
         assert!(
             (79.0..=80.0).contains(&found.level)
@@ -285,10 +286,8 @@ mod tests {
     fn moving_edge_is_followed() {
         for (before, after) in [(150.0, 400.0), (400.0, 150.0)] {
             for seed in 0..20 {
-                let mut probes = 0;
-                let all = probed(&capacity(users(), 10.0, 1e6), seed, |level| {
-                    probes += 1;
-                    f64::from(u8::from(level < if probes <= 8 { before } else { after }))
+                let all = probed(&capacity(users(), 10.0, 1e6), seed, |number, level| {
+                    f64::from(u8::from(level < if number <= 8 { before } else { after }))
                 });
                 let found = edge(&all, seed)
                     .unwrap_or_else(|| panic!("{before} to {after}, seed {seed}: {all:?}"));
@@ -307,10 +306,8 @@ mod tests {
     fn rising_edge_is_followed_with_few_probes() {
         let capacity = Capacity { probes: 6, ..capacity(users(), 400.0, 10_000.0) };
         for seed in 0..100 {
-            let mut probes = 0;
-            let all = probed(&capacity, seed, |level| {
-                probes += 1;
-                let warm = (f64::from(probes) / 20.0).min(1.0);
+            let all = probed(&capacity, seed, |number, level| {
+                let warm = (f64::from(number) / 20.0).min(1.0);
                 f64::from(u8::from(level < 300.0 * 5.0f64.powf(warm)))
             });
             let found = edge(&all, seed).unwrap_or_else(|| panic!("seed {seed}: {all:?}"));
@@ -324,10 +321,8 @@ mod tests {
     fn more_probes_follow_until_there_is_an_edge() {
         let capacity = Capacity { probes: 6, ..capacity(users(), 400.0, 10_000.0) };
         for seed in 0..100 {
-            let mut probes = 0;
-            let all = probed(&capacity, seed, |level| {
-                probes += 1;
-                let is_lucky = (4..=9).contains(&probes);
+            let all = probed(&capacity, seed, |number, level| {
+                let is_lucky = (4..=9).contains(&number);
                 f64::from(u8::from(level < 1_500.0 || is_lucky))
             });
             assert!(edge(&all, seed).is_some(), "seed {seed}: {all:?}");
@@ -365,9 +360,9 @@ mod tests {
 
     #[test]
     fn search_ends_at_its_bounds() {
-        let all = probed(&capacity(users(), 10.0, 30.0), 1, |_| 1.0);
+        let all = probed(&capacity(users(), 10.0, 30.0), 1, |_, _| 1.0);
         assert_eq!(all.iter().map(|(next, _)| next.level).collect::<Vec<_>>(), [10.0, 20.0, 30.0]);
-        let all = probed(&capacity(users(), 10.0, 30.0), 1, |_| 0.0);
+        let all = probed(&capacity(users(), 10.0, 30.0), 1, |_, _| 0.0);
         assert_eq!(
             all.iter().map(|(next, _)| next.level).collect::<Vec<_>>(),
             [10.0, 5.0, 3.0, 2.0, 1.0]
@@ -382,7 +377,7 @@ mod tests {
             let (mut hits, mut narrow) = (0, 0);
             for seed in 0..200 {
                 let truth = 50.0 * 1.013f64.powi(seed as i32);
-                let chance = |level: f64| match width {
+                let chance = |_: u32, level: f64| match width {
                     0.0 => f64::from(u8::from(level < truth)),
                     _ => 1.0 / (1.0 + ((level / truth).ln() / width).exp()),
                 };

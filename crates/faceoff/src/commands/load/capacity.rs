@@ -9,12 +9,12 @@ use crate::output::message;
 use load::Plan;
 use load::capacity::{UnmanagedTarget, search};
 use record::capacity::{
-    CapacityReport, Counted, Ended, Estimate, Probe, Recovered, SCHEMA, Unfit, estimate, told,
+    CapacityReport, Counted, Ended, Estimate, Probe, Recovered, SCHEMA, Unfit, estimate, results,
+    told,
 };
 use spec::experiment::capacity::Capacity;
 use spec::problem::Problems;
 use spec::units::{show_duration, show_number, show_short};
-use stats::Held;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -155,7 +155,6 @@ fn to_text(found: &Found<'_>) -> String {
 /// Returns the result as JSON, as docs/guide/capacity.md describes it.
 fn report<'a>(found: &'a Found<'_>) -> CapacityReport<'a> {
     let Found { capacity, probes, ended, estimate, took } = found;
-    let said: Vec<Held> = told(probes).into_iter().map(|(_, result)| result).collect();
     CapacityReport {
         schema: SCHEMA,
         load: capacity.describe(),
@@ -165,7 +164,7 @@ fn report<'a>(found: &'a Found<'_>) -> CapacityReport<'a> {
         confidence: CONFIDENCE,
         warning: ended.warning(),
         took_s: took.as_secs_f64(),
-        curve: stats::held_shares(&said),
+        curve: stats::held_shares(&results(probes)),
         probes,
     }
 }
