@@ -101,8 +101,8 @@ fn in_cell(
         let (outcome, p) = of_comparison(claim, &judged);
         return (named("warm-up", outcome, judged.verdict), p);
     }
-    if claim.expects == Expectation::AtMost {
-        let (outcome, verdict) = at_most(judge, claim, cell, margin);
+    if claim.expects.is_absolute() {
+        let (outcome, verdict) = in_every_trial(judge, claim, cell, margin);
         return (named("start", outcome, verdict), None);
     }
     let is_same = |j: &&Judged| {
@@ -120,11 +120,7 @@ fn in_cell(
             })
         }
     };
-    let (outcome, p) = if claim.expects.is_absolute() {
-        (of_zero(judge, claim, cell), None)
-    } else {
-        of_comparison(claim, &judged)
-    };
+    let (outcome, p) = of_comparison(claim, &judged);
     (named("start", outcome, judged.verdict), p)
 }
 
@@ -206,28 +202,10 @@ fn of_comparison(claim: &Claim, judged: &Judged) -> (ClaimOutcome, Option<f64>) 
     }
 }
 
-/// Checks that a metric is zero, or above zero, in every trial. A single trial refutes it.
-fn of_zero(judge: &Judge<'_>, claim: &Claim, cell: Option<&str>) -> ClaimOutcome {
-    let seen: Vec<f64> = values(judge.record, &claim.contender, claim.metric, cell)
-        .into_iter()
-        .filter_map(|(_, v)| v.ok())
-        .map(|side| side.value)
-        .collect();
-    let holds = |v: &f64| (*v > 0.0) == (claim.expects == Expectation::AboveZero);
-    match () {
-        () if !seen.iter().all(holds) => ClaimOutcome::Refuted,
-        // It acknowledged writes that it did not keep.
-        () if judge.is_disqualified(&claim.contender) || seen.len() < FEWEST_BLOCKS as usize => {
-            ClaimOutcome::Undecided
-        }
-        () => ClaimOutcome::Confirmed,
-    }
-}
-
-/// Checks that a metric is at most the claim's value in every trial. No contender is compared: the
-/// verdict reports what was measured. Failed requests are in no latency, so a contender that has
-/// some is not confirmed.
-fn at_most(
+/// Checks that a metric is zero, above zero or at most the claim's value in every trial: a single
+/// trial refutes it. No contender is compared: the verdict reports what was measured. Failed
+/// requests are in no latency, so a contender that has some is not confirmed.
+fn in_every_trial(
     judge: &Judge<'_>,
     claim: &Claim,
     cell: Option<&str>,
@@ -237,37 +215,33 @@ fn at_most(
     let found = values(judge.record, &claim.contender, claim.metric, cell);
     let seen: Vec<f64> =
         found.iter().filter_map(|(_, v)| v.as_ref().ok()).map(|side| side.value).collect();
-    let (least, most) = seen
-        .iter()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), v| (least.min(*v), most.max(*v)));
-    let mut reason = match seen.len() {
-        0 => "no trial could be used".to_owned(),
-        n => {
-            let range = format!("{} to {} {}", show_number(least), show_number(most), about.unit);
-            format!("{} in {n} trial{}", range.trim_end(), if n == 1 { "" } else { "s" })
-        }
-    };
+    let mut reason = range(&seen, about.unit);
     let failed = if about.by_difference {
         Vec::new()
     } else {
         failures(judge.record, &claim.contender, cell)
     };
-    let outcome = match claim.value {
-        None => ClaimOutcome::Undecided,
-        Some(value) if most > value => ClaimOutcome::Refuted,
-        Some(_) if seen.len() < FEWEST_BLOCKS as usize => {
+    let holds = |value: &f64| match claim.expects {
+        Expectation::Zero => *value == 0.0,
+        Expectation::AboveZero => *value > 0.0,
+        _ => claim.value.is_some_and(|most| *value <= most),
+    };
+    let outcome = match () {
+        () if !seen.iter().all(holds) => ClaimOutcome::Refuted,
+        () if seen.len() < FEWEST_BLOCKS as usize => {
             reason += &format!(", but a verdict needs {FEWEST_BLOCKS}");
             ClaimOutcome::Undecided
         }
-        Some(_) if judge.is_disqualified(&claim.contender) => {
+        // It acknowledged writes that it did not keep, say.
+        () if judge.is_disqualified(&claim.contender) => {
             reason += &format!(", but {} is disqualified", claim.contender);
             ClaimOutcome::Undecided
         }
-        Some(_) if !failed.is_empty() => {
+        () if !failed.is_empty() => {
             reason += &format!(", not counting failures: {}", failed.join(", "));
             ClaimOutcome::Undecided
         }
-        Some(_) => ClaimOutcome::Confirmed,
+        () => ClaimOutcome::Confirmed,
     };
     let verdict = Verdict {
         cell: cell.map(str::to_owned),
@@ -285,4 +259,14 @@ fn at_most(
         )
     };
     (outcome, verdict)
+}
+
+/// `31.8 to 32.4 % in 12 trials`
+fn range(values: &[f64], unit: &str) -> String {
+    let ends = values.iter().copied().reduce(f64::min).zip(values.iter().copied().reduce(f64::max));
+    let Some((least, most)) = ends else { return "no trial could be used".to_owned() };
+    let (least, most) = (show_number(least), show_number(most));
+    let range = if least == most { least } else { format!("{least} to {most}") };
+    let (n, s) = (values.len(), if values.len() == 1 { "" } else { "s" });
+    format!("{} in {n} trial{s}", format!("{range} {unit}").trim_end())
 }

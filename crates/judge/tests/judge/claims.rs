@@ -249,3 +249,39 @@ fn at_most_claim_with_failed_requests_is_undecided() {
     );
     assert_eq!(at_most(1.0, fail).outcome, ClaimOutcome::Refuted);
 }
+
+#[test]
+fn one_trial_refutes_that_a_metric_is_zero_or_above_zero() {
+    let judged = |expects, failing: usize| {
+        let mut record = record(&[1.0; 6]);
+        let claim = Claim { metric: Metric::FailedShare, ..claim(expects) };
+        record.header.experiment.claims = vec![claim];
+        let of_b = record.trials.iter_mut().filter(|t| t.contender == name("b"));
+        for trial in of_b.take(failing) {
+            let counts = &mut trial.measurements[0].counts;
+            (counts.timed_out, counts.scheduled) = (counts.correct, 2 * counts.correct);
+        }
+        let judged = judge::judge(&record).claims.remove(0);
+        let verdict = &judged.cells[0].verdict;
+        assert_eq!((verdict.ratio, verdict.difference), (None, None), "nothing is compared");
+        (judged.outcome, verdict.phrase())
+    };
+    let [none, some, all] = ["0 % in 6 trials", "0 to 50.0 % in 6 trials", "50.0 % in 6 trials"];
+    let of = |expects| [0, 1, 6].map(|failing| judged(expects, failing));
+    assert_eq!(
+        of(Expectation::Zero),
+        [
+            (ClaimOutcome::Confirmed, none.to_owned()),
+            (ClaimOutcome::Refuted, some.to_owned()),
+            (ClaimOutcome::Refuted, all.to_owned()),
+        ]
+    );
+    assert_eq!(
+        of(Expectation::AboveZero),
+        [
+            (ClaimOutcome::Refuted, none.to_owned()),
+            (ClaimOutcome::Refuted, some.to_owned()),
+            (ClaimOutcome::Confirmed, all.to_owned()),
+        ]
+    );
+}
