@@ -4,7 +4,7 @@
 //! probe holds, and also reports when there were too few requests to decide.
 
 use crate::name::did_you_mean;
-use crate::units::{parse_duration, parse_number, show_number, show_short};
+use crate::units::{parse_duration, parse_number, show_number, show_share, show_short};
 use serde::{Deserialize, Serialize};
 use stats::{Histogram, smallest_sample};
 use std::fmt;
@@ -214,6 +214,21 @@ impl Threshold {
         }
     }
 
+    /// Describes a bound in a few words: `95 % of responses within 200 ms`.
+    fn describe(&self) -> String {
+        let within = format!("within {} ms", show_number(self.bound / 1e6));
+        match self.value {
+            Value::Quantile(q) => format!("{} of responses {within}", show_share(q)),
+            Value::Mean => format!("a mean latency {within}"),
+            Value::Max => format!("all responses {within}"),
+            Value::Errors => match self.comparison {
+                Comparison::AtMost => format!("at most {} errors", show_share(self.bound)),
+                _ => format!("errors below {}", show_share(self.bound)),
+            },
+            Value::Min | Value::Rate | Value::Count => self.text.clone(),
+        }
+    }
+
     /// Returns whether it bounds a time or a share of errors from above.
     fn is_bound(&self) -> bool {
         matches!(self.comparison, Comparison::Below | Comparison::AtMost)
@@ -270,6 +285,12 @@ impl ServiceLevel {
             .iter()
             .filter(|t| matches!(t.value, Value::Quantile(_) | Value::Mean | Value::Max));
         of_time.map(|t| t.bound).min_by(f64::total_cmp)
+    }
+
+    /// Describes it in a few words, to follow `with`: `95 % of responses within 200 ms and errors
+    /// below 0.1 %`.
+    pub fn describe(&self) -> String {
+        self.0.iter().map(Threshold::describe).collect::<Vec<_>>().join(" and ")
     }
 
     /// Compares a load with the service level. A request without a correct response counts as an
@@ -471,6 +492,12 @@ mod tests {
         assert_eq!(
             (level.latency_bound_ns(), level.fewest()),
             (Some(100e6), smallest_sample(0.95))
+        );
+        assert_eq!(level.describe(), "95 % of responses within 100 ms and errors below 0.1 %");
+        let other = ServiceLevel::parse("mean<2s,max<=2.5ms,errors<=1%").unwrap().describe();
+        assert_eq!(
+            other,
+            "a mean latency within 2000 ms and all responses within 2.50 ms and at most 1 % errors"
         );
         for wrong in
             ["", "p95>100ms", "rate<5", "p95<100ms and", "p95<100ms or errors<1%", "min<1ms", "p95"]

@@ -121,9 +121,8 @@ impl Verdict {
     /// Returns the result without the contender: `17× less CPU per request (12× to 23×)`. Without a
     /// ratio, it is the reason.
     pub fn phrase(&self) -> String {
-        let Words { lower, higher, where_, .. } = self.metric.describe().words;
         match self.ratio {
-            Some(ratio) => self.with_place(ratio, lower, higher, where_).to_string(),
+            Some(ratio) => self.with_place(ratio).to_string(),
             None => match self.difference.and(self.value.zip(self.baseline_value)) {
                 Some((value, baseline)) => {
                     format!("{} % against {} %", show_number(value), show_number(baseline))
@@ -140,7 +139,7 @@ impl Verdict {
     /// `looks 20 % faster (3 % slower to 50 % faster)`.
     pub fn predicate(&self) -> Option<Phrase> {
         let ratio = self.ratio?;
-        let Words { verb, lower, higher, where_, same, .. } = self.metric.describe().words;
+        let Words { verb, same, .. } = self.metric.describe().words;
         let verb = match (self.outcome, verb) {
             (Outcome::Equivalent, verb) => {
                 let within = format!("within {} %", percent(100.0 * self.margin));
@@ -150,7 +149,7 @@ impl Verdict {
             (Outcome::Undecided, "is") => "looks".to_owned(),
             (Outcome::Undecided, verb) => format!("seems to {}", infinitive(verb)),
         };
-        let Phrase { size, interval } = self.with_place(ratio, lower, higher, where_);
+        let Phrase { size, interval } = self.with_place(ratio);
         Some(Phrase { size: format!("{verb} {size}"), interval })
     }
 
@@ -183,8 +182,11 @@ impl Verdict {
     }
 
     /// Words a ratio with the place before the interval: `4.5× faster on average (4.1× to 5.0×)`.
-    fn with_place(&self, ratio: f64, lower: &str, higher: &str, where_: &str) -> Phrase {
-        let Phrase { size, interval } = Phrase::of_ratio(ratio, self.interval, [lower, higher]);
+    /// The size names the metric, the ends of the interval do not.
+    fn with_place(&self, ratio: f64) -> Phrase {
+        let Words { lower, higher, where_, short, .. } = self.metric.describe().words;
+        let Phrase { size, .. } = Phrase::of_ratio(ratio, None, [lower, higher]);
+        let Phrase { interval, .. } = Phrase::of_ratio(ratio, self.interval, short);
         Phrase { size: size + where_, interval }
     }
 }
@@ -248,7 +250,7 @@ mod tests {
         );
         assert_eq!(
             shown(Metric::Memory, 0.99993, 0.999, 1.001),
-            "no difference (0.1 % more memory to 0.1 % less memory)"
+            "no difference (0.1 % more to 0.1 % less)"
         );
         assert_eq!(shown(Metric::Memory, 1.001, 1.0001, 1.002), "0.1 % more memory (0 % to 0.2 %)");
     }
@@ -267,7 +269,7 @@ mod tests {
             "looks 2.0× slower at the median (20 % faster to 5.0× slower)"
         );
         let memory = predicate(&verdict(Metric::Memory, 2.0, 0.8, 5.0, Outcome::Undecided));
-        assert_eq!(memory, "seems to use 2.0× more memory (20 % less memory to 5.0× more memory)");
+        assert_eq!(memory, "seems to use 2.0× more memory (20 % less to 5.0× more)");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use super::names::{contender, load, shown};
 use super::prose::{Prose, plain};
-use super::sentences::{all_printed, predicate};
+use super::sentences::{all_printed, predicate, values};
 use super::table::{at_most, made};
 use super::tried::{Found, Study, Tested, command, text};
 use record::judgement::{ClaimCell, ClaimOutcome, Outcome};
@@ -114,7 +114,7 @@ impl<'a> Answered<'a> {
         let Some((_, word)) = predicates.last() else {
             return self.clause(&Part::Found(first, cell), None);
         };
-        let word = *word;
+        let (word, is_one) = (*word, predicates.len() == 1);
         let all = predicates.iter().map(|(predicate, _)| plain(predicate)).collect();
         contender(self.article, &first.claim.claim.contender)
             .plain(" ")
@@ -122,6 +122,7 @@ impl<'a> Answered<'a> {
             .plain(format_args!(" {word} "))
             .put(contender(self.article, &cell.verdict.baseline))
             .put(load(&first.tried.experiment, cell.verdict.cell.as_deref()))
+            .plain(values(first, &cell.verdict).filter(|_| is_one).unwrap_or_default())
     }
 
     /// Writes one result. It names the load only if that differs from the one named before.
@@ -143,24 +144,19 @@ impl<'a> Answered<'a> {
         match (v.ratio, claim.expects) {
             (Some(_), _) => {
                 let (predicate, word) = predicate(v);
-                let open =
-                    if v.outcome == Outcome::Undecided { ", which is undecided" } else { "" };
+                let open = match cell.outcome {
+                    ClaimOutcome::Undecided => ", which is undecided",
+                    ClaimOutcome::Confirmed | ClaimOutcome::Refuted => "",
+                };
                 who.plain(format_args!(" {predicate} {word} "))
                     .put(contender(self.article, &v.baseline))
                     .put(load)
                     .plain(open)
             }
-            (None, Expectation::AtMost) => {
-                let word = match cell.outcome {
-                    ClaimOutcome::Refuted => "not ",
-                    ClaimOutcome::Confirmed | ClaimOutcome::Undecided => "expected ",
-                };
-                plain(format_args!("the {label} of ")).put(who).put(load).plain(format_args!(
-                    " is {}, {word}{}",
-                    show(v.value),
-                    at_most(claim)
-                ))
-            }
+            (None, Expectation::AtMost) => plain(format_args!("the {label} of "))
+                .put(who)
+                .put(load)
+                .plain(format_args!(" is {}, expected {}", show(v.value), at_most(claim))),
             (None, _) => {
                 let of = plain(label).put(load).plain(": ").put(who);
                 let of = of.plain(format_args!(" {}", show(v.value)));

@@ -58,13 +58,16 @@ fn result(picture: &mut Canvas, found: Found<'_>, cell: &ClaimCell, article: &Ar
     let load = load(&found.tried.experiment, v.cell.as_deref()).text();
     let label = capital(v.metric.describe().label);
     paragraph(picture, 13.0, INK, &format!("{label}{load}"));
-    let is_limit = found.claim.claim.expects == Expectation::AtMost;
-    let of = finding(if is_limit { cell.outcome.name() } else { shown_outcome(v).name() });
-    let words = match (is_limit, cell.outcome) {
-        (false, _) => v.short_phrase().to_string(),
-        (true, ClaimOutcome::Confirmed) => "within the limit".to_owned(),
-        (true, ClaimOutcome::Refuted) => "above the limit".to_owned(),
-        (true, ClaimOutcome::Undecided) => "undecided".to_owned(),
+    let expects = found.claim.claim.expects;
+    let of =
+        finding(if expects.is_absolute() { cell.outcome.name() } else { shown_outcome(v).name() });
+    let words = match (expects, cell.outcome) {
+        _ if !expects.is_absolute() => v.short_phrase().to_string(),
+        (_, ClaimOutcome::Undecided) => "undecided".to_owned(),
+        (Expectation::AtMost, ClaimOutcome::Confirmed) => "within the limit".to_owned(),
+        (Expectation::AtMost, ClaimOutcome::Refuted) => "above the limit".to_owned(),
+        (_, ClaimOutcome::Confirmed) => "as claimed".to_owned(),
+        (_, ClaimOutcome::Refuted) => "not as claimed".to_owned(),
     };
     picture.finding(SIDE + 6.0, picture.y - 4.0, of);
     let style = format!("font-size=\"13\" font-weight=\"600\" fill=\"{}\"", of.colour);

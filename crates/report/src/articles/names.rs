@@ -63,9 +63,7 @@ fn in_words(load: &Load) -> Option<String> {
         )),
         Load::Users { users: 1, .. } => Some("at 1 user".to_owned()),
         Load::Users { users, .. } => Some(format!("at {} users", number(f64::from(*users)))),
-        Load::Capacity(capacity) => {
-            Some(format!("at a service level of {}", capacity.service_level))
-        }
+        Load::Capacity(capacity) => Some(format!("with {}", capacity.service_level.describe())),
     }
 }
 

@@ -18,6 +18,12 @@ use spec::experiment::Published;
 const MADE: &str = "Made by faceoff from stored judgements; do not edit. Figures are of the \
                     machine that made them.";
 
+/// The words of a result that a reader may not know.
+const TERMS: &str = "Each block measures all contenders. The true difference lies within the \
+                     interval with a confidence of 95 % (90 % where contenders are called equal). \
+                     A claim is undecided if its interval allows both outcomes, or if too few \
+                     blocks are sound.";
+
 /// An article with what its page shows.
 pub(super) struct Entry<'a> {
     pub study: &'a Study,
@@ -94,7 +100,7 @@ impl<'a> Entry<'a> {
 pub(super) fn index(entries: &[Entry<'_>]) -> Page {
     let mut blocks = vec![Block::Paragraph(plain(format_args!(
         "faceoff tests published comparisons again. It alternates the same load between the \
-         contenders, and gives each difference with its interval in parentheses. {MADE}"
+         contenders, and gives each difference with its interval in parentheses. {TERMS} {MADE}"
     )))];
     for entry in entries {
         let article = &entry.study.article;
@@ -131,7 +137,7 @@ pub(super) fn page(entry: &Entry<'_>) -> Page {
             ),
         ]);
     }
-    blocks.push(section("What its own numbers cannot be"));
+    blocks.push(section("Impossible or inconsistent figures"));
     blocks.extend(impossible_figures(&entry.study.audit));
     blocks.push(section("What was found here"));
     blocks.extend(findings(entry));
@@ -150,7 +156,8 @@ fn findings(entry: &Entry<'_>) -> Vec<Block> {
         return vec![Block::Paragraph(plain("No experiment tests its claims."))];
     }
     let article = &entry.study.article;
-    let mut sentences = entry.counts();
+    let mut sentences = vec![TERMS.to_owned()];
+    sentences.extend(entry.counts());
     sentences.extend(agreements(&entry.claims, article));
     let mut blocks = vec![Block::Paragraph(plain(sentences.join(" ")))];
     for tried in entry.experiments() {
@@ -202,7 +209,7 @@ fn still_cold(article: &Article, run: &Evidence) -> Prose {
     if names.is_empty() {
         return Prose::default();
     }
-    plain(" In most starts these were not steady within the warm-up, and may be faster when warm: ")
+    plain(" Not steady within the warm-up in most starts, so perhaps faster when warm: ")
         .put(Prose::list(names))
         .plain(".")
 }
@@ -239,7 +246,7 @@ fn not_tested(entry: &Entry<'_>) -> Vec<Block> {
     let points: Vec<Prose> = claims.chain(questions).collect();
     match points.is_empty() {
         true => Vec::new(),
-        false => vec![section("What could not be tested, and why"), Block::List(points)],
+        false => vec![section("What has no result yet, and why"), Block::List(points)],
     }
 }
 

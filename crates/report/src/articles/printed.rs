@@ -25,7 +25,7 @@ pub(super) struct Printed {
     /// The contender's and the baseline's; several if the article has several rows of one load.
     figures: Vec<[Figure; 2]>,
     /// Whether they are of another load than the claim's.
-    is_of_other_load: bool,
+    pub is_of_other_load: bool,
 }
 
 /// Looks up a comparison in the first table of the article that prints both figures. CPU time and
@@ -118,7 +118,7 @@ impl Printed {
     }
 
     /// Writes what the article printed and how it agrees with a verdict. The sentence begins with
-    /// the place, such as `At 4,000 users`, if there is one.
+    /// the place, such as `At 4,000 users`, if there is one and the figures are of that load.
     pub fn sentence(&self, verdict: &Verdict, place: Option<&str>) -> String {
         let pairs: Vec<String> = self
             .figures
@@ -126,6 +126,7 @@ impl Printed {
             .map(|[one, other]| format!("{} against {}", one.text(), other.text()))
             .collect();
         let load = if self.is_of_other_load { ", at another load" } else { "" };
+        let place = place.filter(|_| !self.is_of_other_load);
         let place = place.map_or("The".to_owned(), |place| format!("{place} the"));
         let figures = format!("{place} article printed {}{load}", pairs.join(", "));
         if verdict.metric.describe().by_difference {

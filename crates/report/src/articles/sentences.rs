@@ -5,6 +5,7 @@ use super::names::{contender, place, shown};
 use super::printed::{ALIKE, Printed, SHORT, direction, printed};
 use super::prose::{Prose, capital, plain};
 use super::tried::{Found, Tested, command, is_of_article, text};
+use crate::chart::scales::round_number;
 use crate::wording::list::sentence_list;
 use record::judgement::{ClaimCell, ClaimOutcome, ClaimVerdict, Outcome, Phrase, Verdict};
 use spec::article::Article;
@@ -31,6 +32,19 @@ pub(super) fn all_printed(found: Found<'_>, article: &Article) -> Vec<Option<Pri
     claim.cells.iter().map(of).collect()
 }
 
+/// Returns each figure that an article printed for a claim, once, with its cell. A figure of another
+/// load is the same for all cells, and is left out if there is one of the claim's load.
+fn each_printed<'a>(found: Found<'a>, article: &Article) -> Vec<(&'a ClaimCell, Printed)> {
+    let of_cells = found.claim.cells.iter().zip(all_printed(found, article));
+    let all = of_cells.filter_map(|(cell, printed)| Some((cell, printed?)));
+    let (of_other_load, mut here): (Vec<_>, Vec<_>) =
+        all.partition(|(_, printed)| printed.is_of_other_load);
+    if here.is_empty() {
+        here.extend(of_other_load.into_iter().next());
+    }
+    here
+}
+
 /// Writes a paragraph about a claim: its outcome, the result here, the article's figures and, if it
 /// is undecided, why. Results of other experiments follow in a few words.
 pub(super) fn paragraph(tested: &Tested<'_>, article: &Article) -> Prose {
@@ -40,58 +54,60 @@ pub(super) fn paragraph(tested: &Tested<'_>, article: &Article) -> Prose {
     let mut sentences = vec![Prose::default().strong(head).plain(format_args!(" {}.", text(of)))];
     sentences.extend(results(found, article));
     sentences.extend(lesson(claim).map(plain));
-    for (cell, printed) in claim.cells.iter().zip(all_printed(found, article)) {
+    for (cell, printed) in each_printed(found, article) {
         let place = place(&found.tried.experiment, cell.verdict.cell.as_deref()).text();
         let place = (claim.cells.len() > 1).then(|| capital(place.trim_start()));
-        let printed = printed.map(|printed| printed.sentence(&cell.verdict, place.as_deref()));
-        sentences.extend(printed.map(plain));
+        sentences.push(plain(printed.sentence(&cell.verdict, place.as_deref())));
     }
     if claim.outcome == ClaimOutcome::Undecided {
         sentences.push(plain(why_undecided(found)));
     }
     sentences.extend(tested.others.iter().map(|other| {
         let outcome = other.claim.outcome.name();
-        let shown: Vec<String> =
-            other.claim.cells.iter().map(|cell| super::table::found(&cell.verdict)).collect();
+        let cells = other.claim.cells.iter().map(|cell| in_cell(*other, cell));
         let with = plain("Also tested with ").put(command(other.tried, other.run.quick));
-        with.plain(format_args!(": {outcome}, {}.", shown.join("; ")))
+        with.plain(format_args!(": {outcome}, ")).put(Prose::join(cells, "; ")).plain(".")
     }));
     Prose::join(sentences, " ")
 }
 
 /// `Why it is undecided at 200 requests per second: higher, but perhaps by less than 5 %.` Names
-/// cells only if there are several and the reason is that of a cell.
+/// cells only if there are several and the reason is that of a cell. Each cell has its own reason.
 fn why_undecided(found: Found<'_>) -> String {
     let claim = found.claim;
-    let undecided: Vec<&ClaimCell> =
-        claim.cells.iter().filter(|cell| cell.outcome == ClaimOutcome::Undecided).collect();
+    let mut of_cells: Vec<(&str, Vec<String>)> = Vec::new();
+    for cell in claim.cells.iter().filter(|cell| cell.outcome == ClaimOutcome::Undecided) {
+        let place = place(&found.tried.experiment, cell.verdict.cell.as_deref()).text();
+        let place = place.trim_start().to_owned();
+        let reason = cell.verdict.reason.trim_end_matches('.');
+        match of_cells.iter_mut().find(|(of, _)| *of == reason) {
+            Some((_, places)) => places.push(place),
+            None => of_cells.push((reason, vec![place])),
+        }
+    }
     let reason = claim.reason.trim_end_matches('.');
-    let of_cell = undecided
-        .first()
-        .map(|cell| cell.verdict.reason.trim_end_matches('.'))
-        .filter(|of_cell| !of_cell.is_empty() && reason.ends_with(of_cell));
-    let places: Vec<String> = match of_cell {
-        Some(_) if claim.cells.len() > 1 => undecided
-            .iter()
-            .map(|cell| place(&found.tried.experiment, cell.verdict.cell.as_deref()).text())
-            .map(|place| place.trim_start().to_owned())
-            .collect(),
-        _ => Vec::new(),
-    };
-    let places = sentence_list(&places).map(|list| format!(" {list}")).unwrap_or_default();
-    format!("Why it is undecided{places}: {}.", of_cell.unwrap_or(reason))
+    let is_of_cell = |(of, _): &(&str, _)| !of.is_empty() && reason.ends_with(of);
+    if !of_cells.first().is_some_and(is_of_cell) {
+        return format!("Why it is undecided: {reason}.");
+    }
+    if let ([(reason, _)], 1) = (of_cells.as_slice(), claim.cells.len()) {
+        return format!("Why it is undecided: {reason}.");
+    }
+    let reasons = of_cells
+        .iter()
+        .filter_map(|(reason, places)| Some(format!("{}: {reason}", sentence_list(places)?)));
+    let reasons: Vec<String> = reasons.collect();
+    let (first, others) = reasons.split_first().map_or(("", &[][..]), |(one, all)| (one, all));
+    let others: String = others.iter().map(|reason| format!(" {}.", capital(reason))).collect();
+    format!("Why it is undecided {first}.{others}")
 }
 
 /// Writes how often the article's figures agree with ours; `None` if it printed none for our
 /// comparisons.
 pub(super) fn agreements(claims: &[Tested<'_>], article: &Article) -> Option<String> {
     let compared = claims.iter().flat_map(|tested| {
-        let printed = all_printed(tested.best, article);
-        printed
-            .into_iter()
-            .zip(&tested.best.claim.cells)
-            .filter_map(|(printed, cell)| printed?.agreement(&cell.verdict)?.short())
-            .collect::<Vec<_>>()
+        let printed = each_printed(tested.best, article).into_iter();
+        printed.filter_map(|(cell, printed)| printed.agreement(&cell.verdict)?.short())
     });
     let compared: Vec<&str> = compared.collect();
     let count = |short: &str| compared.iter().filter(|of| **of == short).count();
@@ -157,6 +173,13 @@ fn results(found: Found<'_>, article: &Article) -> Vec<Prose> {
             })
         }
     };
+    // The last sentence tells why a comparison has no result.
+    let is_open = |cell: &&ClaimCell| {
+        cell.outcome == ClaimOutcome::Undecided
+            && cell.verdict.difference.is_none()
+            && !claim.claim.expects.is_absolute()
+    };
+    let others: Vec<&ClaimCell> = others.into_iter().filter(|cell| !is_open(cell)).collect();
     let of_others = (!others.is_empty()).then(|| who().plain(": ").put(each(&others)));
     let sentences = of_compared.into_iter().chain(of_others);
     sentences.map(|sentence| sentence.capital().plain(".")).collect()
@@ -165,9 +188,10 @@ fn results(found: Found<'_>, article: &Article) -> Vec<Prose> {
 /// `7 % more (8 % less to 24 % more) at 1,000 users`
 fn in_cell(found: Found<'_>, cell: &ClaimCell) -> Prose {
     let v = &cell.verdict;
-    // An expectation about each trial of one contender compares no two contenders.
+    // Older judgements compared two contenders here, although the claim is about one.
     let alone = v.value.filter(|_| {
         matches!(found.claim.claim.expects, Expectation::Zero | Expectation::AboveZero)
+            && v.difference.is_some()
     });
     let result = alone.map_or_else(|| super::table::found(v), |value| v.metric.show(value));
     plain(result).put(place(&found.tried.experiment, v.cell.as_deref()))
@@ -181,15 +205,18 @@ pub(super) fn of_cell(found: Found<'_>, cell: &ClaimCell, article: &Article) -> 
         Some(SelfComparison::FirstRepetition) => plain("in its first repetition"),
         None => contender(article, &v.baseline),
     };
-    let show = |value| shown(&found.tried.experiment, v, value);
-    let values = v.value.zip(v.baseline_value);
-    let values =
-        values.map(|(value, baseline)| format!(": {} against {}", show(value), show(baseline)));
     contender(article, &found.claim.claim.contender)
         .plain(" ")
         .put(difference(v, other))
         .put(place(&found.tried.experiment, v.cell.as_deref()))
-        .plain(values.unwrap_or_default())
+        .plain(values(found, v).unwrap_or_default())
+}
+
+/// `: 232 users against 2767 users`
+pub(super) fn values(found: Found<'_>, v: &Verdict) -> Option<String> {
+    let show = |value| shown(&found.tried.experiment, v, value);
+    let (value, baseline) = v.value.zip(v.baseline_value)?;
+    Some(format!(": {} against {}", show(value), show(baseline)))
 }
 
 /// Writes a verdict with what it was compared with: `uses 2.0× less memory (1.9× to 2.1×) than b`.
@@ -258,6 +285,15 @@ fn lesson(claim: &ClaimVerdict) -> Option<String> {
         return None;
     }
     let refuted = claim.cells.iter().filter(|cell| cell.outcome == ClaimOutcome::Refuted);
+    if claim.claim.metric.describe().by_difference {
+        let is_small = |cell: &ClaimCell| cell.verdict.outcome == Outcome::Equivalent;
+        let margin = claim.cells.first()?.verdict.margin;
+        let points = round_number(100.0 * margin);
+        return refuted
+            .clone()
+            .all(is_small)
+            .then(|| format!("The difference is less than {points} percentage points."));
+    }
     let directions: Vec<Option<bool>> =
         refuted.map(|cell| cell.verdict.interval.map(direction)).collect::<Option<_>>()?;
     let (first, others) = directions.split_first()?;

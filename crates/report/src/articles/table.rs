@@ -178,6 +178,9 @@ fn figures(claim: &ClaimVerdict, run: &Evidence) -> Prose {
     let who = code(&of.contender);
     let who = match (of.expects, of.compared_with) {
         (Expectation::AtMost, _) => who.plain(format_args!(", expected {}", at_most(of))),
+        (Expectation::Zero | Expectation::AboveZero, _) => {
+            who.plain(format_args!(", expected {}", of.expected()))
+        }
         (_, Some(compared_with)) => who.plain(format_args!(", {}", compared_with.describe())),
         _ => who.plain(" against ").code(&run.baseline),
     };
