@@ -479,11 +479,8 @@ func TestCopiesAreSent(t *testing.T) {
 		t.Errorf("a server that answers copies has still failed %d times in a row", n)
 	}
 
-	closed := listen(t)
-	address := closed.Addr().String()
-	closed.Close()
 	g = start(t, upstream, func(g *given) {
-		copies := plainUpstream(address)
+		copies := plainUpstream(nowhere)
 		copies.Name = "copies"
 		g.upstreams = append(g.upstreams, copies)
 		g.routes[0].Mirror = &route.Part{Upstream: 1, Upto: route.Whole}

@@ -14,10 +14,7 @@ import (
 )
 
 func TestInvalidResponsesGive502(t *testing.T) {
-	closed := listen(t)
-	address := closed.Addr().String()
-	closed.Close()
-	wantError(t, connectTo(t, start(t, address, nil).address).get("/product/"), http.StatusBadGateway)
+	wantError(t, connectTo(t, start(t, nowhere, nil).address).get("/product/"), http.StatusBadGateway)
 	for _, answer := range []string{
 		"", "HTTP/1.1 200 OK\r\n", "SSH-2.0\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 17<<10) + "\r\n\r\n",
@@ -104,10 +101,8 @@ func TestRequestOnClosedConnectionIsRetried(t *testing.T) { // RFC 9112, 9.5
 
 func TestUnreachableServerIsRetriedOnAnother(t *testing.T) {
 	upstream := startUpstream(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
-	down := listen(t)
-	down.Close()
 	// The kernel rejects a broadcast address at once.
-	for _, address := range []string{down.Addr().String(), "255.255.255.255:80"} {
+	for _, address := range []string{nowhere, "255.255.255.255:80"} {
 		for _, balance := range []Balance{RoundRobin, LeastRequests, TwoChoices} {
 			g := start(t, upstream, func(g *given) {
 				g.upstreams = []UpstreamSettings{plainUpstream(address, upstream, upstream)}

@@ -57,6 +57,10 @@ func startProxy(t *testing.T, upstream string, change func(*settings, *shares)) 
 	return started{address: listener.Addr().String(), log: &logged}
 }
 
+// unreachable is an address where nothing listens. A port that was free once may be another's by
+// now.
+const unreachable = "127.0.0.1:1"
+
 func listen(t *testing.T) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

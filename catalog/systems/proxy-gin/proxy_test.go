@@ -397,10 +397,8 @@ func TestClientThatClosesCancelsUpstreamRequest(t *testing.T) {
 }
 
 func TestFailingUpstreamGives502(t *testing.T) {
-	closed := listen(t)
-	closed.Close()
 	for name, upstream := range map[string]string{
-		"unreachable": closed.Addr().String(),
+		"unreachable": unreachable,
 		"silent":      startRawUpstream(t, func(net.Conn) {}),
 		"half a head": startRawUpstream(t,
 			func(conn net.Conn) { io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Le") }),
