@@ -159,8 +159,7 @@ func (s started) unwritten(t testing.TB) (n int) {
 	return n
 }
 
-// nowhere is an address where nothing listens. A port that was free once may be another's by
-// now.
+// nowhere is an address where nothing listens. A port that was free once may be another's by now.
 const nowhere = "127.0.0.1:1"
 
 func listen(t testing.TB) net.Listener {
