@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+/// An address at which no agent listens.
+const UNUSED: &str = "127.0.0.1:1";
 
 /// Starts a server that answers every request, with a thread for each connection.
 fn serve() -> SocketAddr {
@@ -146,7 +148,7 @@ fn start_and_reachable_agents_are_reported() {
         agents::run_from(plan, None, &agents.names, &token("a"), |at_ns| told_ns = Some(at_ns))
     });
     assert_eq!(Some(made.unwrap().0.began_ns), told_ns);
-    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let unused = UNUSED.to_owned();
     let found = agents::look(&[agents.names[0].clone(), unused.clone()], &token("a"));
     assert!(
         matches!(&found[..], [Ok(()), Err(why)] if why.contains(&unused) && why.contains("\nhint: ")),
@@ -175,10 +177,11 @@ fn impossible_load_is_an_error() {
         agents::run(plan, None, &agents.names, &token("b"))
     });
     assert!(refused.unwrap_err().contains("different tokens"));
-    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    assert!(made(&Load::closed(2), &[unused]).unwrap_err().contains("cannot be reached"));
+    assert!(
+        made(&Load::closed(2), &[UNUSED.to_owned()]).unwrap_err().contains("cannot be reached")
+    );
     let files = TrustedTls { host: "localhost".into(), insecure: true };
-    let not_contacted = ["127.0.0.1:1".to_owned(), "127.0.0.1:2".to_owned()];
+    let not_contacted = [UNUSED.to_owned(), "127.0.0.1:2".to_owned()];
     let refused = planned(&Load::closed(2), Duration::from_secs(5_001), |plan| {
         agents::run(plan, None, &not_contacted, &token("a"))
     });
